@@ -44,6 +44,15 @@ def test_targets_are_finite_float32() -> None:
         targets(np.array([1.0, 4e38]), "a.csv")
 
 
+def test_targets_that_float32_cannot_tell_apart() -> None:
+    seconds = 1.7e9 + np.arange(60)
+    with pytest.raises(FedkinError, match="60 different values, of which float32 keeps 1: subtr"):
+        targets(seconds, "a.csv")
+    assert targets(seconds - 1.7e9, "a.csv").tolist() == [*range(60)]
+    assert len(targets(np.random.default_rng(0).normal(size=10_000), "a.csv")) == 10_000
+    assert targets(np.full(9, 1.7e9 + 1), "a.csv")[0] == 1.7e9  # one value is no fewer
+
+
 def test_labels_are_counted_from_0() -> None:
     labels, classes = class_labels(np.array([3, 0, 3], np.uint8), None, "a.npz")
     assert labels.dtype == np.int64

@@ -14,6 +14,7 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Task = Literal["classification", "regression"]
+LEFT = 0.5  # of the different targets: where float32 keeps fewer, a model would learn its rounding
 
 
 def features(x: Array, where: str) -> Array:
@@ -66,14 +67,22 @@ def targets(y: Array, where: str) -> Array:
         float32 [n].
 
     Raises:
-        FedkinError: A number is not finite in float32; names its row.
+        FedkinError: A number is not finite in float32, of which it names the row; or numbers that
+            differ are mostly one in float32, as seconds since 1970 within a minute are.
     """
     with np.errstate(over="ignore"):
-        y = y.astype(np.float32)
-    bad = first_not_finite(y)
+        short = y.astype(np.float32)
+    bad = first_not_finite(short)
     if bad is not None:
         raise FedkinError(f"{where}: row {bad} of y is NaN, infinite or too large for float32")
-    return y
+    if short.dtype != y.dtype:
+        different, left = len(np.unique(y)), len(np.unique(short))
+        if left < LEFT * different:
+            raise FedkinError(
+                f"{where}: y has {different:,} different values, of which float32 keeps {left:,}: "
+                f"subtract a number that is near to all of them, such as {float(y.min()):.15g}"
+            )
+    return short
 
 
 def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:

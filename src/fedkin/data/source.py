@@ -22,9 +22,9 @@ class Source(NamedTuple):
     or None. truth: what is known beyond labels: a row a sample ("bout"), or a row a natural client
     where the key is in ``per_client`` ("alpha"; clients in sorted order of their labels), or
     anything else ("theta"). group: the key of ``truth`` whose equal values overlap, so that a
-    client must keep them in one split. columns: of a table: x holds its cells (nan is a missing
-    one), and this says how they are to be encoded. said: what was left out or looks wrong, in
-    sentences.
+    client must keep them in one split. columns: of a table: x holds its cells (float64, nan is a
+    missing one), and this says how they are to be encoded. said: what was left out or looks wrong,
+    in sentences.
     """
 
     name: str

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.population_builder import build
 from fedkin.data.sources import load
 from tests.data.tables.table_examples import write
 
@@ -16,6 +19,14 @@ def test_csv_label_column_integers_keep_their_values(tmp_path: Path) -> None:
     assert source.y.tolist() == [1, 0, 1]
     assert source.class_names == ("3", "5")
     assert source.client is None
+
+
+def test_numbers_keep_their_digits_until_they_are_scaled(tmp_path: Path) -> None:
+    """Seconds since 1970 within one minute are one number in float32."""
+    rows = "".join(f"{1_700_000_000 + at},{1.7e9 + at / 8},{at % 2}\n" for at in range(60))
+    people = build(load(write(tmp_path, f"at,when,label\n{rows}")), "iid", 2, Key(0))
+    assert people.x.dtype == torch.float32
+    assert [len(column.unique()) for column in people.x.T] == [60, 60]
 
 
 def test_a_number_that_is_none_is_told_and_words_are_categories(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ def test_equal_rows_have_one_number_whatever_their_type() -> None:
     for x in (
         rng.integers(0, 2, (400, 9), dtype=np.uint8),
         rng.integers(0, 2, (400, 9)).astype(np.float32),
+        rng.integers(0, 2, (400, 9)) / 4 + 1.7e9,  # cells of a table: fractions count
     ):
         y = rng.integers(0, 2, 400)
         both = np.concatenate([x.astype(np.float64), y[:, None]], axis=1)

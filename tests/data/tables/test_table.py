@@ -15,7 +15,7 @@ GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n
 def test_csv(tmp_path: Path) -> None:
     source = load(write(tmp_path, GOOD), client="site")
     np.testing.assert_array_equal(source.x, np.array([[31, 2.5], [40, 1], [22, -300]], np.float32))
-    assert source.x.dtype == np.float32
+    assert source.x.dtype == np.float64  # until it is scaled
     assert source.y.tolist() == [0, 1, 1]
     assert source.class_names == ("sick", "well")
     assert source.client is not None

@@ -100,9 +100,7 @@ def _counts_rows(name: str, known: Array, different: int) -> bool:
     """Whether whole numbers that nearly all differ look like numbers of rows, rather
     than amounts.
     """
-    step = float(
-        np.spacing(np.float32(np.abs(known).max()))
-    )  # above 1 from 16,777,216 on: neighbours are one
+    step = float(np.spacing(np.abs(known).max()))  # above 1 from 2⁵³ on: neighbours are one
     apart = min(len(known), float(np.ptp(known)) / step) if step > 1 else len(known)
     if different < NEARLY * apart:
         return False

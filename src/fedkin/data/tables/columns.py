@@ -1,4 +1,6 @@
-"""The cells of a table's columns, which are numbers, categories or texts, as float32."""
+"""The cells of a table's columns, which are numbers, categories or texts, as float64: scaled,
+they become float32.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,7 +22,7 @@ MISSING = frozenset(
 
 
 class Cells(NamedTuple):
-    """One column as it enters the table: float32 [n], nan where the cell is missing."""
+    """One column as it enters the table: float64 [n], nan where the cell is missing."""
 
     column: Column
     cells: Array
@@ -64,9 +66,7 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
         return Cells(Column(name), _finite(name, numbers[codes], place))
     values = sorted(set(texts))
     rank = {value: position for position, value in enumerate(values)}
-    of = np.array(
-        [*(rank[text] for text in texts), np.nan], dtype=np.float32
-    )  # code -1 is a missing cell
+    of = np.array([*(rank[text] for text in texts), np.nan])  # code -1 is a missing cell
     return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
 
 
@@ -127,8 +127,7 @@ def _parsed(texts: list[str]) -> tuple[Array, Array]:
     parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(
         dtype=np.float64
     )
-    with np.errstate(over="ignore"):
-        return np.append(parsed, np.nan).astype(np.float32), np.isnan(parsed) & ~known
+    return np.append(parsed, np.nan), np.isnan(parsed) & ~known
 
 
 def _not_a_number(name: str, codes: Array, texts: list[str], wrong: Array, place: Place) -> str:
@@ -138,12 +137,11 @@ def _not_a_number(name: str, codes: Array, texts: list[str], wrong: Array, place
 
 
 def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
-    with np.errstate(over="ignore"):
-        return _finite(str(column.name), column.to_numpy(dtype=np.float32, na_value=np.nan), place)
+    return _finite(str(column.name), column.to_numpy(dtype=np.float64, na_value=np.nan), place)
 
 
 def _finite(name: str, cells: Array, place: Place) -> Array:
-    infinite = np.flatnonzero(np.isinf(cells))
+    infinite = np.flatnonzero(np.abs(cells) > np.finfo(np.float32).max)
     if len(infinite):
         located = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
         raise _left(name, "infinite", located, "correct it, or")

@@ -21,7 +21,8 @@ def same_rows(x: Array, y: Array) -> Ints:
         int64 [n] from 0.
     """
     flat = np.ascontiguousarray(x).reshape(len(x), -1)
-    words = flat.view(np.uint32) if flat.dtype.itemsize == 4 else flat
+    bits = {4: np.uint32, 8: np.uint64}.get(flat.dtype.itemsize)
+    words = flat if bits is None else flat.view(bits)
     weights = (
         np.random.Generator(np.random.Philox(0)).integers(
             1, 2**63, words.shape[1] + 1, dtype=np.uint64

@@ -215,7 +215,7 @@ def numbers_only(source: Source, where: str) -> Array:
         where: The file, for messages.
 
     Returns:
-        float [n, columns].
+        float32 [n, columns].
 
     Raises:
         FedkinError: A column of text, or a missing cell.
@@ -233,7 +233,7 @@ def numbers_only(source: Source, where: str) -> Array:
             raise FedkinError(
                 f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it"
             )
-    return source.x
+    return source.x.astype(np.float32)
 
 
 def _about(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
@@ -291,7 +291,7 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
                 "which is not a number: "
                 "regression needs numbers, set data.task=classification for classes"
             )
-        return found.cells.astype(np.float64), ()
+        return found.cells, ()
     if pd.api.types.is_float_dtype(column) and not fractional and float(column.abs().max()) < 2**63:
         column = column.astype("int64")
     plain = pd.api.types.is_integer_dtype(column) or pd.api.types.is_float_dtype(column)
