@@ -98,7 +98,23 @@ def test_channels_of_pictures_stand_first(shape: tuple[int, ...], turned: tuple[
 
 
 def test_names_of_clients_are_text_or_int64() -> None:
-    assert text(np.array([b"a", "ü".encode()])).tolist() == ["a", "ü"]
-    assert text(np.array([3, 1], np.uint16)).dtype == np.int64
-    assert text(np.array([1.5, 2])).tolist() == ["1.5", "2.0"]
-    assert text(np.array(["b", None], dtype=object)).dtype.kind == "U"  # stored without pickle
+    assert text(np.array([b"a", "ü".encode()]), "c").tolist() == ["a", "ü"]
+    assert text(np.array([3, 1], np.uint16), "c").dtype == np.int64
+    assert text(np.array([1.5, 2]), "c").tolist() == ["1.5", "2.0"]
+    assert text(np.array(["b", None], dtype=object), "c").dtype.kind == "U"  # without pickle
+    assert text(np.array([], np.uint64), "c").dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.array("cat"), r"^a\.npz: client has shape \(\): give a list of names"),
+        (np.array([b"a", b"\xff"]), "client holds bytes that are not UTF-8"),
+        (np.array([1.0, np.nan]), "client holds nan at 1: give a name"),
+        (np.array(["2020", "NaT"], "M8[D]"), "client holds NaT at 1"),
+        (np.array([1, 2**63], np.uint64), "client holds 9223372036854775808, which is beyond int"),
+    ],
+)
+def test_what_names_no_client(values: np.ndarray, said: str) -> None:
+    with pytest.raises(FedkinError, match=said):
+        text(values, "a.npz: client")

@@ -139,16 +139,35 @@ def images(x: Array) -> Array:
     return x
 
 
-def text(values: Array) -> Array:
+def text(values: Array, where: str) -> Array:
     """Client labels as str or int64: bytes are decoded, every integer type becomes one.
 
     Args:
         values: [n] of any type.
+        where: What they are and in which file, for messages.
 
     Returns:
         [n], in types that are stored without pickle.
+
+    Raises:
+        FedkinError: They are no list, one is no name (NaN, bytes that are not UTF-8), or a number
+            is beyond int64.
     """
     values = np.asarray(values)
+    if values.ndim != 1:
+        raise FedkinError(f"{where} has shape {values.shape}: give a list of names")
     if values.dtype.kind == "S":
-        return np.char.decode(values, "utf-8")
-    return values.astype(np.int64) if values.dtype.kind in "bui" else values.astype(str)
+        try:
+            return np.char.decode(values, "utf-8")
+        except UnicodeDecodeError:
+            raise FedkinError(f"{where} holds bytes that are not UTF-8: save it as str") from None
+    nothing = values != values if values.dtype.kind in "fcmM" else np.zeros(0, dtype=bool)
+    if nothing.any():
+        raise FedkinError(f"{where} holds {values[nothing][0]} at {nothing.argmax()}: give a name")
+    if values.dtype.kind not in "bui":
+        return values.astype(str)
+    if len(values) and int(values.max()) > np.iinfo(np.int64).max:
+        raise FedkinError(
+            f"{where} holds {values.max()}, which is beyond int64: save it as str, or number from 0"
+        )
+    return values.astype(np.int64)

@@ -13,6 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array
 from fedkin.data.population import Population
+from fedkin.data.sources import load
 from fedkin.flower.node.data import read
 from fedkin.newcomers.samples import TableLayout, read_newcomer
 
@@ -70,3 +71,55 @@ def test_parts_that_do_not_fit(
     with pytest.raises(FedkinError) as caught:
         reader(tmp_path / "own.npz")
     assert str(caught.value).startswith(f"{tmp_path / 'own.npz'}: {said}")
+
+
+PIXELS = np.zeros((4, 3, 3), np.uint8)
+SPLIT = {"x_train": PIXELS, "y_train": np.arange(4) % 2, "x_test": PIXELS, "y_test": np.arange(4)}
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"x_test": PIXELS / 2}, "x_test holds float64 values, but x_train uint8: save them as"),
+        ({"x_test": PIXELS.astype(int)}, "x_test holds int64 values, but x_train uint8"),
+        ({"y_test": np.arange(4) / 2}, "y_test holds float64 values, but y_train int64"),
+        ({"client_train": np.arange(4)}, "has client_train but not the clients of the other samp"),
+        ({"client_test": np.arange(4)}, "has client_test but not the clients of the other sampl"),
+        ({"x": PIXELS, "y": np.arange(4)}, "has x, y and x_train, y_train, x_test, y_test beside"),
+        ({"names": np.array(["cat", "dog", "cat", "elk"])}, "names holds 'cat' twice: give every"),
+        ({"class_names": np.array("cat")}, "class_names has shape (): give a list of names"),
+        ({"names": np.array([b"\xff"] * 4)}, "names holds bytes that are not UTF-8"),
+        (
+            {"client_train": np.arange(4), "client_test": np.arange(4.0)},
+            "client_test holds float64 values, but client_train int64",
+        ),
+    ],
+)
+def test_a_data_set_whose_arrays_do_not_fit(
+    others: dict[str, Array], said: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "own.npz", **(SPLIT | others))  # type: ignore[arg-type]
+    with pytest.raises(FedkinError) as caught:
+        load(str(tmp_path / "own.npz"))
+    assert str(caught.value).startswith(str(tmp_path / "own.npz"))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_data_set_whose_arrays_fit(tmp_path: Path) -> None:
+    clients = {"client_train": np.array([0, 0, 1, 1]), "client_test": np.array([1, 1, 0, 0])}
+    whole = {**SPLIT, **clients, "y_test": np.arange(4, dtype=np.uint8)}
+    np.savez(tmp_path / "own.npz", **whole)  # type: ignore[arg-type]
+    source = load(str(tmp_path / "own.npz"))
+    assert source.y.tolist() == [0, 1, 0, 1, 0, 1, 2, 3]
+    assert source.client is not None
+    assert source.client.tolist() == [0, 0, 1, 1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("client", [np.float64(3), np.array([0.0, np.nan, 1, 1])])
+@pytest.mark.parametrize("names", [{}, {"client_name": np.array(["ann", "bo"])}])
+def test_clients_that_are_none(client: Array, names: dict[str, Array], tmp_path: Path) -> None:
+    arrays = {"x": PIXELS, "y": np.arange(4), "client": client, **names}
+    np.savez(tmp_path / "own.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(FedkinError, match=r"own\.npz: client (has shape|holds nan at 1)"):
+        load(str(tmp_path / "own.npz"))

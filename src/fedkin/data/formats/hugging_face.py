@@ -310,7 +310,9 @@ def _pictures(
         )
     names, y = np.unique(frame[roles.label].astype(str).to_numpy(dtype=str), return_inverse=True)
     client: Array | None = (
-        None if roles.client is None else text(frame[roles.client].astype(str).to_numpy(dtype=str))
+        None
+        if roles.client is None
+        else text(frame[roles.client].astype(str).to_numpy(dtype=str), where)
     )
     return classified(
         name,

@@ -16,6 +16,7 @@ from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Source, classified
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
+KEYS = ("x", "y", "client")  # of which every part has its own
 
 
 class Divided(NamedTuple):
@@ -55,9 +56,7 @@ def read_npz(
         The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
-    names = class_names or tuple(
-        str(item) for item in text(arrays.get("names", arrays.get("class_names", _NONE)))
-    )
+    names = class_names or _names(arrays, path)
     flat, official = _flat(arrays, path, parts)
     client = (
         None if "client" not in flat else _client(flat["client"], arrays.get("client_name"), path)
@@ -78,7 +77,16 @@ def read_npz(
     )
 
 
-_NONE = np.empty(0, dtype=str)
+def _names(arrays: dict[str, Array], path: Path) -> tuple[str, ...]:
+    """The classes' own names, () where the file has none."""
+    key = "names" if "names" in arrays else "class_names"
+    if key not in arrays:
+        return ()
+    names = tuple(str(item) for item in text(arrays[key], f"{path}: {key}"))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise FedkinError(f"{path}: {key} holds {twice!r} twice: give every class its own name")
+    return names
 
 
 def load_arrays(path: Path) -> dict[str, Array]:
@@ -143,7 +151,7 @@ def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: 
             raise FedkinError(f"{path} lacks {name}: {wanted}")
     for key, part in ((key, part) for part in there for key in "xy"):
         _same_rows(arrays, key, part, path)
-        _same_kind(arrays, key, part, path)
+        _same_kind(arrays, key, part, "train", path)
     x, y = (np.concatenate([arrays[f"{key}_{part}"] for part in there]) for key in "xy")
     return Divided(x, y, {part: len(arrays[f"x_{part}"]) if part in there else 0 for part in parts})
 
@@ -154,7 +162,13 @@ def _flat(
     """Train and test rows one after the other, with the mask of the test rows (None where there is
     one part).
     """
+    beside = [f"{key}_{part}" for part in ("train", "val", "test") for key in KEYS]
     if "x" in arrays and "y" in arrays:
+        if found := [key for key in beside if key in arrays]:
+            raise FedkinError(
+                f"{path} has x, y and {', '.join(found)} beside them: keep x, y alone, or divide "
+                f"all samples into {', '.join(SPLIT)}"
+            )
         return arrays, None
     wanted = [f"{key}_{part}" for part in parts for key in "xy"]
     missing = [key for key in wanted if key not in arrays]
@@ -165,9 +179,18 @@ def _flat(
         )
     keys = [key.removesuffix(f"_{parts[0]}") for key in arrays if key.endswith(f"_{parts[0]}")]
     both = [key for key in keys if all(f"{key}_{part}" in arrays for part in parts)]
+    clients = [f"client_{part}" for part in parts if f"client_{part}" in arrays]
+    if clients and "client" not in both:
+        raise FedkinError(
+            f"{path} has {clients[0]} but not the clients of the other samples: give "
+            f"{' and '.join(f'client_{part}' for part in parts)}"
+        )
     for part in parts:
         for key in both:
             _same_rows(arrays, key, part, path)
+        for key in KEYS:
+            if key in both:
+                _same_kind(arrays, key, part, parts[0], path)
     sizes = [len(arrays[f"y_{part}"]) for part in parts]
     flat = {key: np.concatenate([arrays[f"{key}_{part}"] for part in parts]) for key in both}
     return flat, np.repeat([part == "test" for part in parts], sizes) if len(parts) > 1 else None
@@ -188,26 +211,29 @@ def _same_rows(arrays: dict[str, Array], key: str, part: str, path: Path) -> Non
         )
 
 
-def _same_kind(arrays: dict[str, Array], key: str, part: str, path: Path) -> None:
+def _same_kind(arrays: dict[str, Array], key: str, part: str, first: str, path: Path) -> None:
     """Together, classes would become numbers, and pixels what the model does not scale."""
-    here, train = arrays[f"{key}_{part}"].dtype, arrays[f"{key}_train"].dtype
-    if here.kind != train.kind and not {here.kind, train.kind} <= set("bui"):
+    here, there = arrays[f"{key}_{part}"].dtype, arrays[f"{key}_{first}"].dtype
+    pixels = key == "x" and (here == np.uint8) != (there == np.uint8)
+    if pixels or (here.kind != there.kind and not {here.kind, there.kind} <= set("bui")):
         raise FedkinError(
-            f"{path}: {key}_{part} holds {here} values, but {key}_train {train}: save them as "
+            f"{path}: {key}_{part} holds {here} values, but {key}_{first} {there}: save them as "
             "one type"
         )
 
 
 def _client(client: Array, names: Array | None, path: Path) -> Array:
     """Client labels; integers that index a table of names become those names."""
+    client = text(client, f"{path}: client")
     if names is None:
-        return text(client)
-    whole = client.dtype.kind in "bui"
-    if not whole or (len(client) and not 0 <= int(client.min()) <= int(client.max()) < len(names)):
+        return client
+    if client.dtype.kind != "i" or (
+        len(client) and not 0 <= int(client.min()) <= int(client.max()) < len(names)
+    ):
         raise FedkinError(
             f"{path}: client must hold numbers from 0 to {len(names) - 1}, the rows of client_name"
         )
-    return text(names)[client]
+    return text(names, f"{path}: client_name")[client]
 
 
 def npz_names(folder: Path) -> list[str]:

@@ -160,7 +160,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         y,
         where=where,
         class_names=names,
-        client=None if client is None else _clients(read.frame[client]),
+        client=None if client is None else _clients(read.frame[client], where),
         truth={
             **({} if group is None else {group: groups_of(read.frame[group])}),
             **_about(read, lists["about"]),
@@ -303,17 +303,18 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
     return numbers.astype(np.int64), tuple(str(value) for value in values)
 
 
-def _clients(column: "pd.Series[Any]") -> Array:
+def _clients(column: "pd.Series[Any]", where: str) -> Array:
     """Client labels, which stand in their order: integers, also where a CSV has them as text;
     otherwise text.
     """
+    what = f"{where}: column {column.name!r}"
     if pd.api.types.is_integer_dtype(column):
-        return as_labels(column.to_numpy())
+        return as_labels(column.to_numpy(), what)
     texts = column.astype(str)
     names, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
     if all(WHOLE.fullmatch(name) for name in names):
-        return as_labels(names.astype(np.int64)[codes])
-    return as_labels(names[codes])
+        return as_labels(names.astype(np.int64)[codes], what)
+    return as_labels(names[codes], what)
 
 
 def groups_of(column: "pd.Series[Any]") -> Array:
