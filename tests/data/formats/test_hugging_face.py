@@ -78,6 +78,51 @@ def test_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
         load(f"{tmp_path / 'saved'}/", client="who")
 
 
+def _saved_pictures(tmp_path: Path, part: str, names: list[str], labels: list[Any]) -> None:
+    files = sorted((tmp_path / "photos").glob("*/*/*"))
+    columns = {
+        "image": [{"bytes": file.read_bytes(), "path": None} for file in files],
+        "label": labels,
+        "who": ["a"] * 6 + ["b"] * 6,
+        "visit": [at // 2 for at in range(12)],
+    }
+    named = {"label": {"names": names, "_type": "ClassLabel"}} if names else {}
+    write_saved(tmp_path / "two" / part, columns, {"image": {"_type": "Image"}, **named})
+    (tmp_path / "two" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+
+
+def test_each_part_of_a_saved_data_set_names_its_own_classes(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    write_pictures(tmp_path / "photos")
+    _saved_pictures(tmp_path, "train", ["cat", "dog"], [0, 1] * 6)
+    _saved_pictures(tmp_path, "test", ["dog", "cat"], [1, 0] * 6)
+    source = load(f"{tmp_path / 'two'}/", client="who")
+    assert source.class_names == ("cat", "dog")
+    assert source.y.tolist() == [0, 1] * 12
+
+
+def test_keys_of_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    write_pictures(tmp_path / "photos")
+    for part in ("train", "test"):
+        _saved_pictures(tmp_path, part, [], [0.5, 1, 10, 2] * 3)
+    folder = f"{tmp_path / 'two'}/"
+    source = load(folder, client="who", group="visit", about="who", drop="visit")
+    assert (source.task, source.group) == ("regression", "visit")
+    assert source.truth["visit"].tolist() == [at // 2 for at in range(12)] * 2
+    assert source.truth["who"].tolist() == (["a"] * 6 + ["b"] * 6) * 2
+    assert load(folder, task="classification").class_names == ("0.5", "1.0", "2.0", "10.0")
+    for keys, said in (
+        ({"text": "who"}, r"two holds pictures, and data\.text is for columns of a table"),
+        ({"scale": "none"}, r"data\.scale is for columns"),
+        ({"drop": "image"}, r"data\.drop leaves out 'image', which holds the pictures"),
+        ({"group": "visits"}, r"no group column 'visits': did you mean 'visit'"),
+        ({"task": "guess"}, r"task='guess' is not known"),
+    ):
+        with pytest.raises(FedkinError, match=said):
+            load(folder, **keys)  # type: ignore[arg-type]
+
+
 def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arrow = pytest.importorskip("pyarrow")
 

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.data.formats.csv_file import check_columns, read_csv, written
 from fedkin.data.formats.memory import room_of_compressed, within_room
 from fedkin.data.tables.columns import Place
-from fedkin.data.tables.kinds import as_text, kind_of
+from fedkin.data.tables.kinds import as_text, differing, kind_of
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
@@ -160,12 +160,7 @@ def _one(path: Path, style: Style) -> Read:
 
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:
     """Tables of the same columns; one that is of different kinds in them is text in all of them."""
-    kinds = [{name: kind_of(frame[name]) for name in frame} for frame in frames.values()]
-    mixed = [
-        str(name)
-        for name in kinds[0]
-        if len({one[name] for one in kinds} - {"nothing"}) > 1 and name not in style.as_text
-    ]
+    mixed = [name for name in differing([*frames.values()]) if name not in style.as_text]
     return {path: _as_text(path, frame, mixed, style) for path, frame in frames.items()}
 
 

@@ -5,7 +5,6 @@
 import json
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,17 +13,17 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError, cut, first_line
 from fedkin.core.files import read_file
-from fedkin.data.arrays import Array, text
 from fedkin.data.formats.frames import Read
-from fedkin.data.formats.images import Colour, pixels
-from fedkin.data.source import Source, classified
-from fedkin.data.tables.schema import Names, Publicity, Roles, as_asked
+from fedkin.data.formats.images import Colour
+from fedkin.data.formats.saved_pictures import pictures_of
+from fedkin.data.source import Source
+from fedkin.data.tables.kinds import as_text, differing
+from fedkin.data.tables.schema import Names, Publicity, Roles
 from fedkin.data.tables.table import table_source
 
 HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 TEST = "test"
-PICTURE = 1 << 28  # bytes of a file that one picture may take
 DESCRIBED = 1 << 26  # bytes of a file that describes a data set
 
 
@@ -70,7 +69,8 @@ def read_saved(
     test rows.
 
     With a column of pictures, x is that column and ``colour`` and ``size`` are as for a folder of
-    pictures; otherwise the keys are those of tables. Class labels go by their names.
+    pictures, and what tells how columns of cells are taken is refused; otherwise the keys are those
+    of tables. Class labels go by their names.
 
     Args:
         path: The folder that ``save_to_disk`` wrote.
@@ -252,21 +252,35 @@ def _source(
     homes: Sequence[Path],
 ) -> Source:
     """``homes``: the folders in which files of pictures may lie; names are of the first one."""
-    frame = pd.concat([part.frame for part in parts], ignore_index=True)
+    frames = _alike([_with_names(part, where) for part in parts], parts[0].pictures)
+    frame = pd.concat(frames, ignore_index=True)
     if len(frame) == 0:
         raise FedkinError(f"{where} has no rows")
-    for key, names in parts[0].classes.items():
-        frame[key] = _named(frame[key], names, f"{where}: column {key!r}")
     test = np.repeat([part.name == TEST for part in parts], [len(part.frame) for part in parts])
     official = test if test.any() and not test.all() else None
     read = Read(frame, lambda row: f"{where}, row {row}")
     if parts[0].pictures:
-        read, roles = as_asked(read, where, roles)
-        column = parts[0].pictures[0]
-        return _pictures(name, where, read.frame, column, roles, colour, size, homes)._replace(
-            official_test=official
-        )
+        found = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, homes)
+        return found._replace(official_test=official)
     return table_source(read, name, where, roles)._replace(official_test=official)
+
+
+def _with_names(part: Part, where: str) -> pd.DataFrame:
+    """A split's rows, with its own names of classes: another split may number them otherwise."""
+    frame = part.frame.copy(deep=False)
+    for key, names in part.classes.items():
+        frame[key] = _named(frame[key], names, f"{where}: column {key!r} of {part.name}")
+    return frame
+
+
+def _alike(frames: list[pd.DataFrame], pictures: Sequence[str]) -> list[pd.DataFrame]:
+    """Splits whose columns are of one kind each: text where it is text in one of them."""
+    mixed = [name for name in differing(frames) if name not in pictures]
+    frames = [frame.copy(deep=False) for frame in frames]
+    for frame in frames:
+        for name in mixed:
+            frame[name] = as_text(frame[name])
+    return frames
 
 
 def _named(column: "pd.Series[Any]", names: list[str], where: str) -> "pd.Series[Any]":
@@ -280,58 +294,3 @@ def _named(column: "pd.Series[Any]", names: list[str], where: str) -> "pd.Series
         name=column.name,
         dtype=object,
     )
-
-
-def _pictures(
-    name: str,
-    where: str,
-    frame: pd.DataFrame,
-    column: str,
-    roles: Roles,
-    colour: Colour,
-    size: Sequence[int],
-    homes: Sequence[Path],
-) -> Source:
-    for role, key in (("label", roles.label), ("client", roles.client)):
-        if key is not None and key not in frame.columns:
-            raise FedkinError(
-                f"{where} has no {role} column {key!r}: name it with --set data.{role}=COLUMN "
-                "(columns: "
-                f"{', '.join(map(str, frame.columns))})"
-            )
-    cells = list(frame[column])
-    rows = [f"{where}, row {row}" for row in range(len(cells))]
-    reads = [partial(_bytes, cell, homes) for cell in cells]
-    x = pixels(reads, rows, colour, size)
-    if frame[roles.label].isna().any():
-        raise FedkinError(
-            f"{where}, row {int(frame[roles.label].isna().to_numpy().argmax())}: "
-            f"{roles.label!r} is empty"
-        )
-    names, y = np.unique(frame[roles.label].astype(str).to_numpy(dtype=str), return_inverse=True)
-    client: Array | None = (
-        None
-        if roles.client is None
-        else text(frame[roles.client].astype(str).to_numpy(dtype=str), where)
-    )
-    return classified(
-        name,
-        x,
-        y.astype(np.int64),
-        where=where,
-        class_names=tuple(str(one) for one in names),
-        client=client,
-    )
-
-
-def _bytes(cell: Any, homes: Sequence[Path]) -> bytes:
-    content = cell.get("bytes") if isinstance(cell, dict) else cell
-    if isinstance(content, bytes):
-        return content
-    name = cell.get("path") if isinstance(cell, dict) else None
-    if not name or not homes:
-        raise ValueError("it has neither bytes nor a file")
-    file = Path(os.path.realpath(homes[0] / str(name)))
-    if not any(file.is_relative_to(os.path.realpath(home)) for home in homes):
-        raise ValueError(f"{cut(str(name))!r} is not in the data set's folder")
-    return read_file(file, PICTURE)

@@ -8,6 +8,7 @@ import pandas as pd
 
 Kind = Literal["number", "boolean", "text", "other", "mixed", "nothing"]
 BOOLEANS = {"true": 1.0, "false": 0.0}  # in any case, as pandas reads them
+EMPTY = {"nothing"}
 ONE_BY_ONE = {
     "boolean": "boolean",
     "string": "text",
@@ -38,6 +39,21 @@ def kind_of(column: "pd.Series[Any]") -> Kind:
     found: Any = ONE_BY_ONE.get(pd.api.types.infer_dtype(column, skipna=True), "other")
     kind: Kind = found
     return kind
+
+
+def differing(frames: Sequence[pd.DataFrame]) -> list[str]:
+    """The columns that are of one kind here and of another there.
+
+    Args:
+        frames: At least one, of the same columns.
+
+    Returns:
+        Their names, in the order of the first frame.
+    """
+    kinds = [{str(name): kind_of(frame[name]) for name in frame} for frame in frames]
+    return [
+        name for name in kinds[0] if len({one.get(name, "nothing") for one in kinds} - EMPTY) > 1
+    ]
 
 
 def spelled(value: Any) -> str:

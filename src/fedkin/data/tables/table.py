@@ -134,11 +134,11 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     Raises:
         FedkinError: It cannot be read as it stands; names file, line and column.
     """
-    _choices(roles)
+    check_choices(roles)
     read, roles = as_asked(read, where, roles)
     lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
     label, client, group = roles.label, roles.client, roles.group
-    _columns_there(read, where, roles, lists)
+    check_columns_there(read, where, roles, lists)
     read = unified(with_gaps(read, where, roles), lists["unify"])
     read = labeled(read, label, roles.unlabeled)
     for role in (label, *(one for one in (client, group) if one)):
@@ -163,7 +163,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         client=None if client is None else _clients(read.frame[client], where),
         truth={
             **({} if group is None else {group: groups_of(read.frame[group])}),
-            **_about(read, lists["about"]),
+            **about_of(read, lists["about"]),
         },
     )._replace(
         columns=Recipe(tuple(each.column for each in found), roles.scale, roles.most),
@@ -189,7 +189,15 @@ def _all_cells(read: Read, wanted: Sequence[str], asked: Mapping[str, str]) -> l
     return found
 
 
-def _choices(roles: Roles) -> None:
+def check_choices(roles: Roles) -> None:
+    """Refuses a value of a key that has no such value.
+
+    Args:
+        roles: The keys of [data].
+
+    Raises:
+        FedkinError: Of ``task``, ``scale`` or ``most``.
+    """
     if roles.task not in ("auto", "classification", "regression"):
         raise FedkinError(
             f"task={roles.task!r} is not known: use 'auto', 'classification' or 'regression'"
@@ -236,14 +244,38 @@ def numbers_only(source: Source, where: str) -> Array:
     return source.x.astype(np.float32)
 
 
-def _about(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
-    """Columns that tell of a row without being seen by models: as text."""
+def about_of(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
+    """Columns that tell of a row without being seen by models: as text.
+
+    Args:
+        read: The rows.
+        names: Of the columns.
+
+    Returns:
+        Name → str [n].
+
+    Raises:
+        FedkinError: A cell is empty.
+    """
     for name in names:
         filled(read.frame[name], read.place)
     return {name: read.frame[name].astype(str).to_numpy(dtype=str) for name in names}
 
 
-def _columns_there(read: Read, where: str, roles: Roles, lists: dict[str, tuple[str, ...]]) -> None:
+def check_columns_there(
+    read: Read, where: str, roles: Roles, lists: dict[str, tuple[str, ...]]
+) -> None:
+    """Refuses the name of a column that is not there.
+
+    Args:
+        read: The rows.
+        where: The file, for messages.
+        roles: The keys of [data].
+        lists: Key → names, of the keys that hold several.
+
+    Raises:
+        FedkinError: Names the column, and the nearest one.
+    """
     columns = [str(name) for name in read.frame.columns]
     wanted = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
     wanted += [(role, name) for role, names in lists.items() for name in names]

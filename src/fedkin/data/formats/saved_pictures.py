@@ -1,0 +1,102 @@
+"""A saved data set of which a column holds pictures: the others say what they are."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError, cut
+from fedkin.core.files import read_file
+from fedkin.data.arrays import text
+from fedkin.data.formats.frames import Read
+from fedkin.data.formats.images import Colour, pixels
+from fedkin.data.source import Source, classified
+from fedkin.data.tables.gaps import filled
+from fedkin.data.tables.schema import LISTS, Roles, as_asked, listed
+from fedkin.data.tables.table import (
+    about_of,
+    check_choices,
+    check_columns_there,
+    groups_of,
+    labels_of,
+)
+
+PICTURE = 1 << 28  # bytes of a file that one picture may take
+OF_CELLS = ("categorical", "text", "scale", "most")  # keys of columns that a model sees as numbers
+
+
+def pictures_of(
+    read: Read,
+    name: str,
+    where: str,
+    columns: Sequence[str],
+    roles: Roles,
+    colour: Colour,
+    size: Sequence[int],
+    homes: Sequence[Path],
+) -> Source:
+    """A Source of the first column of pictures that is not dropped.
+
+    Args:
+        read: The rows.
+        name: Of the data set.
+        where: The file, for messages.
+        columns: Those that hold pictures.
+        roles: The keys of [data].
+        colour: "grey", "rgb", or "auto".
+        size: [height, width] of pictures; () where all have one.
+        homes: The folders in which files of pictures may lie; names are of the first one.
+
+    Returns:
+        A Source of pixels.
+
+    Raises:
+        FedkinError: A column is not there, a key is for tables alone, or a picture cannot be read.
+    """
+    check_choices(roles)
+    _refuse_keys_of_cells(where, roles)
+    read, roles = as_asked(read, where, roles)
+    lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
+    check_columns_there(read, where, roles, lists)
+    left = [column for column in columns if column not in lists["drop"]]
+    if not left:
+        raise FedkinError(f"{where}: data.drop leaves out {columns[0]!r}, which holds the pictures")
+    for role in (roles.label, *(one for one in (roles.client, roles.group) if one)):
+        filled(read.frame[role], read.place)
+    cells = list(read.frame[left[0]])
+    reads = [partial(_bytes, cell, homes) for cell in cells]
+    x = pixels(reads, [read.place(row) for row in range(len(cells))], colour, size)
+    y, names = labels_of(read.frame[roles.label], roles.task, read.place)
+    truth = {} if roles.group is None else {roles.group: groups_of(read.frame[roles.group])}
+    client = None if roles.client is None else read.frame[roles.client].astype(str)
+    return classified(
+        name,
+        x,
+        y,
+        where=where,
+        class_names=names,
+        client=None if client is None else text(client.to_numpy(dtype=str), where),
+        truth=truth | about_of(read, lists["about"]),
+    )._replace(group=roles.group)
+
+
+def _refuse_keys_of_cells(where: str, roles: Roles) -> None:
+    for key in OF_CELLS:
+        if getattr(roles, key) != Roles._field_defaults[key]:
+            raise FedkinError(
+                f"{where} holds pictures, and data.{key} is for columns of a table: leave it out"
+            )
+
+
+def _bytes(cell: Any, homes: Sequence[Path]) -> bytes:
+    content = cell.get("bytes") if isinstance(cell, dict) else cell
+    if isinstance(content, bytes):
+        return content
+    name = cell.get("path") if isinstance(cell, dict) else None
+    if not name or not homes:
+        raise ValueError("it has neither bytes nor a file")
+    file = Path(os.path.realpath(homes[0] / str(name)))
+    if not any(file.is_relative_to(os.path.realpath(home)) for home in homes):
+        raise ValueError(f"{cut(str(name))!r} is not in the data set's folder")
+    return read_file(file, PICTURE)
