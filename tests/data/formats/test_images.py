@@ -46,6 +46,19 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
         load(f"{tmp_path / 'flat'}/")
 
 
+@pytest.mark.parametrize("ending", ["tiff", "gif"])
+def test_a_file_of_several_pages_is_no_sample(ending: str, tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    folder = write_pictures(tmp_path / "photos")
+    pages = [Image.fromarray(np.full((4, 5), grey, dtype=np.uint8)) for grey in (0, 99, 200)]
+    file = folder / "phone1" / "dog" / f"x.{ending}"
+    pages[0].save(file, save_all=True, append_images=pages[1:])
+    with pytest.raises(FedkinError, match=rf"x\.{ending} holds 3 pictures, of which one sample"):
+        load(f"{folder}/")
+    pages[0].save(file)
+    assert len(load(f"{folder}/").x) == 13
+
+
 def test_of_sixteen_bits_the_upper_eight_are_taken(tmp_path: Path) -> None:
     Image = pytest.importorskip("PIL.Image")
     folder = write_pictures(tmp_path / "photos")

@@ -64,6 +64,7 @@ def test_a_seed_decides_everything(name: str) -> None:
         ("persfl_ds1", 10, {"pairs": "any"}, "'random', 'balanced' or 'consecutive'"),
         ("persfl_ds1", 3000, {}, "fewer than one sample a class"),
         ("persfl_ds3", 10, {"sigma": 0}, "sigma=0"),
+        ("persfl_ds3", 10, {"sigma": 1e300}, "sigma=1e+300 is above 50"),
         ("two_class", 10, {"low": 50, "high": 40}, "low=50 is above high=40"),
         ("two_class", 10, {"low": 1}, "low=1"),
         ("two_class", 10, {"scale": "some"}, "'demand' or 'all'"),

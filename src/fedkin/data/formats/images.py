@@ -141,6 +141,7 @@ def _grey(read: Callable[[], bytes], place: str) -> bool:
 def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[int]) -> Array:
     image = _opened(read, place)
     try:
+        _check_pages(image, place)
         image = _in_eight_bits(image, place).convert(mode)
         if size:
             image = image.resize((size[1], size[0]))
@@ -149,6 +150,15 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
         raise
     except Exception as error:  # as above
         raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
+
+
+def _check_pages(image: Any, place: str) -> None:
+    """One sample is one picture. Phones add a small one to a photo (MPO), which tells nothing."""
+    pages = int(getattr(image, "n_frames", 1))
+    if pages > 1 and image.format != "MPO":
+        raise FedkinError(
+            f"{place} holds {pages} pictures, of which one sample takes one: save each as a file"
+        )
 
 
 def _in_eight_bits(image: Any, place: str) -> Any:

@@ -18,6 +18,7 @@ from fedkin.data.partitions.shares import (
 )
 
 Pairs = Literal["random", "balanced", "consecutive"]
+WIDEST = 50.0  # sigma of a log-normal: draws beyond it leave what a float can hold
 
 
 def choose_classes(
@@ -194,7 +195,7 @@ def persfl_ds3(
         clients: How many.
         rng: What draws.
         classes: How many a client holds.
-        sigma: The log-normal's standard deviation, of the logarithm.
+        sigma: The log-normal's standard deviation, of the logarithm; at most WIDEST.
         floor: Samples that everybody gets first.
         pairs: As in ``choose_classes``.
 
@@ -206,6 +207,11 @@ def persfl_ds3(
     """
     available = class_count(labels, clients, "persfl_ds3")
     positive("persfl_ds3", sigma=sigma)
+    if sigma > WIDEST:
+        raise FedkinError(
+            f"partition persfl_ds3: sigma={sigma!r} is above {WIDEST:g}, where one holder has all "
+            "of a class: lower it"
+        )
     whole("persfl_ds3", "floor", floor, 0)
     chosen = choose_classes(clients, available, classes, pairs, rng, "persfl_ds3")
     base = np.zeros((clients, available), dtype=np.int64)
