@@ -5,6 +5,7 @@
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from fedkin.data.tables.table import table_source
 HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 TEST = "test"
+PICTURE = 1 << 28  # bytes of a file that one picture may take
 DESCRIBED = 1 << 26  # bytes of a file that describes a data set
 
 
@@ -260,7 +262,8 @@ def _source(
     official = test if test.any() and not test.all() else None
     read = Read(frame, lambda row: f"{where}, row {row}")
     if parts[0].pictures:
-        found = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, homes)
+        content = partial(_bytes, homes=homes)
+        found = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, content)
         return found._replace(official_test=official)
     return table_source(read, name, where, roles)._replace(official_test=official)
 
@@ -294,3 +297,16 @@ def _named(column: "pd.Series[Any]", names: list[str], where: str) -> "pd.Series
         name=column.name,
         dtype=object,
     )
+
+
+def _bytes(cell: Any, homes: Sequence[Path]) -> bytes:
+    content = cell.get("bytes") if isinstance(cell, dict) else cell
+    if isinstance(content, bytes):
+        return content
+    name = cell.get("path") if isinstance(cell, dict) else None
+    if not name or not homes:
+        raise ValueError("it has neither bytes nor a file")
+    file = Path(os.path.realpath(homes[0] / str(name)))
+    if not any(file.is_relative_to(os.path.realpath(home)) for home in homes):
+        raise ValueError(f"{cut(str(name))!r} is not in the data set's folder")
+    return read_file(file, PICTURE)

@@ -1,13 +1,10 @@
 """A saved data set of which a column holds pictures: the others say what they are."""
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, cut
-from fedkin.core.files import read_file
+from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import text
 from fedkin.data.formats.frames import Read
 from fedkin.data.formats.images import Colour, pixels
@@ -22,7 +19,6 @@ from fedkin.data.tables.table import (
     labels_of,
 )
 
-PICTURE = 1 << 28  # bytes of a file that one picture may take
 OF_CELLS = ("categorical", "text", "scale", "most")  # keys of columns that a model sees as numbers
 
 
@@ -34,7 +30,7 @@ def pictures_of(
     roles: Roles,
     colour: Colour,
     size: Sequence[int],
-    homes: Sequence[Path],
+    content: Callable[[Any], bytes],
 ) -> Source:
     """A Source of the first column of pictures that is not dropped.
 
@@ -46,7 +42,7 @@ def pictures_of(
         roles: The keys of [data].
         colour: "grey", "rgb", or "auto".
         size: [height, width] of pictures; () where all have one.
-        homes: The folders in which files of pictures may lie; names are of the first one.
+        content: A cell → the encoded picture.
 
     Returns:
         A Source of pixels.
@@ -65,7 +61,7 @@ def pictures_of(
     for role in (roles.label, *(one for one in (roles.client, roles.group) if one)):
         filled(read.frame[role], read.place)
     cells = list(read.frame[left[0]])
-    reads = [partial(_bytes, cell, homes) for cell in cells]
+    reads = [partial(content, cell) for cell in cells]
     x = pixels(reads, [read.place(row) for row in range(len(cells))], colour, size)
     y, names = labels_of(read.frame[roles.label], roles.task, read.place)
     truth = {} if roles.group is None else {roles.group: groups_of(read.frame[roles.group])}
@@ -87,16 +83,3 @@ def _refuse_keys_of_cells(where: str, roles: Roles) -> None:
             raise FedkinError(
                 f"{where} holds pictures, and data.{key} is for columns of a table: leave it out"
             )
-
-
-def _bytes(cell: Any, homes: Sequence[Path]) -> bytes:
-    content = cell.get("bytes") if isinstance(cell, dict) else cell
-    if isinstance(content, bytes):
-        return content
-    name = cell.get("path") if isinstance(cell, dict) else None
-    if not name or not homes:
-        raise ValueError("it has neither bytes nor a file")
-    file = Path(os.path.realpath(homes[0] / str(name)))
-    if not any(file.is_relative_to(os.path.realpath(home)) for home in homes):
-        raise ValueError(f"{cut(str(name))!r} is not in the data set's folder")
-    return read_file(file, PICTURE)
