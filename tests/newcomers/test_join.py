@@ -6,13 +6,34 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.newcomers.join import FOUND, LARGEST, _digest, _held_out, _not_anothers, join
+from fedkin.data.source import Source
+from fedkin.newcomers.join import (
+    FOUND,
+    LARGEST,
+    _digest,
+    _from_file,
+    _held_out,
+    _not_anothers,
+    join,
+)
+from fedkin.runs.spec import parse
+from fedkin.setup.population import population_of
 from tests.awkward import population
 
 PEOPLE = population()
+HAR = Source(
+    "har",
+    np.arange(160, dtype=np.float32).reshape(80, 2),
+    np.arange(80) % 2,
+    2,
+    client=np.arange(80) // 40,
+    truth={"bout": np.arange(80) // 4},
+    group="bout",
+)
 
 
 def test_one_of_a_file_and_a_held_out_client(tmp_path) -> None:
@@ -71,3 +92,17 @@ def test_what_is_damaged_is_anothers_and_an_empty_folder_nobodys(tmp_path) -> No
         (tmp_path / FOUND).write_bytes(content)
         with pytest.raises(FedkinError, match="give this one a folder, --out DIR"):
             _not_anothers(tmp_path, "data", None)
+
+
+@pytest.mark.parametrize(("split", "kept"), [({}, True), ({"group": "none"}, False)])
+def test_a_file_keeps_together_what_the_run_did(split, kept, tmp_path, monkeypatch) -> None:
+    """HAR's own group, which no key of the specification names."""
+    monkeypatch.setattr("fedkin.setup.population.load", lambda *_, **__: HAR)
+    spec = parse({"data": {"name": "har"}, "split": {"name": "natural", **split}})[0]
+    people = population_of(spec, wanted=False)
+    bout = np.arange(40) // 4
+    np.savez(tmp_path / "mine.npz", x=HAR.x[:40], y=HAR.y[:40], bout=bout)
+    own = _from_file(SimpleNamespace(spec=spec, population=people), tmp_path / "mine.npz")
+    parts = [set(bout[rows[0]].tolist()) for rows in (own.train, own.val, own.test)]
+    assert (sum(map(len, parts)) == 10) is kept
+    assert own.said == ()

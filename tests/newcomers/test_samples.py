@@ -246,6 +246,35 @@ def test_samples_have_the_kind_of_the_runs(tmp_path: Path) -> None:
             read_newcomer(arrays(tmp_path, x=rows, y=labels), like, TOLD, Key(3))
 
 
+@pytest.mark.parametrize(
+    ("run", "file", "fits"),
+    [
+        ((9, 128), (128, 9), False),
+        ((3, 8, 8), (8, 8, 3), False),
+        ((192,), (8, 8, 3), False),
+        ((9, 128), (1152,), True),
+        ((1, 8, 8), (8, 8), True),
+        ((8, 8), (8, 8, 1), True),
+        ((9, 128), (9, 128), True),
+    ],
+)
+def test_axes_of_another_order_are_not_guessed(
+    run: tuple[int, ...], file: tuple[int, ...], fits: bool, tmp_path: Path
+) -> None:
+    like = of_numbers("classification", np.zeros((2, *run), dtype=np.float32))
+    x = np.arange(6 * np.prod(file), dtype=np.float32).reshape(6, *file)
+    path = arrays(tmp_path, x=x, y=np.arange(6) % 3)
+    if fits:
+        own = read_newcomer(path, like, TOLD, Key(3))
+        np.testing.assert_array_equal(own.x.numpy(), x.reshape(6, *run))
+        return
+    with pytest.raises(FedkinError) as caught:
+        read_newcomer(path, like, TOLD, Key(3))
+    assert f"have shape {list(file)}, those of the run {list(run)}: give them in" in str(
+        caught.value
+    )
+
+
 def test_as_many_rows_as_the_split_has_parts(tmp_path: Path) -> None:
     like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
     for fractions, parts in (((0.6, 0.2, 0.2), 3), ((0.7, 0.0, 0.3), 2), ("comet", 3)):
@@ -288,3 +317,43 @@ def test_rows_that_belong_together_stay_in_one_part(trained: Population, tmp_pat
     own = read_newcomer(file, trained, TOLD._replace(group="duplicates"), Key(0))
     parts = [{int(row) // 4 for row in part[0]} for part in (own.train, own.val, own.test)]
     assert sum(map(len, parts)) == 10
+
+
+def groups_in(own: Population, group: np.ndarray) -> list[int]:
+    """The groups of each part, which no other part may have."""
+    parts = [set(group[rows[0]].tolist()) for rows in (own.train, own.val, own.test)]
+    assert sum(map(len, parts)) == len(set(group.tolist()))
+    return [len(part) for part in parts]
+
+
+def test_arrays_that_belong_together_stay_in_one_part(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    told = TOLD._replace(group="bout")
+    x, y = np.arange(80, dtype=np.float32).reshape(40, 2), np.arange(40) % 3
+    bout = np.arange(40) // 4
+    file = arrays(tmp_path, x=x, y=y, bout=bout)
+    own = read_newcomer(file, like, told, Key(0))
+    assert (groups_in(own, bout), own.said) == ([6, 2, 2], ())
+    named = arrays(tmp_path, x=x, y=y, bout=np.array([f"b{k}" for k in bout]))
+    assert groups_in(read_newcomer(named, like, told, Key(0)), bout) == [6, 2, 2]
+    lacking = read_newcomer(arrays(tmp_path, x=x, y=y), like, told, Key(0))
+    assert lacking.said == (
+        f"{file} lacks the array 'bout': rows that belong together may be parted",
+    )
+    with pytest.raises(FedkinError, match=r"bout has shape \[39\] for 40 rows: give one entry a"):
+        read_newcomer(arrays(tmp_path, x=x, y=y, bout=bout[1:]), like, told, Key(0))
+
+
+def test_a_table_of_a_run_of_arrays_keeps_them_too(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    told = TOLD._replace(group="bout")
+    file = tmp_path / "mine.csv"
+    lines = [f"{i},{-i},{i % 3},{i // 4}" for i in range(40)]
+    file.write_text("\n".join(["a,b,label,bout", *lines]))
+    own = read_newcomer(file, like, told, Key(0))
+    assert own.x.tolist() == [[i, -i] for i in range(40)]
+    assert (groups_in(own, np.arange(40) // 4), own.said) == ([6, 2, 2], ())
+    file.write_text("\n".join(["a,b,label", *(line.rpartition(",")[0] for line in lines)]))
+    assert read_newcomer(file, like, told, Key(0)).said == (
+        f"{file} lacks the column 'bout': rows that belong together may be parted",
+    )

@@ -43,7 +43,8 @@ class Population:
     ...] like x, or None; public_y: its labels where they are known. truth: what the generator
     knows, see ``Partition`` and ``Source``. encoding: how x came from the cells of a table. said:
     what was left out of the data, in sentences. apart: clients that are held out, and of whose rows
-    not even the encoding knows.
+    not even the encoding knows. group: what kept rows in one split, "duplicates" or a key of the
+    source's truth.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Population:
     encoding: Encoding | None = None
     said: tuple[str, ...] = ()
     apart: tuple[int, ...] = ()
+    group: str | None = None
 
     def _repr_html_(self) -> str:
         """What a notebook shows: sizes, and what was left out."""

@@ -92,7 +92,8 @@ def build(
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     if group is None and partition_name == "natural":
         group = source.group
-    groups = None if group in (None, "none") else _group(source, str(group))
+    group = None if group == "none" else group
+    groups = None if group is None else _group(source, group)
     official = source.official_test if test == "official" else None
     truth = _truth(source, partition_name, part)
     left_out: list[str] = []
@@ -132,6 +133,7 @@ def build(
         class_names=_class_names(source, drawn),
         encoding=encoding,
         apart=tuple(left),
+        group=group,
         said=(*source.said, *_not_chosen(source, part), *left_out),
     )
     check_population(population)

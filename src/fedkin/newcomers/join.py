@@ -121,12 +121,13 @@ def _from_file(parts: Assembled, path: Path) -> Population:
     fractions: Fractions = (
         "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
     )
-    group = split.group or data.options.get("group")  # its value "none": no rows stay together
+    # where the run's clients are not the natural ones, its table's groups kept nothing together
+    group = parts.population.group or data.options.get("group")
     aside = TableLayout(
         data.label or "label",
         data.client,
         data.options,
         fractions,
-        None if group == "none" else group,
+        None if split.group == "none" else group,
     )
     return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

@@ -22,6 +22,7 @@ from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 
 SPLIT = "split"  # a column that says train, val or test
+PARTED = "rows that belong together may be parted"
 
 
 class TableLayout(NamedTuple):
@@ -87,12 +88,32 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
 def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
-        return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
+        x = images(features(arrays["x"], str(path)))
+        group, said = _group_of_arrays(arrays, len(x), layout, path)
+        rows = _checked(x, arrays["y"], like, path, None)
+        return rows._replace(said=said, group=group)
     x, y, sizes = divided(
         arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
     )
     division = np.repeat(list(sizes), list(sizes.values()))
     return _checked(images(features(x, str(path))), y, like, path, division)
+
+
+def _group_of_arrays(
+    arrays: Mapping[str, Array], n: int, layout: TableLayout, path: Path
+) -> tuple[Array | None, tuple[str, ...]]:
+    """As ``_grouped``, of the array of the group's name."""
+    name = _column(layout)
+    if name is None:
+        return None, ()
+    if name not in arrays:
+        return None, (f"{path} lacks the array {name!r}: {PARTED}",)
+    if arrays[name].shape != (n,):
+        raise FedkinError(
+            f"{path}: {name} has shape {list(arrays[name].shape)} for {n} rows: give one entry a "
+            "row"
+        )
+    return np.unique(arrays[name], return_inverse=True)[1], ()
 
 
 def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
@@ -137,8 +158,7 @@ def _grouped(read: Read, layout: TableLayout, path: Path) -> tuple[Array | None,
     if name is None:
         return None, ()
     if name not in read.frame.columns:
-        lacking = f"{path} lacks the column {name!r}: rows that belong together may be parted"
-        return None, (lacking,)
+        return None, (f"{path} lacks the column {name!r}: {PARTED}",)
     return groups_of(read.frame[name]), ()
 
 
@@ -147,13 +167,20 @@ def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows
     spelled = {key: str(layout.options[key]) for key in SPELLED if key in layout.options}
     columns = [str(name) for name in read_file(path, style(layout.options)).frame.columns]
     aside = next((name for name in (SPLIT, layout.client) if name in columns), None)
+    name = _column(layout)
+    grouped = {"group": name} if name in columns else {}
     task = "regression" if like.task == "regression" else "classification"
-    source = load(str(path), client=aside, label=layout.label, task=task, scale="none", **spelled)
+    source = load(
+        str(path), client=aside, label=layout.label, task=task, scale="none", **spelled, **grouped
+    )
     if aside == layout.client and source.client is not None:
         _one_client(source.client, str(aside), path)
     y = _labels(source.y, source.class_names, like, path)
     division = source.client if aside == SPLIT else None
-    return _checked(numbers_only(source, str(path)), y, like, path, division)
+    rows = _checked(numbers_only(source, str(path)), y, like, path, division)
+    if name is None or grouped:
+        return rows._replace(group=None if name is None else source.truth[name])
+    return rows._replace(said=(f"{path} lacks the column {name!r}: {PARTED}",))
 
 
 def _one_client(client: Array, column: str, path: Path) -> None:
@@ -188,11 +215,15 @@ def _checked(x: Array, y: Array, like: Population, path: Path, division: Array |
 
 
 def _shaped(x: Array, like: Population, path: Path) -> Array:
-    """Samples in the shape and the kind of the run's: rows of numbers may be images."""
-    shape = tuple(like.x.shape[1:])
-    if x[:1].size != int(np.prod(shape)):
+    """Samples in the shape and the kind of the run's: flat rows of numbers may be images, and an
+    axis of size 1 may be missing. Other axes would have to be guessed.
+    """
+    shape, given = tuple(like.x.shape[1:]), x.shape[1:]
+    flat = x.ndim == 2 and x.shape[1] == int(np.prod(shape))
+    if not flat and _long(given) != _long(shape):
         raise FedkinError(
-            f"{path}: samples have shape {list(x.shape[1:])}, those of the run {list(shape)}"
+            f"{path}: samples have shape {list(given)}, those of the run {list(shape)}: give "
+            "them in that shape, or as flat rows of it"
         )
     x = x.reshape(len(x), *shape)
     wanted = like.x.numpy().dtype
@@ -203,6 +234,11 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
     ):
         raise FedkinError(f"{path}: samples are {x.dtype}, those of the run {wanted}")
     return x.astype(wanted)
+
+
+def _long(shape: tuple[int, ...]) -> list[int]:
+    """Axes that an order matters to."""
+    return [size for size in shape if size != 1]
 
 
 def _divided(
