@@ -35,3 +35,16 @@ def test_cheaper_methods_may_stretch() -> None:
         first = Ran(None, {}, Sent(0, rounds, 0, rounds, 0), 1.0, 0.5)  # type: ignore[arg-type]
         plan = cases._plan(given, Allowance(1000, 500), first, Work(0, 1))
         assert list(plan) == [expected]
+
+
+def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:
+    """Rows of before [public] groups was there keep their case."""
+    suite = tiny()
+    (label,) = suite.settings
+    spec = suite.settings[label].spec
+    parted = {**spec, "public": {**spec["public"], "groups": "parted"}}
+    again = tiny(settings={label: {"title": "A", "spec": parted}})
+    one, other = (cases.case_of("tiny", each, label, "ditto", "d") for each in (suite, again))
+    assert one.setting.spec != other.setting.spec
+    assert one.digest == other.digest
+    assert one.digest != cases.case_of("tiny", suite, label, "ditto", "e").digest

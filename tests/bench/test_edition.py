@@ -1,8 +1,9 @@
 """The committed rows: whole, each once, with both baselines; the pages' tables are theirs."""
 
 from benchmarks.leaderboard import rows, tables
+from fedkin.bench.case import case_of
 from fedkin.bench.search import search_of, trials
-from fedkin.bench.suite import suite
+from fedkin.bench.suite import BASELINES, digest, suite
 
 FOUND = rows()
 
@@ -13,6 +14,18 @@ def test_rows_are_each_there_once_and_can_be_run_again() -> None:
     for row in FOUND:
         assert row.missing or (row.fingerprint and row.content and row.clients and row.own_digest)
         assert "dir" not in row.content.get("data", {})
+
+
+def test_rows_of_har_keep_their_case_though_its_setting_says_parted() -> None:
+    har = [row for row in FOUND if (row.suite, row.setting) == ("standard", "har")]
+    mine = [row for row in har if row.method in BASELINES]
+    assert mine
+    for row in mine:
+        asked = suite(row.suite)
+        assert asked.settings[row.setting].spec["public"]["groups"] == "parted"
+        given = case_of(row.suite, asked, row.setting, row.method, row.data_digest)
+        assert row.case == given.digest
+        assert row.id == digest([row.case, row.content])
 
 
 def test_every_federation_has_both_baselines() -> None:

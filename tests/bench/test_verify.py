@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from fedkin.bench.row import Row
+from fedkin.bench.trial import spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
+from fedkin.setup.population import population_of
 from tests.bench.tiny import SPEC
 
 CONTENT: dict[str, Any] = {
@@ -60,3 +62,17 @@ def test_a_row_with_another_fingerprint_is_not_the_same() -> None:
     found = verify(a_row(), None)
     assert not found.same
     assert verify(a_row(fingerprint=found.fingerprint), None).same
+
+
+def test_a_row_of_before_public_groups_was_a_key_is_repeated_as_it_was_run() -> None:
+    public = {"source": "held-out", "samples": 50, "labeled": True}
+    older = {**CONTENT, "public": public, "split": {"name": "iid", "group": "duplicates"}}
+    parted = {**older, "public": {**public, "groups": "parted"}}
+    whole = population_of(spec_of(older), wanted=False).digest()[:12]
+    own = population_of(spec_of(parted), wanted=False).digest()[:12]
+    assert whole != own
+    now = verify(a_row(content=parted, own_digest=own), None).fingerprint
+    assert verify(a_row(content=older, own_digest=own, fingerprint=now), None).same
+    assert verify(a_row(content=older, own_digest=whole), None)
+    with pytest.raises(FedkinError, match="the data of digits here are not those"):
+        verify(a_row(content=parted, own_digest=whole), None)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.population import Population
+from fedkin.data.population import Population, Split
 from fedkin.data.public import Public
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 from tests.data.population_examples import SOURCE, make, toy_source
@@ -42,6 +42,71 @@ def test_held_out_public_samples_leave_the_private_pool(pool: str) -> None:
     assert public.max() < 500  # never an official test row
     assert not set(public) & set(used(p))
     assert len(used(p)) == (440 if pool == "train" else 540)
+
+
+@pytest.mark.parametrize("how", [{}, {"empty": "drop", "least": 5}, {"name": "natural"}])
+def test_rows_of_held_out_clients_are_never_public(how: dict[str, Any]) -> None:
+    p = make(clients=12, public=Public(100, labeled=True), apart=0.3, **how)
+    assert p.public is not None
+    assert len(p.apart) == 4
+    assert not set(row_of(p.public)) & set(used(p))
+    whole = make(clients=12, apart=0.3, **how)
+    assert whole.apart == p.apart
+    parts: tuple[Split, ...] = ("train", "val", "test")
+    for client in p.apart:  # they keep every row that is theirs
+        assert sum(len(p.rows(part)[client]) for part in parts) == sum(
+            len(whole.rows(part)[client]) for part in parts
+        )
+    assert p.digest() != make(clients=12, public=Public(100, labeled=True), **how).digest()
+
+
+def test_a_public_set_takes_whole_groups() -> None:
+    source = toy_source(group="take", truth={"take": np.arange(600) // 3})
+    source = source._replace(client=np.arange(600) // 100, official_test=None)
+    p = make("natural", None, source=source, public=Public(40, labeled=True))
+    assert p.public is not None
+    assert p.public_y is not None
+    public = row_of(p.public)
+    np.testing.assert_array_equal(p.public_y.numpy(), source.y[public])
+    assert len(public) == 39
+    assert not set(public // 3) & set(used(p) // 3)
+    assert p.said == (
+        "the public set has 39 rows, not 40: rows that belong together are held out together "
+        "(public.groups = 'parted' takes them one by one)",
+    )
+    parted = make("natural", None, source=source, public=Public(40, labeled=True, groups="parted"))
+    assert parted.public is not None
+    assert (len(parted.public), parted.said) == (40, ())
+    alone = make("natural", None, source=source, group="none", public=Public(40, labeled=True))
+    assert torch.equal(parted.public, alone.public)
+    assert make("natural", None, source=source, public=Public(39)).said == ()
+
+
+def test_a_group_that_has_official_test_rows_is_not_public() -> None:
+    """Copies of official test rows, which clients are tested on."""
+    source = toy_source(100, official_test=np.arange(100) >= 60)
+    x = np.concatenate([source.x[:60], source.x[:40]])
+    y = np.concatenate([source.y[:60], source.y[:40]])
+    copies = source._replace(x=x, y=y)
+    p = make(clients=2, source=copies, pool="all", group="duplicates", public=Public(10))
+    assert p.public is not None
+    assert set(row_of(p.public)) <= set(range(40, 60))
+    q = make(clients=2, source=copies, pool="all", group="duplicates", public=Public(59))
+    assert q.public is not None
+    assert sorted(row_of(q.public)) == list(range(40, 60))
+    everywhere = copies._replace(x=x.repeat(1, 0) * 0, y=y * 0, classes=1)
+    with pytest.raises(FedkinError, match=r"no group of rows of toy can be held out as a whole"):
+        make(clients=2, source=everywhere, pool="all", group="duplicates", public=Public(10))
+
+
+def test_one_group_at_least_is_public_and_one_stays_private() -> None:
+    halves = toy_source(truth={"half": np.arange(600) // 300 % 2})
+    p = make(source=halves, group="half", public=Public(5), clients=1, fractions=(1.0, 0.0, 0.0))
+    assert p.public is not None
+    assert {len(p.public), len(used(p))} == {200, 300}
+    one = toy_source(truth={"half": np.zeros(600)})
+    with pytest.raises(FedkinError, match=r"set public\.groups to 'parted', or name another"):
+        make(source=one, group="half", public=Public(5), clients=1, fractions=(1.0, 0.0, 0.0))
 
 
 def test_public_from_another_source() -> None:

@@ -10,7 +10,7 @@ from fedkin.bench.machine import commit, machine, today, versions
 from fedkin.bench.outside import code_digest, is_outside
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
-from fedkin.bench.suite import Content, Setting, Suite, digest
+from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.trial import Ran, Work, epsilon_of, ran, work_of
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
@@ -45,7 +45,7 @@ class Case(NamedTuple):
         """Of all that decides what its rows are."""
         suite = self.suite.model_dump(mode="json", exclude={"settings", "title", "about"})
         suite.pop("methods")
-        parts = [suite, self.setting.spec, self.method, list(self.own), self.fixed]
+        parts = [suite, settled(self.setting.spec), self.method, list(self.own), self.fixed]
         code = [code_digest(name) for name in outside_of(self)]
         return digest([*parts, self.data_digest, *code])
 
@@ -187,7 +187,7 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
     parts = {key: spec.get(key, {}) for key in ("data", "split", "model")}
     hyper = {**_hyper(content), "lr": content["train"]["lr"]} if content else {}
     return Row(
-        id=digest([case.digest, content]),
+        id=digest([case.digest, settled(content)]),
         case=case.digest,
         of=number,
         suite=case.suite_name,

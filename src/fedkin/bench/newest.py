@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedkin.bench.row import Row
-from fedkin.bench.suite import BASELINES, digest
+from fedkin.bench.suite import BASELINES, digest, settled
 
 CHOSEN = {"train": ("lr",), "run": ("seed", "rounds", "evaluate_every")}  # by a search, or a budget
 ELSEWHERE = "its rows are of another setting than those of local: run it again"
@@ -50,4 +50,4 @@ def _setting(row: Row) -> str:
         given = content.get(section, {})
         if isinstance(given, dict):  # a stranger's row may hold anything
             content[section] = {name: given[name] for name in given if name not in names}
-    return digest([row.data_digest, content])
+    return digest([row.data_digest, settled(content)])

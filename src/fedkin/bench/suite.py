@@ -126,6 +126,16 @@ def digest(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def settled(content: Content) -> Content:
+    """A specification without [public] groups, for digests beside that of the data, which tells
+    which samples are public: rows of before that key was there keep their names.
+    """
+    public = content.get("public")
+    if not isinstance(public, dict):
+        return content
+    return {**content, "public": {key: public[key] for key in public if key != "groups"}}
+
+
 def _said(error: ValidationError) -> str:
     first = error.errors()[0]
     key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")

@@ -2,7 +2,8 @@
 clients.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -48,15 +49,15 @@ def build(
     and PPFL do). Sources without an official test set are divided whole. Merging silently is a
     known trap, so the name of the population says it. test: "official" makes each client's test set
     of the official test rows it holds (needs pool="all"). public: drawn first; held-out rows leave
-    the pool before it is divided. group: the key of ``source.truth`` whose equal values stay in one
-    split ("bout"); None takes the source's own where clients are the natural ones, "none" is rows
-    one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out
-    clients too small for the splits, and ``truth["kept"]``, one a client, says which numbers are
-    left; "error" refuses them. least: clients with fewer samples are left out too. apart: a share
-    of the clients, whom nothing that is learned may know (``Population.apart``). clients: None
-    takes all
-    natural clients. truth: the partition's, the rows of the source's per-client truth (natural
-    partition only), its other truth, and "train_share" for fractions="comet".
+    the pool before it is divided, and none of them are those of clients apart. group: the key of
+    ``source.truth`` whose equal values stay in one split ("bout"); None takes the source's own
+    where clients are the natural ones, "none" is rows one by one, "duplicates" keeps equal samples
+    of a client together. empty: "drop" leaves out clients too small for the splits, and
+    ``truth["kept"]``, one a client, says which numbers are left; "error" refuses them. least:
+    clients with fewer samples are left out too. apart: a share of the clients, whom nothing that is
+    learned may know (``Population.apart``). clients: None takes all natural clients. truth: the
+    partition's, the rows of the source's per-client truth (natural partition only), its other
+    truth, and "train_share" for fractions="comet".
 
     Args:
         source: All samples.
@@ -84,24 +85,29 @@ def build(
         test=(test, ("holdout", "official")),
         empty=(empty, ("error", "drop")),
     )
+    group = _group_name(source, group, partition_name)
+    groups = None if group is None else _group(source, group)
+    official = source.official_test if test == "official" else None
+    fits = partial(_serves, fractions=fractions, official=official, groups=groups)
+    kept_of = partial(_kept, least=least, fits=fits if empty == "drop" else None)
     rows = _pool(source, pool, test)
-    drawn = None if public is None else draw(public, source, rows, key)
+    # a public set is drawn before anybody has rows, unless some clients' rows must not be in it
+    later = public if public is not None and public.source is None and apart else None
+    drawn = None if public is None or later else draw(public, source, rows, key, group=groups)
     rows = rows if drawn is None else drawn.rows
     part = _partition(source, partition_name, clients, key, rows, partition_params or {})
     indices = [rows[mine] for mine in part.indices]
+    held_out = None
+    if later is not None:
+        held_out = _apart(kept_of(indices), apart, key)
+        never = np.concatenate([indices[client] for client in held_out])
+        drawn = draw(later, source, rows, key, group=groups, never=never)
+        indices = [np.intersect1d(mine, drawn.rows, assume_unique=True) for mine in indices]
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
-    if group is None and partition_name == "natural":
-        group = source.group
-    group = None if group == "none" else group
-    groups = None if group is None else _group(source, group)
-    official = source.official_test if test == "official" else None
     truth = _truth(source, partition_name, part)
     left_out: list[str] = []
+    kept = kept_of(indices)
     if empty == "drop" or least:
-        serve = [empty != "drop" or _serves(mine, fractions, official, groups) for mine in indices]
-        kept = np.flatnonzero(
-            [yes and len(mine) >= least for yes, mine in zip(serve, indices, strict=True)]
-        )
         truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {
             "kept": kept
         }
@@ -110,8 +116,12 @@ def build(
         if not len(kept):
             raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
     held = holdout(indices, key, fractions, official=official, group=groups, names=names)
-    stay, left = whole_clients(len(names), apart, key) if apart else (range(len(names)), [])
-    seen = [held.train[client] for client in stay]
+    left = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
+    if left.all():
+        raise FedkinError(
+            f"{source.name}: all clients but those held out are too small for the splits"
+        )
+    seen = [held.train[client] for client in np.flatnonzero(~left)]
     encoding = (
         None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
     )
@@ -132,12 +142,34 @@ def build(
         names=names,
         class_names=_class_names(source, drawn),
         encoding=encoding,
-        apart=tuple(left),
+        apart=tuple(np.flatnonzero(left).tolist()),
         group=group,
-        said=(*source.said, *_not_chosen(source, part), *left_out),
+        said=(
+            *source.said,
+            *_not_chosen(source, part),
+            *left_out,
+            *(() if drawn is None else drawn.said),
+        ),
     )
     check_population(population)
     return population
+
+
+def _group_name(source: Source, group: str | None, partition_name: str) -> str | None:
+    """What keeps rows in one split; the source's own where clients are the natural ones."""
+    if group is None and partition_name == "natural":
+        return source.group
+    return None if group == "none" else group
+
+
+def _kept(indices: Sequence[Ints], least: int, fits: Callable[[Ints], bool] | None) -> Ints:
+    """The clients that are large enough."""
+    return np.flatnonzero([len(mine) >= least and (fits is None or fits(mine)) for mine in indices])
+
+
+def _apart(kept: Ints, share: float, key: Key) -> Ints:
+    """Which of the clients are held out as a whole."""
+    return kept[whole_clients(len(kept), share, key)[1]] if share else kept[:0]
 
 
 def _class_names(source: Source, drawn: Drawn | None) -> tuple[str, ...]:

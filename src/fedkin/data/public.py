@@ -2,7 +2,7 @@
 out of this one.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,19 +21,21 @@ class Public(NamedTuple):
 
     labeled: keep the labels (FedMD needs them), as the private classes are numbered. Otherwise they
     are stripped. own: they are classes of their own, numbered after the private ones: models have
-    outputs for both (FedMD's CIFAR-100 beside CIFAR-10). Needs another source.
+    outputs for both (FedMD's CIFAR-100 beside CIFAR-10). Needs another source. groups: "whole"
+    holds rows that belong together out together, "parted" row by row, whatever overlaps.
     """
 
     size: int = 2000
     source: Source | None = None
     labeled: bool = False
     own: bool = False
+    groups: Literal["whole", "parted"] = "whole"
 
 
 class Drawn(NamedTuple):
     """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private
     pool (ascending); classes: how many there are beside the private ones; class_names: theirs, ()
-    where they have none.
+    where they have none; said: of how many there are, where that is another number than was asked.
     """
 
     x: Array
@@ -41,20 +43,32 @@ class Drawn(NamedTuple):
     rows: Ints
     classes: int = 0
     class_names: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
 
-def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
+def draw(
+    spec: Public,
+    source: Source,
+    rows: Ints,
+    key: Key,
+    *,
+    group: Array | None = None,
+    never: Ints | None = None,
+) -> Drawn:
     """Draws the public samples at random, without repetition.
 
     From another source, its official test rows are left alone and sample shapes and type must equal
     the private ones: nothing is resized. From the same source, the chosen rows leave the private
-    pool, and official test rows are never chosen.
+    pool, and official test rows are never chosen; of groups whole ones are, in random order, as
+    many as come nearest to the size, one at least.
 
     Args:
         spec: How many, of which source.
         source: The private data.
         rows: [n] rows of the source that may be divided.
         key: Names the random stream.
+        group: [n] numbers that rows which belong together share; None: each stands alone.
+        never: Rows of held-out clients, which are not chosen.
 
     Returns:
         The samples, their labels if any, and the rows that are left for clients.
@@ -70,12 +84,18 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
     candidates = np.arange(len(origin.x)) if spec.source is not None else rows
     if origin.official_test is not None:
         candidates = candidates[~origin.official_test[candidates]]
+    if never is not None and spec.source is None:
+        candidates = np.setdiff1d(candidates, never, assume_unique=True)
     limit = len(candidates) if spec.source is not None else len(candidates) - 1
     if not 1 <= spec.size <= limit:
         raise FedkinError(
             f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples"
         )
-    chosen = np.sort(key.numpy("public").choice(candidates, spec.size, replace=False))
+    rng = key.numpy("public")
+    if group is None or spec.groups == "parted" or spec.source is not None:
+        chosen = np.sort(rng.choice(candidates, spec.size, replace=False))
+    else:
+        chosen = _whole_groups(spec.size, rows, candidates, group, rng, source.name)
     left = rows if spec.source is not None else np.setdiff1d(rows, chosen, assume_unique=True)
     if spec.own and spec.source is not None:
         y, other = source.classes + spec.source.y[chosen], spec.source
@@ -87,7 +107,41 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
         if spec.source is None
         else _labels(source, spec.source)
     )
-    return Drawn(origin.x[chosen], None if y is None else y[chosen], left)
+    said = () if len(chosen) == spec.size else (_nearest(len(chosen), spec.size),)
+    return Drawn(origin.x[chosen], None if y is None else y[chosen], left, said=said)
+
+
+def _whole_groups(
+    size: int,
+    rows: Ints,
+    candidates: Ints,
+    group: Array,
+    rng: np.random.Generator,
+    name: str,
+) -> Ints:
+    """Groups in random order, cut where their rows come nearest to ``size``: one at least, and one
+    at least stays private. Those of which some rows may not be public stay private as a whole.
+    """
+    barred = group[np.setdiff1d(rows, candidates, assume_unique=True)]
+    free = rows[~np.isin(group[rows], barred)]
+    numbers, place = np.unique(group[free], return_inverse=True)
+    most = len(numbers) - (len(free) == len(rows))
+    if most < 1:
+        raise FedkinError(
+            f"no group of rows of {name} can be held out as a whole for the public set: set "
+            "public.groups to 'parted', or name another source"
+        )
+    order = rng.permutation(len(numbers))
+    ends = np.cumsum(np.bincount(place)[order])[:most]
+    count = 1 + int(np.argmin(np.abs(ends - size)))
+    return free[np.isin(place, order[:count])]
+
+
+def _nearest(rows: int, size: int) -> str:
+    return (
+        f"the public set has {rows:,} rows, not {size:,}: rows that belong together are held out "
+        "together (public.groups = 'parted' takes them one by one)"
+    )
 
 
 def _may_have_its_own(spec: Public, source: Source) -> None:

@@ -92,6 +92,9 @@ class PublicSection(Section):
     labels: Literal["private", "own"] = (
         "private"  # what they number: the private classes, or classes after those
     )
+    groups: Literal["whole", "parted"] = (
+        "whole"  # whether rows that split.group keeps together are held out together
+    )
 
 
 class ModelSection(OpenSection):

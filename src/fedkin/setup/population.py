@@ -145,7 +145,7 @@ def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Pu
         else _public_source(spec, public.source, source, folder)
     )
     size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
-    return Public(size=size, source=other, labeled=public.labeled, own=public.labels == "own")
+    return Public(size, other, public.labeled, public.labels == "own", public.groups)
 
 
 def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -> Source:
