@@ -228,3 +228,33 @@ def test_regression_population() -> None:
     assert (p.task, p.classes, p.y.dtype) == ("regression", 0, torch.float32)
     assert p.histogram("train").shape == (3, 0)
     assert p.truth["w"].shape == (3, 2)
+
+
+@pytest.mark.parametrize("empty", ["error", "drop"])
+def test_copies_of_official_test_rows_are_not_trained_on(empty: str) -> None:
+    source = toy_source(100, official_test=np.arange(120) >= 80)
+    rows = np.r_[np.arange(80), np.arange(40)]  # half of the training rows are tested on as well
+    copies = source._replace(x=source.x[rows], y=source.y[rows], client=rows % 2)
+    how: dict[str, Any] = {"source": copies, "pool": "all", "test": "official", "empty": empty}
+    p = make("natural", None, group="duplicates", **how)
+    for k in range(2):
+        learned = row_of(p.x[np.concatenate([p.train[k], p.val[k]])])
+        assert not set(learned) & set(row_of(p.x[p.test[k]]))
+        assert sorted(learned) == [row for row in range(40, 80) if row % 2 == k]
+        assert len(p.test[k]) == 20
+    assert p.said == (
+        "40 rows are in no split: they belong together (duplicates) with official test rows of the "
+        "same client",
+    )
+    assert make("natural", None, **how).said == ()
+
+
+def test_a_client_of_nothing_but_copies_is_too_small() -> None:
+    source = toy_source(100, official_test=np.arange(80) >= 40)
+    rows = np.r_[np.arange(40), np.arange(40)]
+    copies = source._replace(x=source.x[rows], y=source.y[rows], client=rows % 2)
+    how: dict[str, Any] = {"source": copies, "pool": "all", "test": "official"}
+    with pytest.raises(FedkinError, match="client 0 has 0 groups, too few for train and val"):
+        make("natural", None, group="duplicates", **how)
+    with pytest.raises(FedkinError, match="no client is left, all are too small"):
+        make("natural", None, group="duplicates", empty="drop", **how)

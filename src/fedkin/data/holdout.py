@@ -24,13 +24,15 @@ DROP = "such clients out with --set split.empty=drop"
 
 class Holdout(NamedTuple):
     """One ascending int64 index array a client for each split; ``share`` [clients] is the train
-    fraction asked for.
+    fraction asked for. parted: rows of no split, since they belong together with official test
+    rows.
     """
 
     train: list[Ints]
     val: list[Ints]
     test: list[Ints]
     share: npt.NDArray[np.float64]
+    parted: int = 0
 
 
 def holdout(
@@ -50,7 +52,8 @@ def holdout(
     Partitioning"). Sizes are the largest remainders of fraction·n; every split whose fraction is
     above 0 gets at least one sample. official [n]: a client's test set is its official test rows;
     its other rows are train and val in the ratio of their fractions (the test fraction is then not
-    used). group [n]: rows of one group (a recording) stay in one split.
+    used). group [n]: rows of one group (a recording) stay in one split; those of a group with
+    official test rows are in no split but for these.
 
     Args:
         indices: The rows of each client.
@@ -68,7 +71,7 @@ def holdout(
             possible.
     """
     parts: list[list[Ints]] = []
-    shares = np.empty(len(indices))
+    shares, parted = np.empty(len(indices)), 0
     checked = None if isinstance(fractions, str) else check_fractions(fractions)
     if checked is None and fractions != "comet":
         raise FedkinError(
@@ -86,11 +89,29 @@ def holdout(
         if official is None:
             three = _divide(mine, wanted, rng, group, who)
         else:
-            three = _keep_official(mine, wanted, rng, group, who, official)
+            tested, rest = official_and_rest(mine, official, group)
+            three = _keep_official(tested, rest, wanted, rng, group, who)
+            parted += len(mine) - len(tested) - len(rest)
         shares[k] = wanted[0]
         parts.append(three)
     train, val, test = ([three[i] for three in parts] for i in range(3))
-    return Holdout(train, val, test, shares)
+    return Holdout(train, val, test, shares, parted)
+
+
+def official_and_rest(mine: Ints, official: Mask, group: Array | None) -> tuple[Ints, Ints]:
+    """A client's official test rows, and those that it may learn from.
+
+    Args:
+        mine: Its rows.
+        official: [n] which rows are official test rows.
+        group: [n] values of which equal ones stay together; None: each row stands alone.
+
+    Returns:
+        Two arrays of rows, in the order of ``mine``; in neither are other rows of a group that has
+        official test rows.
+    """
+    test, rest = mine[official[mine]], mine[~official[mine]]
+    return test, rest if group is None else rest[~np.isin(group[rest], group[test])]
 
 
 def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list[int]]:
@@ -198,14 +219,13 @@ def _divide(
 
 
 def _keep_official(
-    mine: Ints,
+    test: Ints,
+    rest: Ints,
     fractions: Sequence[float],
     rng: np.random.Generator,
     group: Array | None,
     who: str,
-    official: Mask,
 ) -> list[Ints]:
-    test, rest = mine[official[mine]], mine[~official[mine]]
     if len(test) == 0:
         raise FedkinError(
             f"{who} holds no official test rows: use --set data.test=holdout, or leave {DROP}"

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.holdout import Fractions, Holdout, holdout, whole_clients
+from fedkin.data.holdout import Fractions, Holdout, holdout, official_and_rest, whole_clients
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
 from fedkin.data.public import Drawn, Public, draw
@@ -149,6 +149,7 @@ def build(
             *_not_chosen(source, part),
             *left_out,
             *(() if drawn is None else drawn.said),
+            *_in_no_split(held, group),
         ),
     )
     check_population(population)
@@ -216,6 +217,15 @@ def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list
     ]
 
 
+def _in_no_split(held: Holdout, group: str | None) -> list[str]:
+    if not held.parted:
+        return []
+    return [
+        f"{many(held.parted, 'row is', 'rows are')} in no split: they belong together ({group}) "
+        "with official test rows of the same client"
+    ]
+
+
 def _pool(source: Source, pool: str, test: str) -> Ints:
     if test == "official":
         if source.official_test is None:
@@ -269,7 +279,7 @@ def _serves(mine: Ints, fractions: Fractions, official: Array | None, groups: Ar
     if official is not None:
         if not official[mine].any():
             return False
-        mine, parts = mine[~official[mine]], parts[:2]
+        mine, parts = official_and_rest(mine, official, groups)[1], parts[:2]
     have = len(mine) if groups is None else len(np.unique(groups[mine]))
     return bool(have >= sum(f > 0 for f in parts))
 
