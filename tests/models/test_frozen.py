@@ -163,3 +163,33 @@ def test_a_learner_cannot_be_frozen():
     assert not build(given_model(Counted), SHAPE, 3, Key(1)).frozen
     with pytest.raises(FedkinError, match=r"is no torch module: leave model\.frozen out"):
         build(given_model(Counted), SHAPE, 3, Key(1), frozen="body")
+
+
+class Tied(nn.Module):
+    """An encoder and a decoder that share one weight, which goes by the encoder's name."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.enc, self.dec = nn.Linear(30, 30), nn.Linear(30, 30)
+        self.last = nn.Linear(30, classes)
+        self.dec.weight = self.enc.weight
+
+    def forward(self, x):
+        return self.last(torch.relu(self.dec(torch.relu(self.enc(x.flatten(1))))))
+
+
+@pytest.mark.parametrize(
+    ("choice", "held"),
+    [
+        (["dec."], {"enc.weight", "dec.bias"}),
+        (["dec.weight"], {"enc.weight"}),
+        (["enc."], {"enc.weight", "enc.bias"}),
+        (["*.weight"], {"enc.weight", "last.weight"}),
+        ("first", {"enc.weight", "enc.bias"}),
+        ("last", {"last.weight", "last.bias"}),
+    ],
+)
+def test_a_weight_with_two_names_is_frozen_by_either(choice, held):
+    model = build(given_model(Tied), SHAPE, 3, Key(1), frozen=choice)
+    assert set(model.frozen) == held
+    assert not held & set(model.initial)

@@ -10,11 +10,13 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.model import Batch, Inputs
+from fedkin.core.model import Batch, Inputs, collecting_buffers
 from fedkin.core.rng import Key, python_draws
+from fedkin.core.tree import leaves
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build as building
 from fedkin.models.build import build
+from fedkin.runtime.replay import Runtime
 from fedkin.setup.keywords import given_model
 
 SHAPE = (1, 4, 4)
@@ -274,3 +276,136 @@ def test_a_module_without_gradients_at_all():
         FedkinError, match="has nothing to train: requires_grad is False for all of its parameters"
     ):
         build(name, SHAPE, 3, Key(0))
+
+
+class Counting(Net):
+    """Counts its passes in training mode, in a buffer of the given kind."""
+
+    def __init__(self, classes, dtype=torch.float32, count=lambda n: n + 1, change=None):
+        super().__init__(classes, change)
+        self.register_buffer("n", torch.zeros((), dtype=dtype))
+        self.register_buffer("order", torch.arange(8).flip(0))  # whole numbers that stay
+        self.count = count
+
+    def forward(self, x):
+        if self.training:
+            self.n = self.count(self.n)
+        return super().forward(x)[:, :8]
+
+
+@pytest.mark.parametrize("count", [lambda n: n + 1, lambda n: n.add_(1)])
+@pytest.mark.parametrize("mode", ["never", "trace"])
+def test_a_buffer_of_floats_lasts_however_it_is_written(count, mode):
+    model = build(given_model(lambda classes: Counting(classes, count=count)), SHAPE, 3, Key(0))
+    assert not model.pads
+    w, runtime = model.initial, Runtime(mode)
+    batch = Batch(torch.rand(6, *SHAPE), torch.tensor([0, 1, 2, 0, 1, 2]), torch.full((6,), 1 / 6))
+    for _ in range(3):
+        given = (w, batch, torch.tensor(0.1))
+        with torch.inference_mode():
+            step = runtime.prepare(sgd_step, model, given)
+            w = dict(zip(w, step(*leaves(given)), strict=True))
+    assert w["buffer:n"] == 3
+    assert model.initial["buffer:n"] == 0
+
+
+def test_a_buffer_that_is_computed_from_weights_takes_no_gradient_along():
+    def remembering(self, h):
+        self.n = 0.5 * self.n + 0.5 * h.mean()
+        return h + self.n
+
+    model = build(
+        given_model(lambda classes: Counting(classes, count=torch.clone, change=remembering)),
+        SHAPE,
+        3,
+        Key(0),
+    )
+    with collecting_buffers() as seen, torch.enable_grad():
+        weights = {name: value.clone().requires_grad_() for name, value in model.initial.items()}
+        model.train_outputs(weights, torch.rand(2, *SHAPE))
+    assert not seen[0]["buffer:n"].requires_grad
+    assert seen[0]["buffer:n"] != 0
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (
+            lambda classes: Counting(classes, torch.int64),
+            r"what its forward writes into the buffer 'n' \(torch.int64\) is lost, for floats "
+            "alone last from step to step: make it a buffer of floats",
+        ),
+        (
+            lambda classes: nn.Sequential(
+                nn.Flatten(), nn.BatchNorm1d(16, momentum=None), nn.Linear(16, classes)
+            ),
+            r"buffer '1.num_batches_tracked' \(torch.int64\) is lost, .*: give BatchNorm1d a momen",
+        ),
+        (
+            lambda classes: Counting(classes, count=lambda n: n.repeat(2)),
+            r"its buffer 'n' is torch.float32 \[\] before a pass and torch.float32 \[2\] after",
+        ),
+        (
+            lambda classes: Counting(classes, count=lambda n: n.double()),
+            r"'n' is torch.float32 \[\] before a pass and torch.float64 \[\] after it: keep",
+        ),
+    ],
+)
+def test_buffers_that_would_be_lost(make, why):
+    with pytest.raises(FedkinError, match=r"model '<lambda>@python' cannot be trained: .*" + why):
+        build(given_model(make), SHAPE, 3, Key(0))
+
+
+def test_buffers_that_stay_by_choice_are_not_refused():
+    def make(classes):
+        norm = nn.BatchNorm1d(16, momentum=None)
+        return nn.Sequential(nn.Flatten(), norm, nn.Linear(16, classes))
+
+    assert build(given_model(make), SHAPE, 3, Key(0), frozen=["1."]).pads
+    assert build(given_model(make), SHAPE, 3, Key(0), buffers="drop")
+    assert build(given_model(Counting), SHAPE, 3, Key(0), buffers="drop")
+    assert "buffer:n" in build(given_model(Counting), SHAPE, 3, Key(0)).initial
+
+
+class Without(Net):
+    @torch.no_grad()
+    def forward(self, x):
+        return super().forward(x)
+
+
+class Detached(Net):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+@pytest.mark.parametrize("kind", [Without, Detached])
+def test_a_model_without_any_gradient(kind):
+    with pytest.raises(
+        FedkinError, match=r"cannot be trained: no parameter has a gradient, for it"
+    ):
+        build(given_model(kind), SHAPE, 3, Key(0))
+
+
+class Silent(Net):
+    def forward(self, x):
+        return 0 * super().forward(x)
+
+
+def test_gradients_that_happen_to_be_zero_are_gradients():
+    assert build(given_model(Silent), SHAPE, 3, Key(0)).pads
+
+
+class Complex(Net):
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.phase = nn.Parameter(torch.ones(8, dtype=torch.complex64))
+
+    def forward(self, x):
+        return self.last((self.first(x.flatten(1)) * self.phase).real)
+
+
+def test_a_complex_parameter():
+    with pytest.raises(
+        FedkinError, match=r"its parameter 'phase' is complex \(torch.complex64\): hold its real"
+    ):
+        build(given_model(Complex), SHAPE, 3, Key(0))

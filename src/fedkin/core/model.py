@@ -352,11 +352,16 @@ def from_module(
             module.train(training)
             for layer in still:
                 layer.train(False)
-        out: Tensor = torch.func.functional_call(
-            module, {**values, **own, **fixed}, (entering,), tie_weights=tied
-        )
-        if own and seen is not None:
-            seen.append({BUFFER + key: value for key, value in own.items()})
+        given = {**values, **own, **fixed}
+        out: Tensor = torch.func.functional_call(module, given, (entering,), tie_weights=tied)
+        if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
+            left = {key: given[key] for key in own}
+            seen.append(
+                {
+                    BUFFER + key: value if value is own[key] else value.detach()
+                    for key, value in left.items()
+                }
+            )
         return out
 
     module.train(False)  # all of it, whatever it was before

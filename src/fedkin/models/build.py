@@ -15,7 +15,7 @@ from fedkin.core.layers import Layers
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.adapters import dnn_adapter
-from fedkin.models.frozen import frozen_names, without_gradient
+from fedkin.models.frozen import all_names, frozen_names, without_gradient
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
@@ -98,18 +98,19 @@ def build(
         try_on(model, *samples)
         return with_head(model, made, some_samples(*samples), head)
 
-    model = _frozen(whole, without_gradient(made), frozen)
-    return model if name in MODELS else tried_in_training(model, *samples)
+    model = _frozen(whole, made, frozen)
+    if name in MODELS:
+        return model
+    return tried_in_training(model, made, *samples)
 
 
-def _frozen(
-    whole: Callable[[frozenset[str]], Model], fixed: frozenset[str], frozen: Layers
-) -> Model:
-    """The model that ``whole`` makes around parameters that stay as they are: those of ``fixed``,
-    and those that ``frozen`` names.
+def _frozen(whole: Callable[[frozenset[str]], Model], module: nn.Module, frozen: Layers) -> Model:
+    """The model that ``whole`` makes around parameters that stay as they are: those of the module
+    that ask for no gradient, and those that ``frozen`` names.
     """
+    fixed = without_gradient(module)
     model = whole(fixed)
-    names = frozen_names(model, frozen, fixed)
+    names = frozen_names(model, frozen, fixed, all_names(module))
     if names != fixed:
         model = whole(names)  # again: of what is frozen, batch norm stands still
     held = {name: value for name, value in model.initial.items() if name in names}

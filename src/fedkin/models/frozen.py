@@ -2,6 +2,8 @@
 gradient.
 """
 
+from collections.abc import Mapping
+
 from torch import nn
 
 from fedkin.core.errors import FedkinError
@@ -17,8 +19,20 @@ def without_gradient(module: nn.Module) -> frozenset[str]:
     return frozenset(name for name, value in module.named_parameters() if not value.requires_grad)
 
 
+def all_names(module: nn.Module) -> dict[str, str]:
+    """Every name of each parameter, in the module's order → the one that it goes by. Tied weights
+    have several.
+    """
+    first = {id(value): name for name, value in module.named_parameters()}
+    named = module.named_parameters(remove_duplicate=False)
+    return {name: first[id(value)] for name, value in named}
+
+
 def frozen_names(
-    model: Model, choice: Layers, fixed: frozenset[str] = frozenset()
+    model: Model,
+    choice: Layers,
+    fixed: frozenset[str] = frozenset(),
+    called: Mapping[str, str] = {},
 ) -> frozenset[str]:
     """The names of the parameters that [model] frozen means; running statistics go with their
     layer.
@@ -27,6 +41,7 @@ def frozen_names(
         model: With all its parameters, and its head if it has one.
         choice: "body" for all that comes before the head, or what ``select`` takes; () for none.
         fixed: Those that are frozen in any case.
+        called: Every name of a parameter → its own; whichever is named, it is the same parameter.
 
     Returns:
         Names of ``model.initial``.
@@ -38,7 +53,9 @@ def frozen_names(
     if choice == BODY:
         names |= frozenset(model.initial) - set(head_of(model).names)
     elif choice:
-        names |= select(model.initial, choice, f"model.frozen of {model.name!r}:")
+        known = {**{name: model.initial[own] for name, own in called.items()}, **model.initial}
+        found = select(known, choice, f"model.frozen of {model.name!r}:")
+        names |= frozenset(called.get(name, name) for name in found)
     weights = [name for name in model.initial if not is_buffer(name)]
     if not all(name in names for name in weights):
         return names
