@@ -1,11 +1,12 @@
-"""What a verification says: the same bits, or what differs."""
+"""What a verification says: the same bits and numbers, or what differs."""
 
 from typing import Any
 
 import pytest
 
+from fedkin.bench.case import filled
 from fedkin.bench.row import Row
-from fedkin.bench.trial import spec_of
+from fedkin.bench.trial import ran, spec_of, work_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
 from fedkin.setup.population import population_of
@@ -31,6 +32,7 @@ def a_row(**changes: Any) -> Row:
         "split": "iid",
         "model": "mlr",
         "method": "fedavg",
+        "hyper": {"lr": 0.1},
         "seed": 2,
         "rounds": 1,
         "budgets": ("rounds",),
@@ -61,6 +63,7 @@ def test_other_data_are_told_before_anything_is_trained() -> None:
 def test_a_row_with_another_fingerprint_is_not_the_same() -> None:
     found = verify(a_row(), None)
     assert not found.same
+    assert not found.true
     assert verify(a_row(fingerprint=found.fingerprint), None).same
 
 
@@ -76,3 +79,58 @@ def test_a_row_of_before_public_groups_was_a_key_is_repeated_as_it_was_run() -> 
     assert verify(a_row(content=older, own_digest=whole), None)
     with pytest.raises(FedkinError, match="the data of digits here are not those"):
         verify(a_row(content=parted, own_digest=whole), None)
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Row:
+    """A row as a bench would have written it."""
+    folder = tmp_path_factory.mktemp("honest")
+    work = work_of(CONTENT, folder / "probe", None)
+    return filled(a_row(), ran(CONTENT, folder / "run", None), work.of(1), ("rounds",))
+
+
+def test_an_honest_row_is_true(honest: Row) -> None:
+    found = verify(honest, None, rows=[honest])
+    assert found.true
+    assert found.sentence.endswith(f"the same bits, accuracy {honest.mean:.4f}")
+
+
+def test_made_up_numbers_on_a_true_fingerprint_are_told_apart(honest: Row) -> None:
+    scores = {"worst_decile": 0.999, "clients": dict.fromkeys(honest.clients, 0.999)}
+    forged = honest.model_copy(
+        update={"mean": 0.999, **scores, "bytes_up": 1, "flops": 5.0, "epsilon": 1.0, "hurt": 0.0}
+    )
+    alone = honest.model_copy(update={"method": "local", "clients": dict.fromkeys("012", 1.0)})
+    found = verify(forged, None, rows=[forged, alone])
+    assert found.same
+    assert not found.true
+    assert f"same state, but the row's mean is 0.9990, not {honest.mean:.4f}; " in found.sentence
+    wrong = [text.split(" is ")[0] for text in found.wrong]
+    assert wrong[1:5] == ["worst_decile", "bytes_up", "flops", "epsilon"]
+    assert wrong[5:] == ["client 0", "helped", "hurt"]
+    assert "(3 of 3 clients are wrong)" in found.sentence
+
+
+def test_other_clients_and_another_measure_are_wrong_too(honest: Row) -> None:
+    forged = honest.model_copy(update={"clients": {"0": 0.5}, "measure": "loss"})
+    assert verify(forged, None).wrong == (
+        "measure is loss, not accuracy",
+        "clients are 1 that are not the 3 of its run",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": "ditto"}, "its method is ditto, that of its specification fedavg"),
+        ({"hyper": {"lr": 9.0}}, "its hyper is .*9.*, that of its specification .*0.1"),
+        ({"seed": 7}, "its seed is 7, that of its specification 2"),
+        ({"rounds": 90}, "its rounds is 90, that of its specification 1"),
+    ],
+)
+def test_a_row_that_contradicts_its_specification_is_not_run(
+    change: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fedkin.bench.verify.ran", None)
+    with pytest.raises(FedkinError, match=f"0123456789ab contradicts itself: {said}"):
+        verify(a_row(**change), None)

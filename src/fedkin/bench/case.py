@@ -105,7 +105,7 @@ def rows_of(
             found.append(lost.model_copy(update={"budgets": tuple(budgets), "seed": seed}))
             continue
         row = _row(case, whole, len(runs), tried)
-        found.append(_filled(row, done, work.of(rounds), tuple(budgets)))
+        found.append(filled(row, done, work.of(rounds), tuple(budgets)))
     return found or [_missing(case, {}, 1, tried, NO_ROOM)]
 
 
@@ -117,7 +117,7 @@ def _searched(
     best: tuple[Content, Ran] | None = None
     for content in case.tried():
         whole = _with(content, case.suite.seeds[0], case.setting.rounds)
-        hyper = {**_hyper(content), "lr": content["train"]["lr"]}
+        hyper = hyper_of(content)
         try:
             done = ran(whole, folder / _name(whole), data_dir)
         except Halted:
@@ -174,8 +174,10 @@ def _with(content: Content, seed: int, rounds: int) -> Content:
     return {**content, "run": {**content.get("run", {}), **changed}}
 
 
-def _hyper(content: Content) -> Content:
-    return {key: value for key, value in content["method"].items() if key != "name"}
+def hyper_of(content: Content) -> Content:
+    """What a search chose: the method's own values and the rate."""
+    own = {key: value for key, value in content["method"].items() if key != "name"}
+    return {**own, "lr": content["train"]["lr"]}
 
 
 def _name(content: Content) -> str:
@@ -185,7 +187,7 @@ def _name(content: Content) -> str:
 def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
     spec = case.setting.spec
     parts = {key: spec.get(key, {}) for key in ("data", "split", "model")}
-    hyper = {**_hyper(content), "lr": content["train"]["lr"]} if content else {}
+    hyper = hyper_of(content) if content else {}
     return Row(
         id=digest([case.digest, settled(content)]),
         case=case.digest,
@@ -211,7 +213,8 @@ def _missing(case: Case, content: Content, number: int, tried: list[Tried], why:
     return _row(case, content, number, tried).model_copy(update={"missing": why})
 
 
-def _filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:
+def filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:
+    """The row with what its run came to."""
     last = done.found["headline"]["personal"]["final"]
     numbers = {
         "seed": row.content["run"]["seed"],

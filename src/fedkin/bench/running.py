@@ -13,20 +13,19 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
+from fedkin.bench.beside import ALONE, beside_local
 from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
 from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, some, unknown
-from fedkin.core.measures import measure_named
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
 
 ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
-ALONE, SHARED = BASELINES
-SAME = 1e-9  # accuracies that differ by less are equal
+SHARED = BASELINES[1]
 
 
 class Asked(NamedTuple):
@@ -139,7 +138,7 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
         tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
     jobs = [(case, _allowance(case, held, known)) for case in left]
     for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
-        rows = _beside_local(rows, held.get((case.label, ALONE)), known)
+        rows = beside_local(rows, held.get((case.label, ALONE)), known)
         append(asked.out / ROWS, rows)
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
@@ -197,25 +196,6 @@ def _allowance(case: Case, held: Held, known: Sequence[Row]) -> Allowance | None
         if mine and row.rounds == case.setting.rounds:
             return Allowance(row.bytes, row.flops)
     raise FedkinError(f"{case.label}: {SHARED} could not be run, so there is no budget")
-
-
-def _beside_local(rows: Sequence[Row], held: str | None, known: Sequence[Row]) -> list[Row]:
-    """The rows with the shares of clients that are better and worse than alone, under the same
-    seed, by the search ``held`` of local.
-    """
-    alone = {row.seed: row.clients for row in known if row.case == held and row.clients}
-    return [_compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
-
-
-def _compared(row: Row, alone: Mapping[str, float] | None) -> Row:
-    both = [] if alone is None else [name for name in row.clients if name in alone]
-    if alone is None or not both:
-        return row
-    sign = 1 if measure_named(row.measure).higher else -1
-    gains = [sign * (row.clients[name] - alone[name]) for name in both]
-    helped = sum(gain > SAME for gain in gains) / len(gains)
-    hurt = sum(gain < -SAME for gain in gains) / len(gains)
-    return row.model_copy(update={"helped": helped, "hurt": hurt})
 
 
 def _summary(rows: Sequence[Row]) -> str:

@@ -1,15 +1,17 @@
-"""A row run again: the same bits, or what differs."""
+"""A row run again: the same bits and numbers, or what differs."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from fedkin.bench.case import filled
+from fedkin.bench.claimed import as_specified, wrong
 from fedkin.bench.machine import commit, differences, machine, versions
 from fedkin.bench.outside import allow, is_outside
 from fedkin.bench.row import Row
 from fedkin.bench.suite import Content
-from fedkin.bench.trial import ran, spec_of
+from fedkin.bench.trial import ran, spec_of, work_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
@@ -20,6 +22,7 @@ SHORTEST = 4  # letters of an id
 class Verified(NamedTuple):
     """``same``: the final state has the same bits. ``apart``: the largest difference of a client's
     score; None where it has the same clients no more. ``differs``: what the machines differ in.
+    ``wrong``: what the row says although the same state does not come to it.
     """
 
     row: Row
@@ -28,12 +31,20 @@ class Verified(NamedTuple):
     mean: float
     apart: float | None
     differs: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def true(self) -> bool:
+        """Whether the row is the one that its run leads to."""
+        return self.same and not self.wrong
 
     @property
     def sentence(self) -> str:
         """What came of it, and why it may have."""
         row = self.row
         name = f"{row.id}: {row.method} on {row.setting}, seed {row.seed}"
+        if self.same and self.wrong:
+            return f"{name}: same state, but the row's {'; '.join(self.wrong)}"
         if self.same:
             return f"{name}: the same bits, {row.measure} {self.mean:.4f}"
         difference = f"{self.mean:.4f}, not {row.mean or 0.0:.4f}"
@@ -61,37 +72,45 @@ def named(rows: Sequence[Row], name: str) -> Row:
     return row
 
 
-def verify(row: Row, data_dir: str | None, trusted: bool = False) -> Verified:
+def verify(
+    row: Row, data_dir: str | None, trusted: bool = False, rows: Sequence[Row] = ()
+) -> Verified:
     """Run a row again, in a folder that is removed afterwards.
 
     Args:
         row: From anywhere.
         data_dir: Data directory; None: that of FEDKIN_DATA.
         trusted: Whether code that it names may be imported.
+        rows: Those of its file: who was helped and hurt is counted beside local's.
 
     Raises:
         FedkinError: it cannot be run here: code that nobody trusts, no data, other data, an
-            unknown method.
+            unknown method; or it names another run than its specification is of.
     """
     permit(row, trusted)
     if not row.content or not row.fingerprint:
         raise FedkinError(f"{row.id} cannot be repeated: it has no specification or fingerprint")
+    as_specified(row)
     content = _as_measured(row, data_dir)
     with TemporaryDirectory(prefix="fedkin-verify-") as folder:
         done = ran(content, Path(folder) / "run", data_dir)
+        work = work_of(content, Path(folder) / "probe", data_dir)
+    again = filled(row, done, work.of(row.rounds), row.budgets)
     fingerprint, personal = str(done.found["fingerprint"]), done.seen.personal
     scores = {str(client): value for client, value in personal.items()}
+    same = fingerprint == row.fingerprint
     same_clients = set(scores) == set(row.clients)
     both = [abs(scores[k] - row.clients[k]) for k in scores if k in row.clients]
     then = {"commit": {"commit": row.commit}, "versions": row.versions, "machine": row.machine}
     now = {"commit": {"commit": commit()}, "versions": versions(), "machine": machine()}
     return Verified(
         row,
-        fingerprint == row.fingerprint,
+        same,
         fingerprint,
         sum(scores.values()) / max(1, len(scores)),
         max(both, default=0.0) if same_clients else None,
         tuple(differences(then, now)),
+        tuple(wrong(row, again, rows)) if same else (),
     )
 
 

@@ -156,20 +156,21 @@ def verify(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat a row and compare the bits; exit status 1 if they differ."""
+    """Repeat a row, compare bits and numbers; exit status 1 if they differ."""
     from fedkin.bench.row import read_rows
     from fedkin.bench.running import ROWS
     from fedkin.bench.verify import named
     from fedkin.bench.verify import verify as again
 
-    found = named(read_rows(rows or Path("bench") / ROWS), row)
+    whole = read_rows(rows or Path("bench") / ROWS)
+    found = named(whole, row)
     find_own_code()
-    done = again(found, as_given(data_dir), trust_code)
+    done = again(found, as_given(data_dir), trust_code, whole)
     if as_json:
         print_json({**done._asdict(), "row": found.id})
     else:
         say(done.sentence)
-    if not done.same:
+    if not done.true:
         raise typer.Exit(1)
 
 

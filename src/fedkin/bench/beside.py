@@ -1,0 +1,30 @@
+"""Who is better and who worse than alone: a row's clients beside those of local."""
+
+from collections.abc import Mapping, Sequence
+
+from fedkin.bench.row import Row
+from fedkin.bench.suite import BASELINES
+from fedkin.core.measures import measure_named
+
+ALONE = BASELINES[0]
+SAME = 1e-9  # accuracies that differ by less are equal
+
+
+def beside_local(rows: Sequence[Row], held: str | None, known: Sequence[Row]) -> list[Row]:
+    """The rows with the shares of clients that are better and worse than alone, under the same
+    seed, by the search ``held`` of local.
+    """
+    alone = {row.seed: row.clients for row in known if row.case == held and row.clients}
+    return [compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
+
+
+def compared(row: Row, alone: Mapping[str, float] | None) -> Row:
+    """The row with ``helped`` and ``hurt``, where it has clients that ``alone`` has too."""
+    both = [] if alone is None else [name for name in row.clients if name in alone]
+    if alone is None or not both:
+        return row
+    sign = 1 if measure_named(row.measure).higher else -1
+    gains = [sign * (row.clients[name] - alone[name]) for name in both]
+    helped = sum(gain > SAME for gain in gains) / len(gains)
+    hurt = sum(gain < -SAME for gain in gains) / len(gains)
+    return row.model_copy(update={"helped": helped, "hurt": hurt})
