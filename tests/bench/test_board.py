@@ -3,7 +3,8 @@
 import pytest
 
 from fedkin.bench.board import against_best, entries, order, stability
-from fedkin.bench.page import markdown, page, titles_of
+from fedkin.bench.page import markdown, not_run, page, titles_of
+from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row
 
@@ -60,6 +61,64 @@ def test_ranks_under_each_seed() -> None:
     assert by["fedavg"] == (5.0, 5.0)
     assert agree is not None
     assert 0.8 < agree <= 1
+
+
+def test_orders_that_are_the_same_under_every_seed_agree_wholly() -> None:
+    alike = [row for row in ROWS if row.seed == 1]
+    repeated = [row.model_copy(update={"id": f"{row.id}x", "seed": 0}) for row in alike]
+    found, agree = stability([*alike, *repeated], "rounds")
+    assert agree == 1.0
+    assert {one.method for one in found} == {"local", "fedavg", "ditto", "apfl", "fedrep"}
+    assert any(rank != int(rank) for one in found for rank in one.ranks)  # they are mean ranks
+
+
+def mine() -> list[Row]:
+    """Another suite's rows, of which the baselines alone are in both."""
+    told = {"suite": "mine", "setting": "mine"}
+    return [
+        row.model_copy(update={**told, "id": f"{row.id}m", "method": name})
+        for row in ROWS
+        if row.setting == "har"
+        for name in (row.method, "own")
+        if row.method in ("local", "fedavg") and (name == "own") <= (row.method == "fedavg")
+    ]
+
+
+def test_a_suite_beside_another_takes_no_method_out() -> None:
+    before = order(entries(ROWS), "rounds")
+    both = order(entries([*ROWS, *mine()]), "rounds")
+    assert before is not None
+    assert both is not None
+    assert (both.names, both.ranks) == (before.names, before.ranks)
+    assert (both.without, both.skipped) == (("own",), ("mine/mine",))
+    steady, agree = stability([*ROWS, *mine()], "rounds")
+    assert (sorted(steady), agree) == (
+        sorted(stability(ROWS, "rounds")[0]),
+        stability(ROWS, "rounds")[1],
+    )
+    alone = [line.split(" | ")[0] for line in markdown(ROWS).splitlines()]
+    lines = markdown([*ROWS, *mine()]).splitlines()
+    assert {line.split(" | ")[0] for line in lines} == {*alone, "| own"}
+    own = next(line for line in lines if line.startswith("| own")).split(" | ")
+    assert own[1:4] == ["–", "–", "–"]
+    assert "%" in own[4]
+    assert "Not ranked, for want of a federation: own." in page([*ROWS, *mine()])
+
+
+def test_who_was_not_run_stands_under_the_table() -> None:
+    assert "- fedbn on UCI HAR, 10 subjects: no &lt;batch> norm" in not_run(ROWS)
+    assert not_run(ROWS[:3]) == ""
+
+
+def test_who_failed_under_a_seed_is_in_no_order_and_takes_no_seed_away() -> None:
+    lost = {"mean": None, "missing": "diverged", "clients": {}}
+    rows = [
+        row.model_copy(update=lost) if (row.method, row.seed) == ("apfl", 1) else row
+        for row in ROWS
+    ]
+    found, _ = stability(rows, "rounds")
+    assert {len(one.ranks) for one in found} == {2}
+    assert "apfl" not in {one.method for one in found}
 
 
 def test_a_gain_is_what_is_better_whatever_the_measure() -> None:

@@ -18,7 +18,7 @@ def rows(figure):
 
 def test_ranks_and_bars_over_those_that_cannot_be_told_apart() -> None:
     found = Ranked(["a", "b", "c"], [1.25, 1.75, 3.0], 8, 0.003, 0.6, [(0, 1)])
-    drawn = critical(found, "bytes")
+    drawn = critical(found, "bytes", {})
     kinds = [(row["kind"], row["method"], row["rank"], row["end"]) for row in rows(drawn)]
     assert kinds == [
         ("rank", "a", 1.25, 1.25),
@@ -28,8 +28,16 @@ def test_ranks_and_bars_over_those_that_cannot_be_told_apart() -> None:
     ]
     assert "Over 8 federations, with equal bytes" in drawn.note
     assert "the methods differ (p = 0.003)" in drawn.note
-    assert "may all be alike" in critical(found._replace(p=0.2), "bytes").note
-    assert critical(None, "bytes") is None
+    assert "may all be alike" in critical(found._replace(p=0.2), "bytes", {}).note
+    assert critical(None, "bytes", {}) is None
+
+
+def test_the_note_names_who_is_not_ranked_and_where() -> None:
+    found = Ranked(["a", "b"], [1.0, 2.0], 3, 0.5, 0.6, [], ("c", "d"), ("mine/digits",))
+    note = critical(found, "rounds", {"mine/digits": "Mine"}).note
+    assert "Not over Mine, where too few of these methods were run." in note
+    assert note.endswith("Not ranked, for want of a federation: c, d.")
+    assert "Not " not in critical(found._replace(without=(), skipped=()), "rounds", {}).note
 
 
 def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare
 
-from fedkin.bench.statistics import agreement, critical_difference, friedman, groups, holm, ranked
+from fedkin.bench.statistics import (
+    agreement,
+    critical_difference,
+    friedman,
+    groups,
+    holm,
+    ranked,
+    whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,4 +66,23 @@ def test_holm_never_lowers_a_chance_and_keeps_their_order() -> None:
 def test_orders_that_contradict_each_other_do_not_agree() -> None:
     assert agreement(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])) == 0.0
     assert agreement(np.array([[1.0, 2.0, 3.0]])) is None
+
+
+def test_mean_ranks_are_ranked_before_they_are_held_together() -> None:
+    """Kendall's W is of ranks 1 … k; ties count half."""
+    assert agreement(np.array([[1.3, 2.0, 2.7], [1.3, 2.0, 2.7]])) == 1.0
+    assert agreement(np.array([[1.5, 1.5, 2.9], [1.1, 1.1, 2.2]])) == 1.0
+
+
+def test_the_largest_table_without_a_gap_is_ranked() -> None:
+    full = {name: dict.fromkeys("xyz", 1.0) for name in "abcd"}
+    scores = {**full, "a": dict.fromkeys("wxyz", 1.0), "mine": {"w": 2.0}}
+    assert whole(scores) == (["a", "b", "c", "d"], ["x", "y", "z"])
+    found = ranked(scores)
+    assert found is not None
+    assert (found.blocks, found.without, found.skipped) == (3, ("mine",), ("w",))
+    assert whole({"a": {"x": 1.0}, "b": {"y": 1.0}}) is None
+
+
+def test_all_alike_have_no_friedman() -> None:
     assert friedman(np.ones((3, 4))) == 0.0

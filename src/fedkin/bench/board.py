@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import Ranked, agreement, holm, ranked
+from fedkin.bench.statistics import Ranked, agreement, holm, ranked, whole
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
 
@@ -106,12 +106,18 @@ def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> E
 
 
 def order(found: Sequence[Entry], budget: str) -> Ranked | None:
-    """Mean ranks over federations. Left out: who lacks one, and the pooled comparator."""
+    """Mean ranks over the federations that most methods share. Left out: who lacks one of them, and
+    the pooled comparator.
+    """
+    return ranked(_by_method(one for one in found if one.budget == budget and one.method != POOLED))
+
+
+def _by_method(found: Iterable[Entry]) -> dict[str, dict[str, float]]:
+    """{method: {federation: score}}."""
     scores: dict[str, dict[str, float]] = {}
     for one in found:
-        if one.budget == budget and one.method != POOLED:
-            scores.setdefault(one.method, {})[one.federation] = one.score
-    return ranked(scores)
+        scores.setdefault(one.method, {})[one.federation] = one.score
+    return scores
 
 
 class Stability(NamedTuple):
@@ -122,23 +128,30 @@ class Stability(NamedTuple):
 
 
 def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float | None]:
-    """(mean ranks under each seed, Kendall's W of the seeds' orders)."""
-    mine = [row for row in rows if budget in row.budgets and row.mean is not None]
-    seeds = sorted({row.seed for row in mine})
+    """(mean ranks under each seed, Kendall's W of the seeds' orders), of the methods and
+    federations that ``order`` ranks, under the seeds that all of them have.
+    """
+    averaged = [one for one in entries(rows) if one.budget == budget and one.method != POOLED]
+    kept = whole(_by_method(averaged))
+    if kept is None:
+        return [], None
+    names, federations = kept
+    scores: dict[int, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        mine = budget in row.budgets and row.method in names and row.federation in federations
+        if mine and row.mean is not None:
+            sign = 1 if measure_named(row.measure).higher else -1
+            by_method = scores.setdefault(row.seed, {})
+            by_method.setdefault(row.method, {})[row.federation] = sign * row.mean
+    cells = len(names) * len(federations)
     orders: list[Mapping[str, float]] = []
-    for seed in seeds:
-        scores: dict[str, dict[str, float]] = {}
-        for row in mine:
-            if row.seed == seed and row.method != POOLED and row.mean is not None:
-                sign = 1 if measure_named(row.measure).higher else -1
-                scores.setdefault(row.method, {})[row.federation] = sign * row.mean
-        one = ranked(scores)
-        orders.append({} if one is None else dict(zip(one.names, one.ranks, strict=True)))
-    names = [name for name in orders[0] if all(name in other for other in orders)] if orders else []
-    stabilities = [Stability(name, tuple(other[name] for other in orders)) for name in names]
-    return stabilities, agreement(
-        np.array([[o[n] for n in names] for o in orders])
-    ) if names else None
+    for seed in sorted(scores):
+        one = ranked(scores[seed])
+        if one is not None and sum(map(len, scores[seed].values())) == cells:
+            orders.append(dict(zip(one.names, one.ranks, strict=True)))
+    table = np.array([[ranks[name] for name in names] for ranks in orders])
+    found = [Stability(name, tuple(ranks[name] for ranks in orders)) for name in names]
+    return (found, agreement(table)) if orders else ([], None)
 
 
 class Beside(NamedTuple):

@@ -9,17 +9,19 @@ import numpy as np
 from fedkin.bench.board import ALONE, POOLED, Entry, Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked
+from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
 from fedkin.report.charts.front import against, dashed_front, mark_front
 
 LINE = 18  # pixels of a method
+SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
 
 
-def critical(found: Ranked | None, budget: str) -> Figure | None:
+def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
     """Mean ranks with bars over those that cannot be distinguished."""
     if found is None:
         return None
@@ -55,6 +57,7 @@ def critical(found: Ranked | None, budget: str) -> Figure | None:
         f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
         f"Friedman: the methods {differ} (p = {found.p:.2g}). Bars: mean ranks within "
         f"{found.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
+        f"{_left_out(found, titles)}"
     )
     return figure(
         f"critical-{budget}",
@@ -64,6 +67,17 @@ def critical(found: Ranked | None, budget: str) -> Figure | None:
         rows,
         max(120, LINE * len(found.names)),
     )
+
+
+def _left_out(found: Ranked, titles: dict[str, str]) -> str:
+    """Whom and what the ranks are not of."""
+    said = ""
+    if found.skipped:
+        gone = some([titles.get(one, one) for one in found.skipped], SHOWN)
+        said += f" Not over {gone}, where too few of these methods were run."
+    if found.without:
+        said += f" Not ranked, for want of a federation: {some(found.without, SHOWN)}."
+    return said
 
 
 def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> Figure | None:

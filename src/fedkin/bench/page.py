@@ -1,7 +1,7 @@
 """The leaderboard as one offline page, and as tables in Markdown."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -61,7 +61,7 @@ def page(rows: Sequence[Row]) -> str:
 
 def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
     """Every chart that the rows can fill."""
-    drawn = [critical(order(found, budget), budget) for budget in BUDGETS]
+    drawn = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
     drawn += [against_cost(found, "bytes", titles), against_cost(found, "flops", titles)]
     drawn += [clients(rows, titles), steadiness(*stability(rows, "rounds"), "rounds")]
     return [figure for figure in drawn if figure is not None]
@@ -209,40 +209,56 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
 
 def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
-    mean rank, or by score where one federation gives none.
+    mean rank; who has none, by how many federations it has and its score.
     """
     rows = newest(rows)
     found = [one for one in entries(rows) if one.budget == budget]
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in found))
-    by = {(one.method, one.federation): one for one in found}
-    whole = {
-        name: [by[name, federation] for federation in federations]
-        for name in dict.fromkeys(one.method for one in found)
-        if all((name, federation) in by for federation in federations)
-    }
+    by: dict[str, dict[str, Entry]] = {}
+    for one in found:
+        by.setdefault(one.method, {})[one.federation] = one
     ranks = order(found, budget)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *columns, "on local", "hurt", "mean rank"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
 
-    def place(name: str) -> tuple[float, float, str]:
-        """By mean rank; where nobody has one, the best mean score first."""
-        score = sum(one.score for one in whole[name])
-        return mean_rank.get(name, 1e9), -score, name
+    def place(name: str) -> tuple[float, int, float, str]:
+        score = sum(one.score for one in by[name].values())
+        return mean_rank.get(name, 1e9), -len(by[name]), -score, name
 
-    for name in sorted(whole, key=place):
-        cells = [formatting.value(one.measure, one.mean) for one in whole[name]]
-        # a mean of points and of units would say nothing
-        shares = all(formatting.share(one.measure) for one in whole[name])
-        gains = [one.gain for one in whole[name] if one.gain is not None and shares]
-        hurt = [one.hurt for one in whole[name] if one.hurt is not None]
-        gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains and name != ALONE else "–"
-        share = formatting.percent(sum(hurt) / len(hurt)) if hurt else "–"
+    for name in sorted(by, key=place):
         rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
-        lines.append(f"| {' | '.join([_cell(name), *cells, gain, share, rank])} |")
+        lines.append(f"| {' | '.join([_cell(name), *_cells(by[name], federations), rank])} |")
     return "\n".join(lines) + "\n"
+
+
+def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
+    """A method's score by federation, its gain on local, and the clients it hurts."""
+    mine = list(by.values())
+    cells = [
+        formatting.value(by[name].measure, by[name].mean) if name in by else formatting.NONE
+        for name in federations
+    ]
+    # a mean of points and of units would say nothing
+    shares = all(formatting.share(one.measure) for one in mine)
+    gains = [one.gain for one in mine if one.gain is not None and shares]
+    hurt = [one.hurt for one in mine if one.hurt is not None]
+    gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains else formatting.NONE
+    return [*cells, gain, formatting.percent(sum(hurt) / len(hurt)) if hurt else formatting.NONE]
+
+
+def not_run(rows: Sequence[Row]) -> str:
+    """The list under the table in Markdown: whoever was not run, where, and why; "" of nobody."""
+    rows = newest(rows)
+    titles = titles_of(rows)
+    lines = [
+        f"- {_cell(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
+        for row in rows
+        if row.missing
+    ]
+    return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,7 @@ class Ranked(NamedTuple):
 
     ``p``: of Friedman's test that all are alike. ``difference``: mean ranks that lie closer cannot
     be distinguished at the 5 % level (Nemenyi). ``groups``: runs of such methods, by place.
+    ``without``, ``skipped``: methods and blocks that the ranks are not of.
     """
 
     names: list[str]
@@ -29,10 +30,40 @@ class Ranked(NamedTuple):
     p: float
     difference: float
     groups: list[tuple[int, int]]
+    without: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+class Whole(NamedTuple):
+    """Methods and blocks of which every method has every block."""
+
+    names: list[str]
+    blocks: list[str]
+
+
+def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
+    """The largest table without a gap, by its cells, with the blocks of all methods or of one.
+
+    Rows of two suites stand beside each other: only the baselines may have every block.
+
+    Args:
+        scores: {method: {block: score}}.
+
+    Returns:
+        None where no two methods share two blocks.
+    """
+    every = sorted({block for by_block in scores.values() for block in by_block})
+    candidates = dict.fromkeys([tuple(every), *(tuple(sorted(one)) for one in scores.values())])
+    tables = [
+        Whole([name for name, one in scores.items() if all(b in one for b in blocks)], list(blocks))
+        for blocks in candidates
+    ]
+    enough = [one for one in tables if min(len(one.names), len(one.blocks)) >= FEWEST]
+    return max(enough, key=lambda one: len(one.names) * len(one.blocks), default=None)
 
 
 def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ranked | None:
-    """Mean ranks of methods that every block has.
+    """Mean ranks over the largest table of methods and blocks that has no gap.
 
     Args:
         scores: {method: {block: score}}; a block is a federation, averaged over its seeds.
@@ -41,12 +72,10 @@ def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ra
     Returns:
         None for fewer than two blocks or methods.
     """
-    blocks = sorted({block for by_block in scores.values() for block in by_block})
-    names = [
-        name for name, by_block in scores.items() if all(block in by_block for block in blocks)
-    ]
-    if len(blocks) < FEWEST or len(names) < FEWEST:
+    kept = whole(scores)
+    if kept is None:
         return None
+    names, blocks = kept
     from scipy.stats import chi2, rankdata  # late: slow to load
 
     table = np.array([[scores[name][block] for name in names] for block in blocks])
@@ -57,7 +86,17 @@ def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ra
     sorted_means = [float(means[k]) for k in order]
     gap = critical_difference(len(names), len(blocks))
     named = [names[k] for k in order]
-    return Ranked(named, sorted_means, len(blocks), p, gap, groups(sorted_means, gap))
+    every = {block for by_block in scores.values() for block in by_block}
+    return Ranked(
+        named,
+        sorted_means,
+        len(blocks),
+        p,
+        gap,
+        groups(sorted_means, gap),
+        tuple(name for name in scores if name not in names),
+        tuple(sorted(every - set(blocks))),
+    )
 
 
 def friedman(ranks: NDArray[np.float64]) -> float:
@@ -121,16 +160,19 @@ def holm(chances: Sequence[float]) -> list[float]:
     return found
 
 
-def agreement(ranks: NDArray[np.float64]) -> float | None:
+def agreement(scores: NDArray[np.float64]) -> float | None:
     """Kendall's W: how alike several orders of the same methods are, 0 to 1; None of one order.
 
     Args:
-        ranks: [orders, methods].
+        scores: [orders, methods], whatever orders the methods. W is of their ranks: mean ranks are
+            no ranks.
 
-    >>> agreement(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    >>> agreement(np.array([[1.0, 1.5, 3.0], [1.0, 2.0, 2.5]]))
     1.0
     """
-    orders, methods = ranks.shape
+    orders, methods = scores.shape
     if orders < FEWEST or methods < FEWEST:
         return None
-    return float(round(friedman(ranks) / (orders * (methods - 1)), 6))
+    from scipy.stats import rankdata
+
+    return float(round(friedman(rankdata(scores, axis=1)) / (orders * (methods - 1)), 6))

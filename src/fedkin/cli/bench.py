@@ -94,7 +94,7 @@ def page(
 ) -> None:
     """Write the leaderboard as an HTML page."""
     from fedkin.bench.page import markdown as as_markdown
-    from fedkin.bench.page import write_page
+    from fedkin.bench.page import not_run, write_page
     from fedkin.bench.row import read_rows, whole_cases
     from fedkin.bench.running import ROWS
     from fedkin.runs.outside import MARKDOWN, write_outside
@@ -102,7 +102,8 @@ def page(
     files = rows or [Path("bench") / ROWS]
     found = whole_cases([row for file in files for row in read_rows(file)])
     if markdown is not None:
-        say(write_outside(markdown, as_markdown(found), MARKDOWN))
+        parts = [as_markdown(found), not_run(found)]
+        say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
     else:
         say(write_page(found, out))
 
