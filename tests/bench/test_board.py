@@ -96,12 +96,11 @@ def test_a_suite_beside_another_takes_no_method_out() -> None:
         sorted(stability(ROWS, "rounds")[0]),
         stability(ROWS, "rounds")[1],
     )
-    alone = [line.split(" | ")[0] for line in markdown(ROWS).splitlines()]
-    lines = markdown([*ROWS, *mine()]).splitlines()
+    alone = [line.split(" | ")[0] for line in markdown(ROWS).splitlines()[2:]]
+    lines = markdown([*ROWS, *mine()]).splitlines()[2:]
     assert {line.split(" | ")[0] for line in lines} == {*alone, "| own"}
     own = next(line for line in lines if line.startswith("| own")).split(" | ")
-    assert own[1:4] == ["–", "–", "–"]
-    assert "%" in own[4]
+    assert own[1:5].count("–") == 3
     assert "Not ranked, for want of a federation: own." in page([*ROWS, *mine()])
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from fedkin.bench.row import Row, append, read_rows, row_of, whole_cases
+from fedkin.bench.row import Row, append, incomplete, read_rows, row_of, whole_cases
 from fedkin.bench.running import ROWS, bench
 from fedkin.core.errors import FedkinError
 from tests.bench.tiny import asked, quiet
+from tests.cli.command import fedkin
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,10 @@ def test_a_file_that_is_not_ours_is_refused_with_its_line(
         ("nonsense", "it is no JSON"),
         (_lines(lambda row: row.update(hurt=2.0), path), "hurt: input should be less"),
         (_lines(lambda row: row.update(mean="a"), path), "mean: input should be a valid number"),
+        (
+            _lines(lambda row: row.update(budgets=["rounds", "rounds"]), path),
+            "budgets: value error, a budget is there twice",
+        ),
     ]:
         with pytest.raises(FedkinError, match=f"rows: line 7 is no row of a leaderboard: {said}"):
             row_of(line, "rows: line 7")
@@ -45,3 +50,40 @@ def test_rows_of_half_a_search_do_not_count(done: tuple[Path, list[Row]], tmp_pa
     assert whole_cases(read_rows(tmp_path / ROWS)) == []
     append(tmp_path / ROWS, rows)
     assert whole_cases(read_rows(tmp_path / ROWS)) == rows
+
+
+def test_a_last_row_without_its_newline_counts(
+    done: tuple[Path, list[Row]], tmp_path: Path
+) -> None:
+    path = tmp_path / ROWS
+    append(path, done[1][:2])
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert read_rows(path) == done[1][:2]
+    append(path, done[1][2:])
+    assert read_rows(path) == done[1]
+    with open(path, "ab") as file:
+        file.write(b'{"id": "half')
+    assert read_rows(path) == done[1]
+
+
+def test_what_some_take_for_the_end_of_a_line_is_text(
+    done: tuple[Path, list[Row]], tmp_path: Path
+) -> None:
+    odd = done[1][0].model_copy(update={"model": "a\u2028b"})
+    path = tmp_path / ROWS
+    path.write_text(json.dumps(odd.model_dump(mode="json"), ensure_ascii=False) + "\n", "utf-8")
+    assert [row.id for row in read_rows(path)] == [odd.id]
+
+
+def test_a_search_whose_rows_are_lacking_is_named_by_the_page(
+    done: tuple[Path, list[Row]], tmp_path: Path
+) -> None:
+    ditto = [row for row in done[1] if row.method == "ditto"]
+    said = "tiny/digits: the search of ditto is left out, for it has 1 of its 2 rows"
+    assert incomplete(done[1]) == []
+    assert incomplete([*done[1], ditto[0].model_copy(update={"id": "x", "case": "y"})]) == [said]
+    path = tmp_path / ROWS
+    append(path, [row for row in done[1] if row != ditto[1]])
+    shown = fedkin("bench", "page", str(path), "--out", str(tmp_path / "page.html"))
+    assert shown.exit_code == 0
+    assert said in " ".join(shown.stderr.split())

@@ -7,7 +7,10 @@ import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench import running
-from fedkin.bench.row import Row, read_rows
+from fedkin.bench.live import LiveRows
+from fedkin.bench.newest import newest
+from fedkin.bench.page import page
+from fedkin.bench.row import Row, read_rows, whole_cases
 from fedkin.bench.running import ROWS, bench
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError, Halted
@@ -127,6 +130,75 @@ def test_a_seed_that_diverges_stops_nobody_else(
     assert len([row for row in found if row.method == "fedprox" and row.mean is not None]) == 2
     assert any("ditto  not run: seed 4" in text for text in said)
     assert bench(asked(tmp_path, suite=suite), quiet) == found
+
+
+def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = cases.ran
+
+    def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
+        if content["method"]["name"] == "fedavg" and content["run"]["clients"] == 4:
+            raise FedkinError("its models differ")
+        return honest(content, folder, data_dir)
+
+    monkeypatch.setattr(cases, "ran", failing)
+    setting = tiny().settings["digits"].model_dump()
+    four = {"title": "Mixed", "spec": {**setting["spec"], "run": {"clients": 4, "rounds": 1}}}
+    suite = tiny(settings={"mixed": four, "digits": setting})
+    said: list[str] = []
+    found = bench(asked(tmp_path, suite=suite), said.append)
+    mine = [row for row in found if row.method == "ditto" and row.setting == "mixed"]
+    assert [(row.budgets, row.missing) for row in mine] == [
+        (("rounds",), ""),
+        (
+            ("bytes", "compute"),
+            "fedavg could not be run, so it sets no such budget: its models differ",
+        ),
+    ]
+    assert mine[0].mean is not None
+    (line,) = [text for text in said if "mixed  ditto" in text]
+    assert "accuracy 0." in line
+    assert line.endswith("; bytes, compute: " + mine[1].missing)
+    others = [row for row in found if row.method == "ditto" and row.setting == "digits"]
+    assert {budget for row in others for budget in row.budgets} == {"rounds", "bytes", "compute"}
+    assert bench(asked(tmp_path, suite=suite), quiet) == found
+    only = tiny(settings={"mixed": four}, budgets=["rounds"])
+    rows = bench(asked(tmp_path / "rounds", suite=only), quiet)
+    assert [row.missing for row in rows if row.method == "ditto"] == [""]
+
+
+def test_progress_has_the_mean_of_a_suite_without_equal_rounds(tmp_path: Path) -> None:
+    said: list[str] = []
+    rows = bench(asked(tmp_path, suite=tiny(budgets=["compute"])), said.append)
+    (mean,) = [row.mean for row in rows if row.method == "ditto"]
+    assert any(f"ditto  accuracy {mean:.4f}  " in text for text in said)
+
+
+def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
+    tmp_path: Path, done: tuple[Path, list[Row]]
+) -> None:
+    bench(asked(tmp_path), quiet)
+    bench(asked(tmp_path, suite=tiny(rates=[0.01, 0.02])), quiet)
+    back = bench(asked(tmp_path), quiet)
+    shown = newest(whole_cases(read_rows(tmp_path / ROWS)))
+    assert {row.id for row in shown} == {row.id for row in back} == {row.id for row in done[1]}
+    size = (tmp_path / ROWS).stat().st_size
+    bench(asked(tmp_path), quiet)
+    assert (tmp_path / ROWS).stat().st_size == size
+    live = LiveRows.of(tmp_path)
+    assert live is not None
+    assert live.page()[0] == page(whole_cases(read_rows(tmp_path / ROWS)))
+
+
+def test_values_that_come_to_no_trial_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_all", lambda *given: None)
+    own = ({"lam": 0.1}, {"lam": 0.2}, {"lam": 0.3})
+    said: list[str] = []
+    bench(asked(tmp_path, methods=("ditto",), own=own), said.append)
+    assert said == ["ditto: lam=0.3 is not tried, for the suite has 2 trials a method"]
 
 
 def test_a_budget_without_room_for_one_round_is_a_row_that_says_so(tmp_path: Path) -> None:

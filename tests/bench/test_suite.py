@@ -44,6 +44,16 @@ def test_a_mistake_is_one_sentence(change: dict[str, Any], said: str) -> None:
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize("label", ["../../../esc", "..", ".", "a/b", "", "a" * 101, "a b", "ä"])
+def test_a_label_is_the_name_of_a_folder_inside_it(label: str) -> None:
+    settings = {label: CONTENT["settings"]["digits"]}
+    with pytest.raises(
+        FedkinError, match=r"tiny: settings: .* is no label: write at most 100"
+    ) as told:
+        parsed({**CONTENT, "settings": settings}, "tiny")
+    assert "\n" not in str(told.value)
+
+
 def test_a_setting_is_checked_like_an_experiment() -> None:
     spec = CONTENT["settings"]["digits"]["spec"]
     for change, said in [

@@ -19,10 +19,13 @@ NO_ROOM = "none of its budgets has room for one round"
 
 
 class Allowance(NamedTuple):
-    """What a setting's budgets are: what fedavg sends and computes in the setting's rounds."""
+    """What a setting's budgets are: what fedavg sends and computes in the setting's rounds.
+    ``missing``: why there is none but equal rounds.
+    """
 
-    bytes: float
-    flops: float
+    bytes: float = 0.0
+    flops: float = 0.0
+    missing: str = ""
 
 
 class Case(NamedTuple):
@@ -93,6 +96,8 @@ def rows_of(
     runs = [
         (seed, rounds, budgets) for rounds, budgets in plan.items() for seed in case.suite.seeds
     ]
+    unknown = _unknown(case, allowance)
+    number = len(runs) + bool(unknown)
     found = []
     for seed, rounds, budgets in runs:
         whole = _with(content, seed, rounds)
@@ -101,12 +106,22 @@ def rows_of(
         except Halted:
             raise
         except FedkinError as error:  # it diverged under this seed, say
-            lost = _missing(case, whole, len(runs), tried, f"seed {seed}: {error}")
+            lost = _missing(case, whole, number, tried, f"seed {seed}: {error}")
             found.append(lost.model_copy(update={"budgets": tuple(budgets), "seed": seed}))
             continue
-        row = _row(case, whole, len(runs), tried)
+        row = _row(case, whole, number, tried)
         found.append(filled(row, done, work.of(rounds), tuple(budgets)))
+    if allowance is not None and unknown:
+        lost = _missing(case, {}, number, tried, allowance.missing)
+        found.append(lost.model_copy(update={"budgets": unknown}))
     return found or [_missing(case, {}, 1, tried, NO_ROOM)]
+
+
+def _unknown(case: Case, allowance: Allowance | None) -> tuple[Any, ...]:
+    """The budgets that nobody knows, for fedavg, whose use they are, could not be run."""
+    if allowance is None or not allowance.missing:
+        return ()
+    return tuple(budget for budget in case.suite.budgets if budget != "rounds")
 
 
 def _searched(
@@ -135,9 +150,12 @@ def _searched(
 def _plan(case: Case, allowance: Allowance | None, first: Ran, work: Work) -> dict[int, list[Any]]:
     """{rounds: the budgets that it keeps}; a budget that not one round fits has none."""
     rounds = case.setting.rounds
+    unknown = _unknown(case, allowance)
     plan: dict[int, list[Any]] = {}
     most = int(rounds * case.suite.stretch) if allowance is not None else rounds
     for budget in case.suite.budgets:
+        if budget in unknown:
+            continue
         fit = rounds
         if allowance is not None and budget == "bytes":
             sent = first.sent

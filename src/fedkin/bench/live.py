@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fedkin.bench.page import page
-from fedkin.bench.row import read_rows
+from fedkin.bench.row import read_rows, whole_cases
 from fedkin.bench.running import ROWS
 from fedkin.core.errors import FedkinError
 
@@ -24,4 +24,4 @@ class LiveRows:
         rows = read_rows(self.file)
         if not rows:
             raise FedkinError(f"{self.file} has no row yet")
-        return page(rows), True
+        return page(whole_cases(rows)), True

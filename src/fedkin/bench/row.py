@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +35,12 @@ def _small(values: Content) -> Content:
     if len(json.dumps(values)) > VALUES:
         raise ValueError(f"more than {VALUES:,} letters")
     return values
+
+
+def _once(budgets: tuple[Budget, ...]) -> tuple[Budget, ...]:
+    if len(set(budgets)) < len(budgets):
+        raise ValueError("a budget is there twice")
+    return budgets
 
 
 def _measure(name: str) -> str:
@@ -86,7 +93,7 @@ class Row(Section):
     trials: Annotated[tuple[Tried, ...], Field(max_length=MOST_TRIALS)] = ()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     rounds: Count = 0
-    budgets: Annotated[tuple[Budget, ...], Field(max_length=3)] = ()
+    budgets: Annotated[tuple[Budget, ...], AfterValidator(_once)] = ()
     missing: Sentence = ""
     measure: Annotated[str, AfterValidator(_measure)] = "accuracy"
     mean: Score | None = None
@@ -118,7 +125,8 @@ class Row(Section):
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file; one that a killed writer left unfinished at its end is no row.
+    """The rows of a file. Its last line counts without a newline too where it is a whole row; one
+    that a killed writer left unfinished is none.
 
     Raises FedkinError for a file that is none of ours.
     """
@@ -129,8 +137,11 @@ def read_rows(path: Path) -> list[Row]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise FedkinError(f"{path} cannot be read: {reason}") from None
-    whole = text[: text.rfind("\n") + 1]
-    return [row_of(line, f"{path}: line {n}") for n, line in _lines(whole)]
+    whole, _, last = text.rpartition("\n")
+    lines = whole.split("\n")  # JSON may hold what splitlines() takes for the end of a line
+    if _is_row(last):
+        lines.append(last)
+    return [row_of(line, f"{path}: line {n}") for n, line in enumerate(lines, 1) if line.strip()]
 
 
 def row_of(line: str, where: str) -> Row:
@@ -145,6 +156,14 @@ def row_of(line: str, where: str) -> Row:
         raise FedkinError(f"{where} is no row of a leaderboard: {reason}") from None
 
 
+def _is_row(line: str) -> bool:
+    try:
+        row_of(line, "")
+    except FedkinError:
+        return False
+    return True
+
+
 def append(path: Path, rows: Iterable[Row]) -> None:
     """Write rows at the end of a file, and wait until the disk has them. Half a line that a killed
     writer left there is cut off first.
@@ -155,8 +174,11 @@ def append(path: Path, rows: Iterable[Row]) -> None:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - LARGEST))
             content = file.read()
-            if not content.endswith(b"\n") and content:
-                file.truncate(size - len(content) + content.rfind(b"\n") + 1)
+            last = content[content.rfind(b"\n") + 1 :]
+            if last and _is_row(last.decode(errors="replace")):
+                file.write(b"\n")
+            elif last:
+                file.truncate(size - len(last))
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
@@ -166,19 +188,34 @@ def append(path: Path, rows: Iterable[Row]) -> None:
 
 def whole_cases(rows: Sequence[Row]) -> list[Row]:
     """The rows of searches that are complete, each once: the last one written counts."""
-    latest = {row.id: row for row in rows}
-    counts: dict[str, int] = {}
-    for row in latest.values():
-        counts[row.case] = counts.get(row.case, 0) + 1
-    return [row for row in latest.values() if counts[row.case] >= row.of]
+    latest = _latest(rows)
+    counts = Counter(row.case for row in latest)
+    return [row for row in latest if counts[row.case] >= row.of]
+
+
+def incomplete(rows: Sequence[Row]) -> list[str]:
+    """A sentence a search of which rows are lacking, so that none of it counts."""
+    latest = _latest(rows)
+    counts = Counter(row.case for row in latest)
+    return [
+        f"{row.federation}: the search of {row.method} is left out, for it has {counts[row.case]} "
+        f"of its {row.of} rows"
+        for row in {row.case: row for row in latest}.values()
+        if counts[row.case] < row.of
+    ]
+
+
+def _latest(rows: Sequence[Row]) -> list[Row]:
+    """Each once, where it was written last."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.pop(row.id, None)
+        found[row.id] = row
+    return list(found.values())
 
 
 def _text(row: Row) -> str:
     return json.dumps(row.model_dump(mode="json"), separators=(",", ":"), allow_nan=False)
-
-
-def _lines(text: str) -> list[tuple[int, str]]:
-    return [(n, line) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
 
 
 def plain(row: Row) -> dict[str, Any]:

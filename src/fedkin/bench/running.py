@@ -17,9 +17,11 @@ from fedkin.bench.beside import ALONE, beside_local
 from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
 from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
+from fedkin.bench.search import untried
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, some, unknown
 from fedkin.experiment.training import Interrupted
+from fedkin.report.formatting import many
 from fedkin.runs.spec import parse
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
@@ -71,6 +73,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
             for method in methods
             for label, found in digests.items()
         ]
+        _say_untried(asked, cases, tell)
         held = {
             (case.label, case.method): case.digest for case in cases if case.method in BASELINES
         }
@@ -108,6 +111,17 @@ def _own(asked: Asked, method: str) -> list[Content] | None:
     return list(asked.own) if method in asked.methods and asked.own else None
 
 
+def _say_untried(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
+    """Values that somebody typed are not left out without a word."""
+    for method in asked.methods if asked.own else ():
+        case = next(case for case in cases if case.method == method)
+        left = untried(asked.suite.rates, case.own, asked.suite.trials)
+        if left:
+            shown = some([", ".join(f"{k}={v}" for k, v in one.items()) for one in left], 3)
+            trials = many(asked.suite.trials, "trial")
+            tell(f"{method}: {shown} is not tried, for the suite has {trials} a method")
+
+
 def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
     """The digest of each setting's data; a setting whose data are not here is left out."""
     found: dict[str, str] = {}
@@ -133,6 +147,8 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
     """
     known = _rows(asked.out)
     there = {row.case for row in known}
+    if back := _gone_back_to(cases, known):
+        append(asked.out / ROWS, back)
     left = [case for case in cases if case.digest not in there]
     if len(left) < len(cases):
         tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
@@ -143,6 +159,15 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
         tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_summary(rows)}")
+
+
+def _gone_back_to(cases: Sequence[Case], known: Sequence[Row]) -> list[Row]:
+    """The rows of cases that are done, but not their method's last: written again, they are."""
+    last = {(row.federation, row.method): row.case for row in known}
+    asked = {case.digest for case in cases}
+    return [
+        row for row in known if row.case in asked and row.case != last[row.federation, row.method]
+    ]
 
 
 def _worked(asked: Asked, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
@@ -188,23 +213,28 @@ def _work(case: Case, folder: Path, allowance: Allowance | None, data_dir: str |
 
 
 def _allowance(case: Case, held: Held, known: Sequence[Row]) -> Allowance | None:
-    """What fedavg used in the setting's rounds; None of the two baselines."""
+    """What fedavg used in the setting's rounds, or why nobody knows; None of the two baselines."""
     if case.method in BASELINES:
         return None
-    for row in known:
-        mine = row.case == held[case.label, SHARED] and not row.missing
-        if mine and row.rounds == case.setting.rounds:
+    mine = [row for row in known if row.case == held[case.label, SHARED]]
+    for row in mine:
+        if not row.missing and row.rounds == case.setting.rounds:
             return Allowance(row.bytes, row.flops)
-    raise FedkinError(f"{case.label}: {SHARED} could not be run, so there is no budget")
+    why = next((row.missing for row in mine if row.missing), "it has no row")
+    return Allowance(missing=f"{SHARED} could not be run, so it sets no such budget: {why}")
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    lost = next((row.missing for row in rows if row.missing), "")
+    """Its mean under the first of its budgets, and what of the others is missing."""
+    first = set(rows[0].budgets[:1])
+    mine = [row for row in rows if first <= set(row.budgets)]
+    lost = next((row.missing for row in mine if row.missing), "")
     if lost:
         return f"not run: {lost}"
-    means = [row.mean for row in rows if row.mean is not None and "rounds" in row.budgets]
+    means = [row.mean for row in mine if row.mean is not None]
     seconds = sum(row.seconds for row in rows)
-    return f"{rows[0].measure} {sum(means) / max(1, len(means)):.4f}  {seconds:.0f} s of its rows"
+    rest = "".join(f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing)
+    return f"{rows[0].measure} {sum(means) / len(means):.4f}  {seconds:.0f} s of its rows{rest}"
 
 
 def _folder(asked: Asked, case: Case) -> Path:

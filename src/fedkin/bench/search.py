@@ -29,6 +29,16 @@ def trials(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[tu
     ]
 
 
+def untried(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[Hyper]:
+    """Values of its own that come to no trial, for there are too many of them.
+
+    >>> untried([0.1], [{"k": 1}, {"k": 2}], 1)
+    [{'k': 2}]
+    """
+    tried = [one for _, one in trials(rates, own, number)]
+    return [one for one in own if one not in tried]
+
+
 def search_of(method: str) -> tuple[list[Hyper], Hyper]:
     """(values of its own that are tried, what is fixed)."""
     ranges = _searches().get(method, {})

@@ -4,6 +4,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -21,6 +22,8 @@ Content = dict[str, Any]
 Budget = Literal["rounds", "bytes", "compute"]
 BASELINES = ("local", "fedavg")  # whose rows every suite has
 MOST_TRIALS = 64
+LONGEST = 100  # letters of a setting's label
+LABEL = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST}}}")
 PUBLIC = {"source": "held-out", "labeled": True}  # unless the setting says
 
 
@@ -72,6 +75,18 @@ class Suite(Section):
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name if ":" in name else _name(name) for name in methods)
+
+    @field_validator("settings")
+    @classmethod
+    def _labels(cls, settings: dict[str, Setting]) -> dict[str, Setting]:
+        """A label becomes a folder's name."""
+        for label in settings:
+            if not LABEL.fullmatch(label) or set(label) == {"."}:
+                raise ValueError(
+                    f"{label[:LONGEST]!r} is no label: write at most {LONGEST} letters, digits and "
+                    "._- that are not dots alone"
+                )
+        return settings
 
     @property
     def all_methods(self) -> tuple[str, ...]:

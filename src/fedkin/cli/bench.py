@@ -95,12 +95,15 @@ def page(
     """Write the leaderboard as an HTML page."""
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import not_run, write_page
-    from fedkin.bench.row import read_rows, whole_cases
+    from fedkin.bench.row import incomplete, read_rows, whole_cases
     from fedkin.bench.running import ROWS
     from fedkin.runs.outside import MARKDOWN, write_outside
 
     files = rows or [Path("bench") / ROWS]
-    found = whole_cases([row for file in files for row in read_rows(file)])
+    read = [row for file in files for row in read_rows(file)]
+    for said in incomplete(read):
+        warn(said)
+    found = whole_cases(read)
     if markdown is not None:
         parts = [as_markdown(found), not_run(found)]
         say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
