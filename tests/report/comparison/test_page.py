@@ -10,6 +10,7 @@ from playwright.sync_api import Browser
 
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import best_gain, write_comparison
+from fedkin.report.comparison.what_next import what_next
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write
 
@@ -56,11 +57,39 @@ def test_the_sentence_names_the_best_or_the_only_one(tmp_path: Path) -> None:
     [(0.0, 0.1, False), (0.01, 0.1, True), (-0.1, 0.0, False), (-0.1, -0.01, True)],
 )
 def test_an_interval_that_touches_zero_may_be_chance(low: float, high: float, sure: bool) -> None:
-    pair = {"measure": "accuracy", "method": "ditto", "setting": "", "clients": 5}
+    pair = {"measure": "accuracy", "method": "ditto", "setting": "", "clients": 5, "seeds": [0]}
     pair |= {"difference": 0.05, "low": low, "high": high, "better": 0.6, "worse": 0.2}
     said = best_gain(SimpleNamespace(pairs=[pair], baseline="local"))  # type: ignore[arg-type]
     assert ("which may be chance" in said) != sure
     assert said.endswith("over 5 clients; 60 % of them do better, 20 % worse.")
+
+
+def test_one_pair_is_not_told_apart_and_has_no_interval(tmp_path: Path) -> None:
+    local, comet, *_ = runs(tmp_path)
+    for folder in (local, comet):
+        with sqlite3.connect(folder / "run.db") as database:
+            database.execute("DELETE FROM metrics WHERE split = 'test' AND client != 1")
+    found = comparison([local, comet])
+    assert [(row["clients"], row["low"]) for row in found.pairs] == [(1, None)]
+    said = best_gain(found)
+    assert "+10.00 points on average (95 % interval –, which may be chance) over 1 client;" in said
+    assert what_next(found)[0].text.endswith("not told apart from it 1 of 1 experiment.")
+    assert write_comparison(found, tmp_path / "page.html").is_file()
+
+
+def test_under_several_seeds_a_client_is_several_pairs(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / f"{name}{seed}", method=name, seed=seed)
+        for name in ("local", "comet")
+        for seed in (7, 8)
+    ]
+    with sqlite3.connect(folders[2] / "run.db") as database:
+        database.execute(
+            "UPDATE metrics SET accuracy = accuracy - 0.1 WHERE client = 1 AND split = 'test'"
+        )
+    found = comparison(folders)
+    assert "over 6 pairs of client and seed; 0 % of them do better, 17 %" in best_gain(found)
+    assert any(step.text.startswith("17 % of the pairs do worse.") for step in what_next(found))
 
 
 def test_the_page_sorts_compares_and_averages_only_what_is_finished(

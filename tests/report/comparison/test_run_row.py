@@ -24,8 +24,10 @@ def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: P
     assert "clients diverged under every one" in found.warnings[-1]
 
 
-@pytest.mark.parametrize("other", [{"sampling": "size"}, {"holdout_clients": 0.2}])
-def test_who_takes_part_tells_experiments_apart(tmp_path: Path, other: dict[str, object]) -> None:
+@pytest.mark.parametrize("other", [{"sampling": "size"}, {"holdout_clients": 0.2}, {"patience": 3}])
+def test_who_takes_part_and_how_long_tells_experiments_apart(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
     spec = {**FACTS["spec"], "run": {"seed": 7, "sampling": "uniform", "evaluate_every": 1}}
     one = write(tmp_path / "one", spec=spec)
     two = write(tmp_path / "two", spec={**spec, "run": {**spec["run"], **other}}, seed=8)
@@ -34,3 +36,6 @@ def test_who_takes_part_tells_experiments_apart(tmp_path: Path, other: dict[str,
         tmp_path / "often", spec={**spec, "run": {**spec["run"], "evaluate_every": 5}}, seed=8
     )
     assert list(comparison([one, often]).seeds["seeds"]) == [[7, 8]]
+    open_ = {**spec, "run": {**spec["run"], "patience": None}}
+    later = write(tmp_path / "later", spec=open_, seed=8)  # a run of before says nothing of it
+    assert list(comparison([one, later]).seeds["seeds"]) == [[7, 8]]

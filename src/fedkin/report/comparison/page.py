@@ -11,6 +11,7 @@ from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.paired import pairs_of, told_apart
 from fedkin.report.comparison.run_row import FINISHED
 from fedkin.report.comparison.tables import (
     cell,
@@ -76,9 +77,12 @@ def best_gain(found: Comparison) -> str:
     sign = 1 if measure_named(measure).higher else -1
     best = max(rows, key=lambda row: sign * row["difference"])
     name = " ".join(part for part in (best["method"], best["setting"]) if part)
-    pairs = formatting.many(best["clients"], "client")
-    ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
-    chance = "" if best["low"] > 0 or best["high"] < 0 else ", which may be chance"
+    pairs = formatting.many(best["clients"], pairs_of(best))
+    pairs += "" if len(best["seeds"]) == 1 else " of client and seed"
+    ends = formatting.NONE
+    if best["low"] is not None and best["high"] is not None:
+        ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
+    chance = "" if told_apart(best) else ", which may be chance"
     who = f"{name} beside {found.baseline}"
     if len(rows) > 1:
         who = f"Of {len(rows)} experiments beside {found.baseline}, {name} does best"

@@ -2,7 +2,7 @@
 differences are paired.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,17 @@ def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
         "better": float((gain > 0).mean()) if len(apart) else None,
         "worse": float((gain < 0).mean()) if len(apart) else None,
     }
+
+
+def told_apart(row: Mapping[str, Any]) -> bool:
+    """Whether a row's interval leaves out 0; one pair has no interval."""
+    low, high = row["low"], row["high"]
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def pairs_of(row: Mapping[str, Any]) -> str:
+    """What the shares of a row are of: a client is several pairs under several seeds."""
+    return "client" if len(row["seeds"]) == 1 else "pair"
 
 
 def _baseline(

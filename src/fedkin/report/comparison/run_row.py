@@ -52,6 +52,7 @@ OF_RUN = (
     "sampling",
     "holdout_clients",
     "holdout_labels",
+    "patience",
 )  # what else in [run] tells experiments apart
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
 
@@ -123,7 +124,9 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
     data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
-    chosen = {name: value for name, value in (whole.get("run") or {}).items() if name in OF_RUN}
+    asked_for = (whole.get("run") or {}).items()
+    # a run from before a key was there is as one that leaves it open
+    chosen = {name: value for name, value in asked_for if name in OF_RUN and value is not None}
     if (found["evaluated"] or {}).get("who") == "participants":
         chosen["evaluate"] = "participants"  # its final numbers are of others
     parts = ("method", "rounds", "participation", "model", "versions")

@@ -8,6 +8,7 @@ from typing import Any
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.paired import pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen
 from fedkin.report.page.next_steps import Step, shown
 from fedkin.runs.directory import SPEC
@@ -47,7 +48,7 @@ def _several(seen: Sequence[Seen]) -> bool:
 
 def _verdict(pairs: Sequence[dict[str, Any]], baseline: str, sign: int) -> str:
     """How many experiments gain, lose, or cannot be told apart."""
-    sure = [row for row in pairs if row["low"] > 0 or row["high"] < 0]
+    sure = [row for row in pairs if told_apart(row)]
     gain = sum(sign * row["difference"] > 0 for row in sure)
     lose, open_ = len(sure) - gain, len(pairs) - len(sure)
     return (
@@ -68,7 +69,8 @@ def _of_best(best: dict[str, Any], run: Seen, found: Comparison) -> list[Step]:
         steps.append(Step(said, f"fedkin run {spec} --seed {fresh} --out {target}"))
     if best["worse"] > 0 and not run.hyper.get("safe"):
         said = (
-            f"{100 * best['worse']:.0f} % of the clients do worse. With safe = true nobody has to:"
+            f"{100 * best['worse']:.0f} % of the {pairs_of(best)}s do worse. With safe = true "
+            "nobody has to:"
         )
         steps.append(Step(said, f"fedkin run {spec} --set method.safe=true"))
     steps.append(
