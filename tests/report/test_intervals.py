@@ -74,3 +74,25 @@ def test_the_last_digits_of_an_interval_are_not_kept(monkeypatch: pytest.MonkeyP
         assert low < values.mean() < high
     mean, error = values.mean(), values.std() / math.sqrt(7)
     assert (low, high) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=1e-4)
+
+
+@pytest.mark.parametrize("large", [5000, 10])
+def test_weights_are_how_much_each_counts(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if each were there so many times; equal weights change nothing."""
+    monkeypatch.setattr(intervals, "LARGE", large)
+    rng = np.random.default_rng(3)
+    values, weights = rng.normal(0.2, 1.0, 400), rng.integers(1, 9, 400).astype(float)
+    mean = float(values @ weights / weights.sum())
+    error = math.sqrt(float(((weights * (values - mean)) ** 2).sum())) / float(weights.sum())
+    assert interval(values, weights) == pytest.approx(of_error(mean, error), abs=0.01)
+    assert interval(values, np.full(400, 7.0)) == pytest.approx(interval(values), abs=1e-9)
+
+
+def test_ranks_follow_what_has_chosen() -> None:
+    each = [{0: 0.9, 1: 0.5, 2: 0.5}, {0: 0.6, 1: 0.7, 2: 0.7}]
+    weights = {0: 98.0, 1: 1.0, 2: 1.0}
+    assert ranks(each, True, [0.892, 0.602], weights) == [(1, True), (1, True)]
+    steady = [dict.fromkeys(range(9), value) for value in (0.5, 0.6, 0.4)]
+    assert ranks(steady, True, [0.5, 0.6, -math.inf]) == [(2, False), (1, False), (3, False)]
+    lost = [{0: 0.5}, {}, {}]
+    assert ranks(lost, False, [0.5, math.inf, math.inf]) == [(1, False), (2, True), (2, True)]

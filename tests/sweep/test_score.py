@@ -48,3 +48,13 @@ def test_differences_that_may_be_chance_share_a_place() -> None:
     errors = [one._replace(measure="rmse") for one in scores]
     assert places(errors)[0] == (1, False)  # less is better
     assert places([]) == []
+
+
+def test_the_first_place_is_the_studys_best() -> None:
+    """A study chooses by the mean over samples; the mean over clients says otherwise here."""
+    samples = {0: 900} | dict.fromkeys(range(1, 11), 10)
+    best = Score("accuracy", 0.86, {0: 0.9} | dict.fromkeys(range(1, 11), 0.5), samples)
+    other = Score("accuracy", 0.61, {0: 0.6} | dict.fromkeys(range(1, 11), 0.7), samples)
+    assert places([best, other])[0][0] == 1
+    told = study(measure="accuracy", samples={"0": 900}, clients_1={"0": 0.5})
+    assert scored(told, trial(1, 0.5)).samples == {0: 900}

@@ -19,23 +19,39 @@ BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
 
 
-def interval(values: Floats) -> tuple[float | None, float | None]:
+def interval(values: Floats, weights: Floats | None = None) -> tuple[float | None, float | None]:
     """Percentiles of the mean of ``values`` drawn again with replacement; the same for every call.
     None below two. Above ``LARGE`` of them the normal distribution's, which they come to be.
+
+    Args:
+        values: Of clients, say.
+        weights: How much each counts in the mean; None: all the same.
     """
     if len(values) < 2:
         return None, None
     if len(values) > LARGE:
-        low, high = of_error(float(values.mean()), float(values.std()) / math.sqrt(len(values)))
+        low, high = of_error(*_mean_and_error(values, weights))
         return round(low, 12), round(high, 12)
     rng = np.random.default_rng(SEED)
     step = max(1, BATCH // len(values))
-    means = [
-        values[rng.integers(len(values), size=(min(step, DRAWS - done), len(values)))].mean(1)
+    drawn = (
+        rng.integers(len(values), size=(min(step, DRAWS - done), len(values)))
         for done in range(0, DRAWS, step)
-    ]
+    )
+    if weights is None:
+        means = [values[at].mean(1) for at in drawn]
+    else:
+        means = [(values[at] * weights[at]).sum(1) / weights[at].sum(1) for at in drawn]
     low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return round(float(low), 12), round(float(high), 12)
+
+
+def _mean_and_error(values: Floats, weights: Floats | None) -> tuple[float, float]:
+    if weights is None:
+        return float(values.mean()), float(values.std()) / math.sqrt(len(values))
+    whole = float(weights.sum())
+    mean = float(values @ weights) / whole
+    return mean, math.sqrt(float(((weights * (values - mean)) ** 2).sum())) / whole
 
 
 def over_clients(values: Mapping[int, float | None]) -> tuple[float, float] | None:
@@ -84,19 +100,29 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
     return float(known.mean()) - half, float(known.mean()) + half
 
 
-def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, bool]]:
+def ranks(
+    each: Sequence[Mapping[Any, float]],
+    higher: bool,
+    means: Sequence[float] | None = None,
+    weights: Mapping[Any, float] | None = None,
+) -> list[tuple[int, bool]]:
     """(rank, whether it is shared) of each, by the mean of its values; those that cannot be
     distinguished share one.
 
     Args:
         each: By run or setting, {pair: value}. A pair is a client under a seed.
         higher: Whether more is better.
+        means: What orders them where something else has chosen by it; one that is not finite
+            differs from all that are.
+        weights: {pair: how much it counts} in those means; None: all the same.
 
     Who leads a rank is the best of those not ranked yet. It shares the rank with all whose paired
     difference from it has a bootstrap interval that holds 0; the next rank begins with the first
     who differs. Without a pair in common there is no difference to be seen, and the rank is shared.
     """
-    means = [float(np.mean(list(one.values()))) if one else -math.inf for one in each]
+    chosen = means is not None
+    if means is None:
+        means = [float(np.mean(list(one.values()))) if one else -math.inf for one in each]
     order = sorted(range(len(each)), key=lambda k: -means[k] if higher else means[k])
     found: dict[int, int] = {}
     left = order
@@ -105,7 +131,8 @@ def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, 
         found[lead] = place
         rest: list[int] = []
         for other in left[1:]:
-            if not rest and not apart(each[lead], each[other]):
+            lost = chosen and math.isfinite(means[lead]) != math.isfinite(means[other])
+            if not rest and not lost and not apart(each[lead], each[other], weights):
                 found[other] = place
             else:
                 rest.append(other)
@@ -114,8 +141,14 @@ def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, 
     return [(found[k], counts.count(found[k]) > 1) for k in range(len(each))]
 
 
-def apart(one: Mapping[Any, float], other: Mapping[Any, float]) -> bool:
+def apart(
+    one: Mapping[Any, float],
+    other: Mapping[Any, float],
+    weights: Mapping[Any, float] | None = None,
+) -> bool:
     """Whether two differ: the interval of their paired differences leaves out 0."""
     both = [k for k in one if k in other]
-    low, high = interval(np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12))
+    differences = np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12)
+    counts = None if weights is None else np.array([weights.get(k, 1.0) for k in both], dtype=float)
+    low, high = interval(differences, counts)
     return low is not None and high is not None and (low > 0 or high < 0)

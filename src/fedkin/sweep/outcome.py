@@ -41,5 +41,7 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
         raise FedkinError(
             f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet"
         )
-    running = sum(t.state.name == "RUNNING" for t in study.trials)
+    # one without a folder was left between two steps of its claim: nobody works on it, ever
+    claimed = [t for t in study.trials if "folder" in t.user_attrs]
+    running = sum(t.state.name == "RUNNING" for t in claimed)
     return {"best": trials[0], "trials": trials, "lost": without, "running": running}

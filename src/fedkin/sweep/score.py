@@ -8,16 +8,18 @@ from fedkin.report.intervals import ranks
 
 MEASURE = "measure"  # of the trials' scores, a fact of the study
 CLIENTS = "clients"  # a trial's scores by client
+SAMPLES = "samples"  # of validation by client, a fact of the study
 
 
 class Score(NamedTuple):
     """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
-    client.
+    client; ``samples``: how many of validation each has, which weigh them in ``value``.
     """
 
     measure: str
     value: float
     clients: Mapping[int, float] = {}
+    samples: Mapping[int, int] = {}
 
     @property
     def objective(self) -> float:
@@ -39,16 +41,22 @@ def scored(study: Any, trial: Any) -> Score | None:
     if trial.value is None:
         return None
     measure = study.user_attrs.get(MEASURE, "accuracy")
-    clients = {int(k): v for k, v in study.user_attrs.get(f"{CLIENTS} {trial.number}", {}).items()}
-    return Score(measure, Score(measure, trial.value).objective, clients)
+    clients, samples = (
+        {int(k): v for k, v in study.user_attrs.get(name, {}).items()}
+        for name in (f"{CLIENTS} {trial.number}", SAMPLES)
+    )
+    return Score(measure, Score(measure, trial.value).objective, clients, samples)
 
 
 def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
-    """(rank, whether it is shared) of each trial: those whose paired differences may be chance
-    share one.
+    """(rank, whether it is shared) of each trial, by what the study chooses by: those whose paired
+    differences may be chance share one.
     """
-    return (
-        ranks([score.clients for score in scores], measure_named(scores[0].measure).higher)
-        if scores
-        else []
+    if not scores:
+        return []
+    return ranks(
+        [score.clients for score in scores],
+        measure_named(scores[0].measure).higher,
+        [score.value for score in scores],
+        scores[0].samples or None,
     )

@@ -32,7 +32,7 @@ from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
-from fedkin.sweep.score import CLIENTS, MEASURE, Score
+from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
@@ -136,6 +136,7 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
         return str(error)
     with _alone(folder):
         study.set_user_attr(MEASURE, score.measure)
+        study.set_user_attr(SAMPLES, {str(k): size for k, size in score.samples.items()})
         study.set_user_attr(
             f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
         )
@@ -163,7 +164,7 @@ def _score(base: Spec, claim: Claim) -> Score:
         )
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return Score(seen.measure, seen.validation, seen.validated)
+    return Score(seen.measure, seen.validation, seen.validated, seen.samples)
 
 
 def _validation_sizes(run: Path) -> list[int]:

@@ -6,7 +6,17 @@ from fedkin.report.comparison.best_setting import COLUMNS, best
 from fedkin.report.comparison.run_row import FINISHED, Seen
 
 
-def run(name, lam, seed, validation, state=FINISHED, method="ditto", measure="accuracy", each=None):
+def run(
+    name,
+    lam,
+    seed,
+    validation,
+    state=FINISHED,
+    method="ditto",
+    measure="accuracy",
+    each=None,
+    samples=None,
+):
     row = {"run": name, "method": method, "seed": seed, "state": state}
     hyper = {"lam": lam}
     return Seen(
@@ -16,6 +26,7 @@ def run(name, lam, seed, validation, state=FINISHED, method="ditto", measure="ac
         measure=measure,
         validation=validation,
         validated={k: (validation or 0) + 0.01 * k for k in range(9)} if each is None else each,
+        samples=samples or {},
         hyper=hyper,
         tuned=hyper,
     )
@@ -82,5 +93,29 @@ def test_a_setting_that_diverged_loses_and_all_that_did_choose_nothing() -> None
     stay, rows, _ = best([run("a", 0.1, 0, 2.0, measure="log_loss"), worse])
     assert [one.name for one in stay] == ["a"]
     assert [row["validation"] for row in rows] == [2.0, None]
+    assert [(row["rank"], row["tie"]) for row in rows] == [(1, False), (2, False)]
     both = [worse, worse._replace(experiment="ditto x", row={**worse.row, "run": "c"})]
     assert best(both)[2] == ["ditto: no setting is chosen, for clients diverged under every one"]
+
+
+def test_ranks_are_of_the_number_that_chooses() -> None:
+    """One client has most of the samples, and says otherwise than the many small ones."""
+    samples = {0: 900} | dict.fromkeys(range(1, 11), 10)
+    large = {0: 0.9} | dict.fromkeys(range(1, 11), 0.5)
+    small = {0: 0.6} | dict.fromkeys(range(1, 11), 0.7)
+
+    def of(name, lam, seed, each):
+        mean = sum(each[k] * n for k, n in samples.items()) / 1000
+        return run(name, lam, seed, mean, each=each, samples=samples)
+
+    seen = [
+        of(f"{name}{seed}", lam, seed, each)
+        for name, lam, each in (("s", 1, small), ("l", 2, large))
+        for seed in (0, 1)
+    ]
+    stay, rows, _ = best(seen)
+    assert [one.name for one in stay] == ["l0", "l1"]
+    by = {row["chosen"]: row for row in rows}
+    assert by[True]["validation"] > by[False]["validation"]
+    assert by[True]["rank"] == 1
+    assert by[False]["rank"] >= by[True]["rank"]

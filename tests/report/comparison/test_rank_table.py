@@ -59,12 +59,30 @@ def test_only_the_same_data_and_measure_are_ranked() -> None:
 
 def test_seeds_of_one_experiment_are_one_row() -> None:
     twice = [run("ditto", GOOD), run("ditto", SAME, seed=1)]
-    found = table(*twice, run("local", BAD))
+    found = table(*twice, run("local", BAD), run("local", BAD, seed=1))
     assert [row[1] for row in found.rows] == ["ditto", "local"]
-    assert found.rows[1][-1] == "–"  # one seed has no interval over seeds
     assert "…" in found.rows[0][-1]
+    one = table(twice[0], run("local", BAD))
+    assert one.rows[0][-1] == "–"  # one seed has no interval over seeds
 
 
 def test_a_seed_without_any_score_is_no_zero() -> None:
     found = table(run("local", BAD), run("ditto", GOOD), run("ditto", [], seed=1))
     assert [(row[1], row[3]) for row in found.rows] == [("ditto", "81.50 %"), ("local", "42.00 %")]
+
+
+def test_experiments_are_ranked_on_the_seeds_that_all_of_them_have() -> None:
+    """comet loses to ditto under the seed of both; ditto's unlucky one is no reason to lead."""
+    ditto = [run("ditto", GOOD), run("ditto", [v - 0.3 for v in GOOD], seed=1)]
+    comet = [run("comet", [v - 0.05 for v in GOOD])]
+    found = table(*comet, *ditto)
+    assert [(row[0], row[1], row[3]) for row in found.rows] == [
+        ("1", "ditto", "81.50 %"),
+        ("2", "comet", "76.50 %"),
+    ]
+    assert found.rows[0][-1] == "–"  # one seed of two is left
+    assert found.caption.endswith("; of seed 0 alone, which all have")
+    assert "all have" not in table(*comet, ditto[0]).caption
+    apart = table(*comet, ditto[1])
+    assert [row[1] for row in apart.rows] == ["comet", "ditto"]
+    assert apart.caption.endswith("; no seed is everybody's: each mean is of its own seeds")

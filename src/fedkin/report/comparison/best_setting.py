@@ -49,7 +49,12 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
             continue
         higher = measure_named(measure).higher
         winner = values.index(max(finite) if higher else min(finite))
-        shared = ranks([_paired(group, common) for group in rivals], higher)
+        shared = ranks(
+            [_paired(group, common) for group in rivals],
+            higher,
+            [value for value in values if value is not None],
+            _weights(rivals, common),
+        )
         for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
             if number != winner:
                 dropped.add(group[0].experiment)
@@ -84,6 +89,19 @@ def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:
         for one in group
         if one.row["seed"] in seeds
         for k, v in one.validated.items()
+    }
+
+
+def _weights(rivals: Sequence[Sequence[Seen]], seeds: set[Any]) -> dict[object, float]:
+    """{(seed, client): its share of the seed's validation samples}: a choice is by the mean over
+    seeds of means over samples, and ranks are of the same number.
+    """
+    return {
+        (one.row["seed"], k): size / sum(one.samples.values())
+        for group in rivals
+        for one in group
+        if one.row["seed"] in seeds
+        for k, size in one.samples.items()
     }
 
 

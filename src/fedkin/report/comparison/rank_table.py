@@ -1,11 +1,13 @@
 """Experiments in the order of their scores, with ties."""
 
+from collections.abc import Sequence
 from statistics import fmean
 
+from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.run_row import by_experiment, labels
+from fedkin.report.comparison.run_row import Seen, by_experiment, labels
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
 
@@ -24,6 +26,8 @@ def rank_table(found: Comparison) -> Sheet:
         return Sheet("", [], [], 0)
     label_of = dict(zip((id(group) for group in groups), labels(groups), strict=True))
     groups = [group for group in groups if group[0].same_data(lead[0])]
+    settings = [label_of[id(group)] for group in groups]
+    groups, note = _common(groups)
     each = [
         {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
         for group in groups
@@ -37,10 +41,24 @@ def rank_table(found: Comparison) -> Sheet:
         clients, seeds = over_clients(dict(enumerate(each[k].values()))), over_seeds(means)
         numbers = [formatting.value(found.measure, sum(means) / len(means))]
         numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
-        first = groups[k][0]
-        rows.append(
-            [formatting.rank(*places[k]), first.row["method"], label_of[id(groups[k])], *numbers]
-        )
+        method = groups[k][0].row["method"]
+        rows.append([formatting.rank(*places[k]), method, settings[k], *numbers])
     title = f"Ranks by final personal test {formatting.label(found.measure)}"
     columns = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]
-    return Sheet(title, columns, rows if len(rows) > 1 else [], 3, TIES)
+    return Sheet(title, columns, rows if len(rows) > 1 else [], 3, f"{TIES}{note}")
+
+
+def _common(groups: Sequence[list[Seen]]) -> tuple[list[list[Seen]], str]:
+    """(the runs of the seeds that all groups have, a note where some have others too).
+
+    An experiment under a lucky seed would lead one that it loses to under every seed of both.
+    """
+    seeds = [{one.row["seed"] for one in group if one.personal} for group in groups]
+    common = set.intersection(*seeds)
+    if all(mine == common for mine in seeds):
+        return list(groups), ""
+    if not common:
+        return list(groups), "; no seed is everybody's: each mean is of its own seeds"
+    kept = [[one for one in group if one.row["seed"] in common] for group in groups]
+    shown = some([str(seed) for seed in sorted(common, key=str)], 5)
+    return kept, f"; of {'seed' if len(common) == 1 else 'seeds'} {shown} alone, which all have"

@@ -70,6 +70,7 @@ class Seen(NamedTuple):
         None  # weighted by validation samples; ±inf where a client's is no number
     )
     validated: Mapping[int, float] = {}  # the same by client, those where it is defined
+    samples: Mapping[int, int] = {}  # of validation, by client: what ``validation`` is weighted by
     said: Sequence[str] = ()  # sentences: clients without a finite loss, whom rounds evaluated
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
@@ -107,8 +108,8 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
                 for client, value in by_client.items()
                 if value is not None and client != FEDERATION  # whose mean is no client's
             }
-            validation, validated = (
-                (None, {}) if last is None else _validation(run, last["round"], measure)
+            validation, validated, samples = (
+                (None, {}, {}) if last is None else _validation(run, last["round"], measure)
             )
             facts = run.facts
     except FedkinError as error:
@@ -140,6 +141,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         personal,
         validation,
         validated,
+        samples,
         [*formatting.diverged(found), *_asked(found)],
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
@@ -181,15 +183,17 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     return found
 
 
-def _validation(run: Run, at: int, measure: str) -> tuple[float | None, dict[int, float]]:
-    """(the mean weighted by validation samples, by client where it is defined).
+def _validation(
+    run: Run, at: int, measure: str
+) -> tuple[float | None, dict[int, float], dict[int, int]]:
+    """(the mean weighted by validation samples, by client where it is defined, those samples).
 
     A client whose loss is no number diverged: worse than any number. One where the measure is not
     defined, as an AUC of one class, has no say.
     """
     found = values(run, at, "personal", measure, "val")
     if FEDERATION in found:  # a sum is weighted already, and has no clients
-        return found[FEDERATION], {}
+        return found[FEDERATION], {}, {}
     losses = {k: loss for k, (loss, _) in scores(run, at, "personal", "val").items()}
     sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
     worst = -math.inf if measure_named(measure).higher else math.inf
@@ -199,9 +203,9 @@ def _validation(run: Run, at: int, measure: str) -> tuple[float | None, dict[int
         if value is not None:
             known[k] = value
     if not known:
-        return None, {}
+        return None, {}, {}
     mean = sum(value * sizes[k] for k, value in known.items()) / sum(sizes[k] for k in known)
-    return mean, {k: value for k, value in known.items() if math.isfinite(value)}
+    return mean, {k: value for k, value in known.items() if math.isfinite(value)}, sizes
 
 
 def _asked(found: Mapping[str, Any]) -> list[str]:
