@@ -63,7 +63,13 @@ def test_a_join_whose_names_are_no_texts_is_damaged(key: str, tmp_path: Path) ->
 
 NUMBERS = {"kind": "number", "name": "age", "fill": 40.0, "mean": 50.0, "std": 8.0, "flag": True}
 PLAIN = {**NUMBERS, "name": "a | b\n c", "mean": 0.0, "std": 1.0, "flag": False}
-WARD = {"kind": "category", "name": "ward", "values": ["icu", "x\ny"], "rest": True, "flag": 1}
+WARD = {
+    "kind": "category",
+    "name": "ward",
+    "values": ["icu", "x\ny", "a|b"],
+    "rest": True,
+    "flag": 1,
+}
 ONLY = {"kind": "category", "name": "sex", "values": ["f", "m"], "rest": False, "flag": 0}
 TEXT = {"kind": "words", "name": "note", "words": ["no", "pain", "again"]}
 CARD: dict[str, Any] = {
@@ -82,7 +88,7 @@ CARD: dict[str, Any] = {
         "personal": {
             "train": {"loss": 0.111, "accuracy": 0.99},
             "val": {"loss": None, "accuracy": None},
-            "test": {"loss": 0.5, "accuracy": 0.75, "auc": 0.875, "none": None},
+            "test": {"loss": 0.5, "accuracy": 0.75, "auc": 0.875, "r2": 0.0, "none": None},
         },
         "global": {"test": {"loss": 1.25, "accuracy": None}},
     },
@@ -114,7 +120,7 @@ def test_every_line_of_a_card() -> None:
 - architecture: mlr
 - data: patients.csv; this client's samples: 31 for training, 3 for validation, 17 for testing
 - personal model on val: not measured
-- personal model on test: accuracy 0.7500, loss 0.5000, auc 0.8750
+- personal model on test: accuracy 0.7500, loss 0.5000, auc 0.8750, r2 0.0000
 - global model on test: loss 1.2500
 - the client sent 4,321 numbers of parameters, 7 numbers of centroids; 1,234 bytes
 - the client received nothing
@@ -128,7 +134,7 @@ def test_every_line_of_a_card() -> None:
 |---|---|
 | age | (x − 50) / 8; missing: x = 40, and a second number is 1 |
 | a \\| b c | x as it is; missing: x = 40 |
-| ward | 1 in the place of its value, 0 elsewhere: icu, x y, another, missing |
+| ward | 1 in the place of its value, 0 elsewhere: icu, x y, a\\|b, another, missing |
 | sex | 1 in the place of its value, 0 elsewhere: f, m |
 | note | log(1 + times it has the word), for 3 words |
 

@@ -22,6 +22,22 @@ def test_tensorboard_has_the_numbers(tmp_path: Path) -> None:
     assert [event.value for event in found.Scalars("bytes")] == [1520, 1520]
 
 
+def test_tensorboard_has_every_point_once(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    run, logs = write(tmp_path / "a" / "run"), tmp_path / "logs"
+    for _ in range(2):
+        assert fedkin("track", str(run), "--tensorboard", str(logs)).exit_code == 0
+    assert len(list((logs / "run").iterdir())) == 1
+    found = events.EventAccumulator(str(logs / "run"))
+    found.Reload()
+    assert [event.step for event in found.Scalars("test_accuracy/personal")] == [1, 2, 3]
+    other = write(tmp_path / "b" / "run")
+    assert "holds event files that are not of this run (" in told(
+        "track", other, "--tensorboard", logs
+    )
+    assert len(list((logs / "run").iterdir())) == 1
+
+
 def test_mlflow_has_the_numbers(tmp_path: Path) -> None:
     tracking = pytest.importorskip("mlflow.tracking")
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"

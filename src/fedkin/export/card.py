@@ -257,7 +257,7 @@ def _said(values: dict[str, Any]) -> str:
     others = [
         f", {name} {value:.4f}"
         for name, value in values.items()
-        if name not in ("loss", "accuracy") and value
+        if name not in ("loss", "accuracy") and value is not None
     ]
     return (
         f"{accuracy}loss {values['loss']:.4f}{''.join(others)}"
@@ -274,7 +274,7 @@ def _kinds(sent: dict[str, int]) -> str:
 
 
 def _column(feature: dict[str, Any]) -> str:
-    name = " ".join(str(feature["name"]).split()).replace("|", "\\|")
+    name = _cell(str(feature["name"]))
     if feature["kind"] == "number":
         scaled = (feature["mean"], feature["std"]) != (0, 1)
         how = f"(x − {feature['mean']:g}) / {feature['std']:g}" if scaled else "x as it is"
@@ -286,9 +286,10 @@ def _column(feature: dict[str, Any]) -> str:
             *(["another"] if feature["rest"] else []),
             *(["missing"] * feature["flag"]),
         ]
-        return (
-            f"| {name} | 1 in the place of its value, 0 elsewhere: {', '.join(values)} |".replace(
-                "\n", " "
-            )
-        )
+        return f"| {name} | 1 in the place of its value, 0 elsewhere: {_cell(', '.join(values))} |"
     return f"| {name} | log(1 + times it has the word), for {len(feature['words'])} words |"
+
+
+def _cell(text: str) -> str:
+    """Anybody's text within a row of a table."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -2,23 +2,36 @@
 run.db stays.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line
+from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
 from fedkin.runs.outside import owner
 
+EVENTS = "events.out.tfevents."  # how the names of TensorBoard's files begin
+
 
 def to_tensorboard(folder: Path, target: Path) -> Path:
-    """Event files in ``target``/RUN.
+    """Event files in ``target``/RUN, in place of those that an earlier call wrote there: every
+    point stands there once.
 
-    Raises FedkinError without the extra, or for a folder that is no run.
+    Args:
+        folder: A run directory.
+        target: TensorBoard's log folder.
+
+    Returns:
+        ``target``/RUN.
+
+    Raises:
+        FedkinError: the extra is not installed, the folder is no run, or ``target``/RUN cannot be
+            written or holds event files of something else.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -26,15 +39,34 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
         raise FedkinError("TensorBoard is not installed: pip install 'fedkin[track]'") from None
     with opened(Path(folder)) as run:
         where = Path(target) / run.folder.name
+        named = os.fsencode(run.folder.resolve())
+        mark = f".{hashlib.sha256(named).hexdigest()[:12]}.fedkin"
+        earlier = _own_events(where, mark)
         try:
-            writer = SummaryWriter(str(where))
+            writer = SummaryWriter(str(where), filename_suffix=mark)
         except OSError as error:
             raise FedkinError(f"{where} cannot be written: {error.strerror}") from None
         for name, at, value in scalars(run):
             writer.add_scalar(name, value, at)
         writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in settings(run).items()))
         writer.close()
+        for path in earlier:
+            path.unlink(missing_ok=True)
     return where
+
+
+def _own_events(where: Path, mark: str) -> list[Path]:
+    """The event files that end in a mark. Raises FedkinError where others stand beside them, whose
+    points would be doubled.
+    """
+    found = sorted(where.glob(f"{EVENTS}*"))
+    others = [path.name for path in found if not path.name.endswith(mark)]
+    if others:
+        raise FedkinError(
+            f"{where} holds event files that are not of this run ({some(others, 1)}): choose "
+            "another --tensorboard, or remove them"
+        )
+    return found
 
 
 def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
