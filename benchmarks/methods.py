@@ -111,6 +111,7 @@ def trial(
             "source": "held-out",
             "samples": PUBLIC,
             "labeled": needs.public == "labeled",
+            "groups": "parted",  # as docs/results.md was measured
         }
     words = [
         f"lr{lr}",
