@@ -16,6 +16,7 @@ from fedkin.data.tables.recipe import Column
 
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
 FEW_WORDS = 8  # different ones among numbers, up to which they are rather marks than categories
+LARGEST = float(np.finfo(np.float32).max)  # of a cell: columns may enter as they are
 MISSING = frozenset(
     {"NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
 )  # in a column of numbers; an empty cell anywhere
@@ -141,7 +142,7 @@ def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
 
 
 def _finite(name: str, cells: Array, place: Place) -> Array:
-    infinite = np.flatnonzero(np.abs(cells) > np.finfo(np.float32).max)
+    infinite = np.flatnonzero((cells > LARGEST) | (cells < -LARGEST))
     if len(infinite):
         located = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
         raise _left(name, "infinite", located, "correct it, or")
