@@ -357,3 +357,13 @@ def test_a_table_of_a_run_of_arrays_keeps_them_too(tmp_path: Path) -> None:
     assert read_newcomer(file, like, told, Key(0)).said == (
         f"{file} lacks the column 'bout': rows that belong together may be parted",
     )
+
+
+def test_labels_that_must_be_text_are_read_so(tmp_path: Path) -> None:
+    """ "007" is a class beside "other"; a newcomer may hold such labels alone."""
+    rows = [f"{'ab'[i % 2]},{i},{('007', 'other')[i // 2 % 2]}" for i in range(40)]
+    (tmp_path / "all.csv").write_text("\n".join(["site,age,label", *rows]))
+    run = build(load(str(tmp_path / "all.csv"), client="site"), "natural", None, Key(0))
+    assert run.class_names == ("007", "other")
+    (tmp_path / "mine.csv").write_text("\n".join(["age,label", *(f"{i},007" for i in range(9))]))
+    assert read_newcomer(tmp_path / "mine.csv", run, TOLD, Key(0)).y.tolist() == [0] * 9

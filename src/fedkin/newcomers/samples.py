@@ -18,6 +18,7 @@ from fedkin.data.population_builder import DUPLICATES
 from fedkin.data.sources import load
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
+from fedkin.data.tables.kinds import stay_text
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 
@@ -122,7 +123,8 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     used = {feature.name for feature in like.encoding.features}
     aside = (SPLIT, layout.client, _column(layout))
     apart = [name for name in aside if name is not None and name not in used]
-    read = read_later(path, like.encoding, layout.options, apart)
+    spelled = [layout.label] if stay_text(like.class_names) else []
+    read = read_later(path, like.encoding, layout.options, [*apart, *spelled])
     if layout.label not in read.frame.columns:
         raise FedkinError(
             f"{path} lacks the column {layout.label!r}: a newcomer learns from labels"
