@@ -1,4 +1,8 @@
-"""Numbers of rounds and trials that a Python caller gives; the command line bounds its own."""
+"""Numbers that somebody gives: of rounds and trials from Python, for which the command line has its
+own bounds, and what is none.
+"""
+
+from typing import Any, get_args
 
 from fedkin.core.errors import FedkinError
 
@@ -18,3 +22,20 @@ def at_least(least: int, **counts: int | None) -> None:
     for name, value in counts.items():
         if value is not None and (type(value) is not int or value < least):
             raise FedkinError(f"{name}={value!r} must be a whole number of at least {least}")
+
+
+def truth_for_number(value: object, annotation: Any) -> bool:
+    """Whether true or false stands where only a number does: pydantic takes them for 1 and 0.
+
+    >>> truth_for_number(True, float | None), truth_for_number(True, int | bool)
+    (True, False)
+    """
+    return (
+        isinstance(value, bool)
+        and not _names(annotation, bool)
+        and (_names(annotation, float) or _names(annotation, int))
+    )
+
+
+def _names(annotation: Any, kind: type) -> bool:
+    return annotation is kind or any(_names(one, kind) for one in get_args(annotation))

@@ -9,11 +9,12 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, cast, get_args
+from typing import Annotated, Any, ParamSpec, cast
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
 from fedkin.core.aggregation import Weights as Weights
+from fedkin.core.counts import truth_for_number
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Layers as Layers
 from fedkin.core.method import Method
@@ -86,23 +87,6 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
             raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}") from None
 
     return made
-
-
-def truth_for_number(value: object, annotation: Any) -> bool:
-    """Whether true or false stands where only a number does: pydantic takes them for 1 and 0.
-
-    >>> truth_for_number(True, float | None), truth_for_number(True, int | bool)
-    (True, False)
-    """
-    return (
-        isinstance(value, bool)
-        and not _names(annotation, bool)
-        and (_names(annotation, float) or _names(annotation, int))
-    )
-
-
-def _names(annotation: Any, kind: type) -> bool:
-    return annotation is kind or any(_names(one, kind) for one in get_args(annotation))
 
 
 def _record(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
-from fedkin.core.hyperparameters import truth_for_number
+from fedkin.core.counts import truth_for_number
 
 
 class _Checked(BaseModel):
