@@ -31,6 +31,7 @@ def test_hardly_any_noise_needs_no_more_memory_than_much(release):
     assert 0.1 * release.share * mean < found < 2 * mean + 50 / release.noise
 
 
+@pytest.mark.slow
 def test_a_large_target_is_met():
     noise = noise_for(90.0, 1e-5, 1.0, 3)
     assert 88.0 < epsilon(Mechanism(noise, 1.0, 1e-5), 3) <= 90.0

@@ -56,7 +56,16 @@ def test_what_stands_around_a_method_has_a_command_that_works(
 ) -> None:
     assert set(AROUND) == set(CERTIFIED)
     monkeypatch.chdir(tmp_path)
-    short = ("--rounds", "1", "--set", "train.steps=1", "--set", "engine.name=inprocess")
+    short = (
+        "--clients",
+        "8",
+        "--rounds",
+        "1",
+        "--set",
+        "train.steps=1",
+        "--set",
+        "engine.name=inprocess",
+    )
     for name in CERTIFIED:
         said = fedkin("methods", name, "--certificate").stderr.splitlines()[-1]
         words = shlex.split(said.removeprefix("next: fedkin "))
