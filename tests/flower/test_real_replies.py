@@ -8,7 +8,7 @@ from tests.flower.cluster import NAMES, experiment, result
 from tests.flower.reference import faulty
 from tests.flower.rogues import with_rogues
 
-DEADLINE = 90.0
+DEADLINE = 60.0
 
 
 def test_bad_replies_are_recorded_and_never_merged(tmp_path):
