@@ -4,6 +4,8 @@ left goes on.
 
 import re
 
+import pytest
+
 from tests.flower.cluster import NAMES, experiment, result
 from tests.flower.reference import faulty
 from tests.flower.rogues import with_rogues
@@ -11,6 +13,7 @@ from tests.flower.rogues import with_rogues
 DEADLINE = 60.0
 
 
+@pytest.mark.slow
 def test_bad_replies_are_recorded_and_never_merged(tmp_path):
     acts = {  # (round, client): what its node does, and what is recorded
         (2, 1): ("nan", "NaN or infinity"),
