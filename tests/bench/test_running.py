@@ -109,17 +109,22 @@ def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> No
     assert row.mean is None
 
 
-def test_a_seed_that_diverges_stops_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def fails(monkeypatch: pytest.MonkeyPatch, method: str, run: dict[str, int], why: str) -> None:
+    """Runs of a method with such a [run] end with an error."""
     honest = cases.ran
 
     def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
-        if content["method"]["name"] == "ditto" and content["run"]["seed"] == 4:
-            raise FedkinError("round 3: training diverged")
+        if content["method"]["name"] == method and content["run"].items() >= run.items():
+            raise FedkinError(why)
         return honest(content, folder, data_dir)
 
     monkeypatch.setattr(cases, "ran", failing)
+
+
+def test_a_seed_that_diverges_stops_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails(monkeypatch, "ditto", {"seed": 4}, "round 3: training diverged")
     suite = tiny(methods=["ditto", "fedprox"], seeds=[3, 4], budgets=["rounds"])
     said: list[str] = []
     found = bench(asked(tmp_path, suite=suite), said.append)
@@ -135,14 +140,7 @@ def test_a_seed_that_diverges_stops_nobody_else(
 def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = cases.ran
-
-    def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
-        if content["method"]["name"] == "fedavg" and content["run"]["clients"] == 4:
-            raise FedkinError("its models differ")
-        return honest(content, folder, data_dir)
-
-    monkeypatch.setattr(cases, "ran", failing)
+    fails(monkeypatch, "fedavg", {"clients": 4}, "its models differ")
     setting = tiny().settings["digits"].model_dump()
     four = {"title": "Mixed", "spec": {**setting["spec"], "run": {"clients": 4, "rounds": 1}}}
     suite = tiny(settings={"mixed": four, "digits": setting})

@@ -19,9 +19,8 @@ from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.search import untried
 from fedkin.bench.suite import BASELINES, Content, Suite
-from fedkin.core.errors import FedkinError, Halted, some, unknown
+from fedkin.core.errors import FedkinError, Halted, many, some, unknown
 from fedkin.experiment.training import Interrupted
-from fedkin.report.formatting import many
 from fedkin.runs.spec import parse
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of

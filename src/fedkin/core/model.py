@@ -355,11 +355,10 @@ def from_module(
         given = {**values, **own, **fixed}
         out: Tensor = torch.func.functional_call(module, given, (entering,), tie_weights=tied)
         if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
-            left = {key: given[key] for key in own}
             seen.append(
                 {
-                    BUFFER + key: value if value is own[key] else value.detach()
-                    for key, value in left.items()
+                    BUFFER + key: value if given[key] is value else given[key].detach()
+                    for key, value in own.items()
                 }
             )
         return out

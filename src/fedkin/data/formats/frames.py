@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.data.formats.csv_file import check_columns, read_csv, written
 from fedkin.data.formats.memory import room_of_compressed, within_room
 from fedkin.data.tables.columns import Place
-from fedkin.data.tables.kinds import as_text, differing, kind_of
+from fedkin.data.tables.kinds import differing, kind_of, with_text
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
@@ -167,10 +167,7 @@ def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.Data
 def _as_text(path: Path, frame: pd.DataFrame, columns: Sequence[str], style: Style) -> pd.DataFrame:
     """A table with some columns as they are written, or spelled out where a file holds no text."""
     if READERS[path.suffix.lower()] is not _csv:
-        frame = frame.copy(deep=False)
-        for name in columns:
-            frame[name] = as_text(frame[name])
-        return frame
+        return with_text(frame, columns)
     with within_room(path):
         guessed = [name for name in columns if kind_of(frame[name]) != "text"]
         return written(path, frame, guessed, style.separator, style.decimal, style.encoding)

@@ -18,7 +18,7 @@ from fedkin.data.formats.frames import Read
 from fedkin.data.formats.images import Colour
 from fedkin.data.formats.saved_pictures import pictures_of
 from fedkin.data.source import Source
-from fedkin.data.tables.kinds import as_text, differing
+from fedkin.data.tables.kinds import differing, with_text
 from fedkin.data.tables.schema import Names, Publicity, Roles
 from fedkin.data.tables.table import table_source
 
@@ -279,11 +279,7 @@ def _with_names(part: Part, where: str) -> pd.DataFrame:
 def _alike(frames: list[pd.DataFrame], pictures: Sequence[str]) -> list[pd.DataFrame]:
     """Splits whose columns are of one kind each: text where it is text in one of them."""
     mixed = [name for name in differing(frames) if name not in pictures]
-    frames = [frame.copy(deep=False) for frame in frames]
-    for frame in frames:
-        for name in mixed:
-            frame[name] = as_text(frame[name])
-    return frames
+    return [with_text(frame, mixed) for frame in frames]
 
 
 def _named(column: "pd.Series[Any]", names: list[str], where: str) -> "pd.Series[Any]":

@@ -8,8 +8,7 @@ import pandas as pd
 
 Kind = Literal["number", "boolean", "text", "other", "mixed", "nothing"]
 BOOLEANS = {"true": 1.0, "false": 0.0}  # in any case, as pandas reads them
-EMPTY = {"nothing"}
-ONE_BY_ONE = {
+ONE_BY_ONE: dict[str, Kind] = {  # what pandas calls the cells of a column of objects
     "boolean": "boolean",
     "string": "text",
     "mixed": "mixed",
@@ -36,9 +35,7 @@ def kind_of(column: "pd.Series[Any]") -> Kind:
         return "other"
     if pd.api.types.is_numeric_dtype(column.dtype):
         return "number"
-    found: Any = ONE_BY_ONE.get(pd.api.types.infer_dtype(column, skipna=True), "other")
-    kind: Kind = found
-    return kind
+    return ONE_BY_ONE.get(pd.api.types.infer_dtype(column, skipna=True), "other")
 
 
 def differing(frames: Sequence[pd.DataFrame]) -> list[str]:
@@ -51,9 +48,8 @@ def differing(frames: Sequence[pd.DataFrame]) -> list[str]:
         Their names, in the order of the first frame.
     """
     kinds = [{str(name): kind_of(frame[name]) for name in frame} for frame in frames]
-    return [
-        name for name in kinds[0] if len({one.get(name, "nothing") for one in kinds} - EMPTY) > 1
-    ]
+    found = {name: {one.get(name, "nothing") for one in kinds} for name in kinds[0]}
+    return [name for name, of in found.items() if len(of - {"nothing"}) > 1]
 
 
 def spelled(value: Any) -> str:
@@ -86,6 +82,22 @@ def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":
     codes, distinct = pd.factorize(column)
     texts = np.array([*(spelled(value) for value in distinct), None], dtype=object)
     return pd.Series(texts[codes], index=column.index, name=column.name, dtype=object)
+
+
+def with_text(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """A table of which some columns are spelled out.
+
+    Args:
+        frame: Stays as it is.
+        columns: Their names.
+
+    Returns:
+        The same rows and columns.
+    """
+    frame = frame.copy(deep=False)
+    for name in columns:
+        frame[name] = as_text(frame[name])
+    return frame
 
 
 def decided(column: "pd.Series[Any]") -> "pd.Series[Any]":
