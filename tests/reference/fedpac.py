@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from tests.reference.fedproto import own_prototypes
-from tests.reference.headed import HEAD, backward, features, scores
+from tests.reference.headed import HEAD, backward, drawn_gradient, features, scores
 from tests.reference.local_fedavg import Plan
 from tests.reference.model import (
     Client,
@@ -80,15 +80,8 @@ def fedpac(
                 x, y = data[k]["x"][index], data[k]["y"][index]
                 slope = backward(w, x, cross_entropy_dlogits(scores(w, features(w, x)), y, weight))
                 w = {n: v - at(head_lr, t) * slope[n] if n in HEAD else v for n, v in w.items()}
-            for index, weight in plan[t][k]:
-                x, y = data[k]["x"][index], data[k]["y"][index]
-                f = features(w, x)
-                pull = np.zeros_like(f)
-                for i, label in enumerate(y):
-                    if int(label) in centroids:
-                        apart = f[i] - centroids[int(label)]
-                        pull[i] = weight[i] * lam * 2.0 * apart / f.shape[1]
-                slope = backward(w, x, cross_entropy_dlogits(scores(w, f), y, weight), pull)
+            for batch in plan[t][k]:
+                slope = drawn_gradient(w, data[k], batch, centroids, lam)
                 w = {n: v if n in HEAD else v - at(lr, t) * slope[n] for n, v in w.items()}
             up[k] = w
             means, counts = own_prototypes(w, data[k])

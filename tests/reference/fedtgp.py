@@ -8,29 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tests.reference.fedproto import Prototypes, own_prototypes
-from tests.reference.headed import backward, features, scores
+from tests.reference.headed import drawn_gradient
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import (
-    Batch,
-    Client,
-    Params,
-    Snapshot,
-    at,
-    copy,
-    cross_entropy_dlogits,
-    step,
-)
-
-
-def gradient(w: Params, client: Client, batch: Batch, centroids: Prototypes, lam: float) -> Params:
-    index, weight = batch
-    x, y = client["x"][index], client["y"][index]
-    h = features(w, x)
-    pull = np.zeros_like(h)
-    for i in range(len(y)):
-        if int(y[i]) in centroids:
-            pull[i] = lam * weight[i] * 2.0 * (h[i] - centroids[int(y[i])]) / h.shape[1]
-    return backward(w, x, cross_entropy_dlogits(scores(w, h), y, weight), pull)
+from tests.reference.model import Client, Params, Snapshot, at, copy, step
 
 
 def generated(g: Params) -> np.ndarray:
@@ -94,7 +74,9 @@ def fedtgp(
         sent = {}
         for k in participants[t]:
             for rows in plan[t][k]:
-                own[k] = step(own[k], gradient(own[k], data[k], rows, centroids, lam), at(lr, t))
+                own[k] = step(
+                    own[k], drawn_gradient(own[k], data[k], rows, centroids, lam), at(lr, t)
+                )
             sent[k], _ = own_prototypes(own[k], data[k])
         points = [(sent[k][c], c) for k in sent for c in sorted(sent[k])]
         delta = margin(sent, most)

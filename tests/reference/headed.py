@@ -2,9 +2,11 @@
 and scores V h + b, with the gradient of losses that look at either.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from tests.reference.model import Params
+from tests.reference.model import Batch, Client, Params, cross_entropy_dlogits
 
 HEAD = ("out.weight", "out.bias")
 
@@ -31,3 +33,19 @@ def backward(
         "out.weight": dscores.T @ h,
         "out.bias": dscores.sum(axis=0),
     }
+
+
+def drawn_gradient(
+    w: Params, client: Client, batch: Batch, centroids: Mapping[int, np.ndarray], lam: float
+) -> Params:
+    """Of the cross-entropy and λ times the mean square between each sample's features and what its
+    class is drawn to, where it has that: MSELoss in the authors' code of FedTGP and of FedPAC.
+    """
+    index, weight = batch
+    x, y = client["x"][index], client["y"][index]
+    h = features(w, x)
+    pull = np.zeros_like(h)
+    for i, label in enumerate(y):
+        if int(label) in centroids:
+            pull[i] = lam * weight[i] * 2.0 * (h[i] - centroids[int(label)]) / h.shape[1]
+    return backward(w, x, cross_entropy_dlogits(scores(w, h), y, weight), pull)
