@@ -45,6 +45,15 @@ def test_memberships_agree_by_their_inner_product() -> None:
     assert nearest_clients(RUN, told(None, one)) == ("", {})
 
 
+def test_who_is_equally_near_stands_in_the_order_of_the_clients() -> None:
+    """Whatever the last bits of the products are, which differ between processors."""
+    stack = SimpleNamespace(
+        clients=[3, 7, 9], mean=lambda: np.array([[0.0, 0.5, 0.5 + 1e-15], [0.0] * 3, [0.0] * 3])
+    )
+    _, nearest = nearest_clients(RUN, told({"alpha": stack}))
+    assert [client for client, _ in nearest[3]] == [7, 9]
+
+
 def test_clusters_by_the_share_of_rounds_together() -> None:
     found = clusters([0, 0, 1], [0, 1, 1], [NAN, 0, 0], [2, 2, NAN])
     meaning, nearest = nearest_clients(RUN, told(clusters=found))

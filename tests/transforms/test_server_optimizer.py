@@ -10,6 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.contexts import Schedule
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import fedavg
+from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.transforms.server_optimizer import ServerOptimizer, optimize_at_server
 from tests.engine.small import outcome, small
@@ -35,6 +36,14 @@ def test_server_steps_by_hand(name):
         found = method.broadcast(state, 0)["parameters"]
         assert float(found["w"]) == pytest.approx(golden, rel=1e-6)
         assert float(found["buffer:s"]) == target
+
+
+@pytest.mark.parametrize(
+    ("asked", "momentum"),
+    [({"optimizer": "adagrad"}, 0.0), ({"optimizer": "adagrad", "momentum": 0.5}, 0.5), ({}, 0.9)],
+)
+def test_adagrad_has_momentum_only_where_it_is_asked_for(asked, momentum):
+    assert Spec.model_validate({"server": asked}).server.momentum == momentum
 
 
 @pytest.mark.parametrize("method", ["apfl", "fedem", "fedsim", "ppfl"])

@@ -9,6 +9,7 @@ from fedkin.report.records import Run, evenly
 
 ROUNDS = 40  # rounds that are looked at
 NEAREST = 8
+DIGITS = 9  # equal up to them is equal: the last bits of a product differ between processors
 
 
 def nearest_clients(
@@ -51,7 +52,7 @@ def _nearest(
 ) -> dict[int, list[tuple[int, float]]]:
     found = {}
     for client, values in zip(rows, table, strict=True):
-        order = np.argsort(-values, kind="stable")[: NEAREST + 1].tolist()
+        order = np.argsort(-values.round(DIGITS), kind="stable")[: NEAREST + 1].tolist()
         found[client] = [
             (columns[j], float(values[j])) for j in order if columns[j] != client and values[j] > 0
         ]

@@ -1,6 +1,6 @@
 """[train] and [server]: what clients and the server move parameters with, for all methods alike."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -73,6 +73,14 @@ class ServerSection(Section):
     # of the server; sgd with lr 1 takes the mean as it is
     optimizer: Literal["sgd", "momentum", "adagrad", "adam", "yogi"] = "sgd"
     lr: float = Field(default=1.0, gt=0)  # learning rate of the server
-    momentum: Share = 0.9  # β of momentum, β₁ of the others
+    momentum: Share = 0.9  # β of momentum, β₁ of the others; unless set, 0 with adagrad
     beta2: Share = 0.99  # β₂ of adam and yogi
     tau: float = Field(default=1e-3, gt=0)  # added to the root of the second moment
+
+    @model_validator(mode="before")
+    @classmethod
+    def _adagrad_has_no_momentum(cls, content: Any) -> Any:
+        """Reddi et al. (2021), Appendix D: β₁ = 0 for FedAdagrad, as Adagrad has none."""
+        if isinstance(content, dict) and content.get("optimizer") == "adagrad":
+            return {"momentum": 0.0, **content}
+        return content
