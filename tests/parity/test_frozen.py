@@ -45,11 +45,11 @@ def privacy(unit, clip, noise):
 
 CHANGING = {  # what runs between a message and a step
     "adam": {"train__optimizer": "adam"},
-    "compiled": {"engine__compile": "always"},
     "bfloat16": {"train__precision": "bfloat16"},
     "private-clients": privacy("client", 1.0, 0.5),
     "private-samples": privacy("sample", 1.0, 0.5),
 }
+COMPILED = pytest.param({"engine__compile": "always"}, id="compiled", marks=pytest.mark.slow)
 
 
 def spec(case, **settings):
@@ -159,7 +159,9 @@ def test_the_ledger_has_what_is_trained_alone(case, tmp_path):
     assert any(f"42 of {trained + 42:,} parameters are frozen" in one for one in facts["said"])
 
 
-@pytest.mark.parametrize("settings", CHANGING.values(), ids=CHANGING.keys())
+@pytest.mark.parametrize(
+    "settings", [*(pytest.param(how, id=name) for name, how in CHANGING.items()), COMPILED]
+)
 def test_nothing_changes_them(settings, tmp_path):
     asked = spec("fedavg", **settings)
     before = {name: value.clone() for name, value in one(assemble(asked).models).frozen.items()}

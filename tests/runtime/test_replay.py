@@ -119,7 +119,7 @@ class Tempered(nn.Linear):
         return super().forward(x) * self.temperature
 
 
-@pytest.mark.parametrize("mode", ["trace", "always", "never"])
+@pytest.mark.parametrize("mode", ["trace", pytest.param("always", marks=pytest.mark.slow), "never"])
 def test_a_parameter_without_axes_keeps_its_dtype(mode):
     model = from_module("tempered", Tempered())
     found, plain = over(Runtime(mode), model, 11), over(Runtime("never"), model, 11)
