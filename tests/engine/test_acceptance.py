@@ -1,10 +1,18 @@
 """Replies that are far from the others."""
 
 import pytest
+import torch
 
 from benchmarks.checks import made_again
-from fedkin.engine.acceptance import FAR, far_off
-from tests.engine.coordinated import federation
+from fedkin.core.rng import seeded
+from fedkin.core.tree import named_leaves
+from fedkin.engine.acceptance import FAR, accepted, far_off
+from fedkin.engine.codec import encode
+from fedkin.engine.host import TaskResult
+from fedkin.experiment.run import experiment
+from fedkin.methods.fedavg import fedavg
+from tests.engine.coordinated import Meddling, coordinated, federation, with_message
+from tests.engine.small import content
 
 
 def test_numbers_that_are_far_from_the_others():
@@ -72,3 +80,51 @@ def test_the_benchmark_of_checks_repeats_those_that_a_round_makes(monkeypatch):
     with made_again(2):
         one.round(2)
     assert len(said) == 4 * once
+
+
+def backwards(tree):
+    """The same entries, the last one first."""
+    if not isinstance(tree, dict):
+        return tree
+    return {name: backwards(child) for name, child in reversed(tree.items())}
+
+
+def after_two_rounds(method, reorder, aside=None, **sections):
+    """The fingerprint; with ``reorder`` clients 0 and 4 send their entries backwards."""
+    spec = experiment({**content(method, run__participation=1.0), **sections})
+    one = coordinated(spec, seeded(3))
+    one._receiver.aside = aside
+    if reorder:
+        one.transport = Meddling(one.transport, with_message(backwards), clients=(0, 4))
+    one.setup()
+    for number in (1, 2):
+        assert not one.round(number).missing
+    return one.fingerprint()
+
+
+PRIVACY = {"noise": 1.0, "clip": 0.1, "delta": 1e-5, "seeded": True}
+RULES = {
+    "mean": {},
+    "median": {"transforms": [{"name": "median"}]},
+    "krum": {"transforms": [{"name": "krum", "attackers": 1}]},
+    "norm_bound": {"transforms": [{"name": "norm_bound", "bound": 0.01}]},
+    "momentum": {"server": {"optimizer": "momentum"}},
+    "noise": {"privacy": PRIVACY},
+}
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+@pytest.mark.parametrize("rule", RULES)
+def test_the_order_in_which_a_client_sends_its_entries_changes_nothing(rule, where, tmp_path):
+    how = {"aside": tmp_path if where == "disk" else None, "model": {"name": "dnn"}, **RULES[rule]}
+    assert after_two_rounds("fedavg", True, **how) == after_two_rounds("fedavg", False, **how)
+
+
+def test_a_message_has_the_nodes_that_were_expected_whatever_its_sender_made_of_them():
+    info = federation("fedavg").federation.infos[0]
+    expected = {"parameters": ({"w": torch.zeros(2), "v": torch.zeros(2)}, torch.zeros(1))}
+    sent = {"parameters": {"1": torch.ones(1), "0/v": torch.ones(2), "0": {"w": torch.ones(2)}}}
+    answer = TaskResult(0, encode(sent), float(info.samples))
+    found = accepted(fedavg(lr=0.1), info, answer, expected).reply.message
+    assert isinstance(found["parameters"], tuple)
+    assert [path for path, _ in named_leaves(found)] == [path for path, _ in named_leaves(expected)]

@@ -46,6 +46,21 @@ def test_adagrad_has_momentum_only_where_it_is_asked_for(asked, momentum):
     assert Spec.model_validate({"server": asked}).server.momentum == momentum
 
 
+def test_entries_of_a_mean_are_found_by_their_names():
+    method = optimize_at_server(fedavg(lr=0.1), ServerOptimizer("momentum", 1.0, 0.5))
+    state = {
+        "method": {"parameters": {"w": torch.zeros(2), "v": torch.zeros(2)}},
+        "optimizer": {},
+    }
+    mean = {"v": torch.full((2,), -5.0), "w": torch.ones(2)}
+    state = method.server_update(state, Mean((0,), {"parameters": mean}, {}, 1.0), None)
+    found = method.broadcast(state, 0)["parameters"]
+    assert {name: value.tolist() for name, value in found.items()} == {
+        "w": [1.0, 1.0],
+        "v": [-5.0, -5.0],
+    }
+
+
 @pytest.mark.parametrize("method", ["apfl", "fedem", "fedsim", "ppfl"])
 def test_several_clients_steps_and_kept_states(method, tmp_path: Path):
     how = {"train__optimizer": "adamw", "train__state": "kept", "train__weight_decay": 0.1}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.method import ClientInfo, Method
-from fedkin.core.tree import Tree
+from fedkin.core.tree import Tree, fill, named_leaves
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
 from fedkin.engine.host import TaskResult
 
@@ -37,7 +37,8 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
         expected: A tree with the structure, shapes and dtypes that the message must have.
 
     Returns:
-        The reply, and the largest number of each kind that is compared among clients.
+        The reply, with its entries in the order of ``expected``, and the largest number of each
+        kind that is compared among clients.
 
     Raises:
         BadMessage: With the reason against it.
@@ -48,7 +49,15 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
     check_kinds(message, method.name)
     largest = check(message, expected)
     _check_weight(info, answer)
-    return Accepted(Reply(message, answer.weight), _compared(largest))
+    return Accepted(Reply(_in_order(message, expected), answer.weight), _compared(largest))
+
+
+def _in_order(message: Tree, expected: Tree) -> Tree:
+    """The message's entries in the nodes and the order of ``expected``: rules lay messages beside
+    each other as vectors, and no client may choose which of its numbers meets which of others'.
+    """
+    by_path = dict(named_leaves(message))
+    return fill(expected, (by_path[path] for path, _ in named_leaves(expected)))
 
 
 def accepted_held(method: Method, info: ClientInfo, answer: TaskResult) -> Accepted:

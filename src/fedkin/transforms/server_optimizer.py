@@ -13,7 +13,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
-from fedkin.core.tree import Params, Tree, fill, leaves, named_leaves
+from fedkin.core.tree import Params, Tree, fill, named_leaves
 
 Name = Literal["sgd", "momentum", "adagrad", "adam", "yogi"]
 KIND = "parameters"
@@ -103,7 +103,9 @@ def _step(optimizer: ServerOptimizer, at: Tree, mean: Tree, kept: Tree) -> tuple
     """The parameters after a step, and {"mean": m, "square": v} by path."""
     after: list[Tensor] = []
     state: dict[str, Params] = {}
-    for (path, w), target in zip(named_leaves(at), leaves(mean), strict=True):
+    targets = dict(named_leaves(mean))
+    for path, w in named_leaves(at):
+        target = targets[path]
         if "buffer:" in path:
             after.append(target)
             continue

@@ -11,7 +11,7 @@ from fedkin.core.sums.exact import ExactSum
 from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_version, far_off
-from fedkin.engine.codec import NOT_FINITE, BadMessage, count
+from fedkin.engine.codec import NOT_FINITE, BadMessage, count, encode
 from fedkin.engine.host import TaskResult
 from fedkin.engine.reply_spool import Spool
 from fedkin.engine.round.divergence import all_diverged, diverged
@@ -82,8 +82,8 @@ class Receiver:
                 if spool is None or answer.held is not None:
                     kept[answer.client] = reply
                 else:
-                    assert answer.message is not None  # or it was not accepted
-                    spool.put(answer.client, answer.message, reply.weight)
+                    # not the sender's bytes, whose entries may be in another order
+                    spool.put(answer.client, encode(reply.message), reply.weight)
             except BadMessage as error:
                 missing[answer.client] = str(error)
         # what one client sends must not decide whether another counts, where that is protected
