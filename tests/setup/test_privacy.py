@@ -7,10 +7,11 @@ from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
+from fedkin.report.formatting import privacy
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
 from fedkin.setup.build import assemble, host_of
-from fedkin.setup.privacy import facts_of, mechanism_of
+from fedkin.setup.privacy import facts_of, mechanism_of, remarks_of
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -71,3 +72,13 @@ def test_a_target_is_met_by_what_survives():
 def test_a_share_of_the_noise_without_masks_is_refused():
     with pytest.raises(FedkinError, match="hides nothing without masks"):
         spec(secure_aggregation=None)
+
+
+@pytest.mark.parametrize("asked", [{"where": "server", "secure_aggregation": None}, {}])
+def test_what_is_fitted_to_everybodys_rows_is_named_as_outside(asked):
+    parts = assemble(spec(**asked))
+    facts = facts_of(parts.spec, parts.costs)
+    assert "the scale of columns, pixels and labels where it was fitted" in facts["outside"]
+    assert facts["outside"] in privacy(facts)  # whole, in the report's line
+    (said,) = remarks_of(spec(**{**asked, "seeded": False}))
+    assert facts["outside"] in said

@@ -223,7 +223,7 @@ def privacy(facts: Mapping[str, Any]) -> str:
         f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for {shown('protects')}, "
         f"against {shown('from')}, after {rounds}; clip {shown('clip')}, noise "
         f"{shown('noise')} by the {by}; outside of it: "
-        f"{str(facts.get('outside'))[:120]}"
+        f"{str(facts.get('outside'))[:400]}"
     )
 
 

@@ -11,14 +11,16 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
 from fedkin.setup.sample_privacy import SampleCosts
 
-OUTSIDE = "scores, notes and numbers of samples"  # what clients tell beside their updates
+OUTSIDE = ("scores", "notes", "numbers of samples")  # what clients tell beside their updates
+# exact, and with the model wherever it goes
+FITTED = "the scale of columns, pixels and labels where it was fitted to all training rows"
 AGAINST = {
     "server": "whoever sees the models",
     "client": "the server too",
     "distributed": "the server too, which sees sums under masks",
 }
-OUTSIDE_SAMPLES = f"{OUTSIDE}, validation samples and models that stay at home"
-OUTSIDE_PLAIN = f"{OUTSIDE}, validation samples and personal models, trained without noise"
+AT_HOME = "models that stay at home"
+PLAIN_AT_HOME = "personal models, trained without noise"
 
 
 def mechanism_of(spec: Spec) -> Mechanism:
@@ -77,16 +79,25 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> di
             "protects": "a training sample of a client",
             "from": "whoever sees what clients send, the server too",
             "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
-            "outside": OUTSIDE_PLAIN if asked.plain_at_home else OUTSIDE_SAMPLES,
+            "outside": outside_of(spec),
         }
     return {
         **facts,
         "protects": "a client, with all its data",
         "from": AGAINST[asked.where],
         "epsilon": epsilon(mechanism_of(spec), spec.run.rounds + again),
-        "outside": OUTSIDE,
+        "outside": outside_of(spec),
         **({"again": again} if again else {}),
     }
+
+
+def outside_of(spec: Spec) -> str:
+    """What the noise does not cover, for a sentence."""
+    found = [*OUTSIDE]
+    if spec.privacy.of_samples:
+        at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
+        found += ["validation samples", at_home]
+    return f"{', '.join(found)} and {FITTED}"
 
 
 def remarks_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> list[str]:
