@@ -110,6 +110,14 @@ def test_training_ends_early_where_nobody_says_how_long_it_lasts() -> None:
     assert told.run.patience == PATIENCE
 
 
+@pytest.mark.parametrize("unit", ["client", "sample"])
+def test_with_noise_no_validation_score_ends_training_unasked(unit) -> None:
+    private = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "unit": unit}
+    assert parse({"privacy": private})[0].run.patience is None
+    assert parse({"privacy": private, "run": {"patience": 3}})[0].run.patience == 3
+    assert parse({"privacy": {"secure_aggregation": True}})[0].run.patience == PATIENCE
+
+
 def test_amounts_of_a_table_are_standardised_and_those_of_others_not(tmp_path: Path) -> None:
     data = {"name": str(patients(tmp_path, numbers=True)), "client": "site", "label": "outcome"}
     found = assemble(parse({"data": data})[0]).spec.model.target

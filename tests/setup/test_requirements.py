@@ -11,6 +11,7 @@ from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.methods import make
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
+from fedkin.setup.privacy import outside_of
 from fedkin.setup.requirements import (
     check_needs,
     check_optimizer,
@@ -115,3 +116,17 @@ def test_patience_goes_by_validation() -> None:
         check_patience(patient(), empty)
     with pytest.raises(FedkinError, match="choose all or panel:N"):
         check_patience(patient(evaluate="participants"), PARTS.population)
+
+
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_patience_does_not_tell_of_a_client_that_noise_hides(where) -> None:
+    private = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
+
+    def patient(**asked):
+        given = content("fedavg", run__patience=3)
+        return parse({**given, "privacy": {**private, **asked}})[0]
+
+    with pytest.raises(FedkinError, match=r"leave run\.patience out, or take privacy\.unit = 'sam"):
+        check_patience(patient(where=where), PARTS.population)
+    check_patience(patient(unit="sample"), PARTS.population)
+    assert "the choice of the last round by validation" in outside_of(patient(unit="sample"))

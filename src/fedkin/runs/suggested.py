@@ -71,10 +71,13 @@ def _scale(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rounds(content: Mapping[str, Any]) -> dict[str, Any]:
     """[run] with early stopping, where nobody said how long training lasts and validation can
-    tell.
+    tell. Not where [privacy] adds noise: validation scores have none, and would tell of the data.
     """
-    run, split = content.get("run", {}), content.get("split", {})
-    if not isinstance(run, dict) or not isinstance(split, dict):
+    sections = ("run", "split", "privacy")
+    run, split, privacy = (content.get(section, {}) for section in sections)
+    if not all(isinstance(section, dict) for section in (run, split, privacy)):
+        return {}
+    if privacy.get("noise") is not None:
         return {}
     said = {"rounds", "patience", "evaluate"} & run.keys() or {"val", "holdout"} & split.keys()
     return {} if said else {"run": {**run, "patience": PATIENCE}}

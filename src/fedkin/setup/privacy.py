@@ -19,6 +19,7 @@ AGAINST = {
     "client": "the server too",
     "distributed": "the server too, which sees sums under masks",
 }
+LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
 PLAIN_AT_HOME = "personal models, trained without noise"
 
@@ -97,6 +98,8 @@ def outside_of(spec: Spec) -> str:
     if spec.privacy.of_samples:
         at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
         found += ["validation samples", at_home]
+    if spec.run.patience is not None:
+        found.append(LAST_ROUND)
     return f"{', '.join(found)} and {FITTED}"
 
 

@@ -16,9 +16,15 @@ from fedkin.setup.population import HELD_OUT
 
 
 def check_patience(spec: Spec, population: Population) -> None:
-    """Raise FedkinError where [run] patience has nothing to go by."""
+    """Raise FedkinError where patience has nothing to go by, or tells what [privacy] hides."""
     if spec.run.patience is None:
         return
+    if spec.privacy.on and not spec.privacy.of_samples:
+        raise FedkinError(
+            "run.patience ends training by validation scores, which have no noise, and [privacy] "
+            "hides all that a client has: leave run.patience out, or take privacy.unit = 'sample', "
+            "which leaves validation samples outside of its guarantee"
+        )
     if spec.run.evaluate == "participants":
         raise FedkinError(
             "run.patience compares rounds, and run.evaluate = 'participants' evaluates others in "
