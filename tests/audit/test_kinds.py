@@ -8,7 +8,8 @@ import pytest
 from fedkin.audit import kinds
 from fedkin.audit.kinds import by_kind, guarantee
 
-FACTS = {"epsilon": 1.5, "delta": 1e-6, "where": "client", "seeded": False}
+FACTS = {"epsilon": 1.5, "delta": 1e-6, "where": "server", "seeded": False}
+BY_CLIENTS = {**FACTS, "where": "client", "epsilon_replaced": 3.2}
 PROOFS = [{"target": "personal", "lower": 9.0}, {"target": "message", "lower": 0.75}]
 
 
@@ -21,9 +22,15 @@ def parts(monkeypatch, facts=None, threshold=None, of_samples=False):
 
 
 def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> None:
-    found = guarantee(parts(monkeypatch, FACTS), "message")
+    found = guarantee(parts(monkeypatch, FACTS), "global")
     assert found == (3.0, pytest.approx((1 + math.exp(1.5)) * 1e-6))
-    assert guarantee(parts(monkeypatch, FACTS, of_samples=True), "message") == (1.5, 1e-6)
+
+
+def test_a_row_is_other_data_of_a_client_that_adds_the_noise_itself(monkeypatch) -> None:
+    for target in ("message", "global"):
+        assert guarantee(parts(monkeypatch, BY_CLIENTS), target) == (3.2, 1e-6)
+    of_samples = {**FACTS, "where": "client"}
+    assert guarantee(parts(monkeypatch, of_samples, of_samples=True), "message") == (1.5, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -31,9 +38,9 @@ def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> N
     [
         (None, "global"),
         ({**FACTS, "seeded": True}, "global"),
-        (FACTS, "personal"),
-        ({**FACTS, "where": "server"}, "message"),
-        ({**FACTS, "where": "distributed"}, "message"),  # one message has a share of the noise
+        (BY_CLIENTS, "personal"),
+        (FACTS, "message"),
+        ({**BY_CLIENTS, "where": "distributed"}, "message"),  # one message has a share of the noise
         ({**FACTS, "epsilon": 7.0}, "global"),  # δ of a row: 0.0011, above 1 / 1000 rows
     ],
 )
@@ -42,19 +49,18 @@ def test_nothing_is_promised(facts, target, monkeypatch) -> None:
 
 
 def test_the_global_model_is_covered_where_the_server_adds_noise(monkeypatch) -> None:
-    trusted = parts(monkeypatch, {**FACTS, "where": "server"})
-    assert guarantee(trusted, "global")[0] == 3.0
+    assert guarantee(parts(monkeypatch, FACTS), "global")[0] == 3.0
 
 
 def test_every_kind_that_is_sent_has_a_row_and_so_has_what_goes_beside(monkeypatch) -> None:
     messages = [{"predictions": 1}, {"parameters": 2}]
-    rows = {one["kind"]: one for one in by_kind(parts(monkeypatch, FACTS), messages, PROOFS)}
+    rows = {one["kind"]: one for one in by_kind(parts(monkeypatch, BY_CLIENTS), messages, PROOFS)}
     assert list(rows) == ["parameters", "predictions", "scores", "notes", "numbers of samples"]
     assert rows["parameters"]["lower"] == 0.75
     assert rows["predictions"]["lower"] is None  # canaries are not tried there
-    assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.0}
+    assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.2}
     assert rows["scores"]["upper"] is None
     assert {one["seen"] for one in rows.values()} == {"each client's"}
-    hidden = by_kind(parts(monkeypatch, FACTS, threshold=4), messages, [])
+    hidden = by_kind(parts(monkeypatch, BY_CLIENTS, threshold=4), messages, [])
     assert [one["seen"] for one in hidden] == ["a sum"] * 3 + ["nothing", "each client's"]
     assert hidden[0]["lower"] is None

@@ -64,6 +64,32 @@ def test_the_record_says_where_the_noise_is(asked, where):
     assert facts["where"] == where
 
 
+@pytest.mark.parametrize(
+    ("asked", "share"),
+    [
+        ({}, 2 / 3),
+        ({"secure_aggregation": {"threshold": 4}}, 1 / 2),
+        ({"where": "client", "secure_aggregation": None}, 1.0),
+    ],
+)
+def test_where_clients_add_the_noise_epsilon_says_between_which_data(asked, share):
+    facts = facts_of(spec(**asked))
+    # two data sets of one client are up to two clips apart, and the noise is that of one
+    alike = PLDAccountant().compose(GaussianDpEvent(1.5 * share**0.5 / 2), 3).get_epsilon(1e-5)
+    assert facts["epsilon_replaced"] == pytest.approx(alike, abs=1e-6)
+    assert facts["epsilon_replaced"] > 2 * facts["epsilon"]
+    assert "zero-out" in facts["protects"]
+    assert f"{facts['epsilon_replaced']:.4g} for other data" in privacy(facts)
+    (said,) = remarks_of(spec(**asked, seeded=False))
+    assert f"{facts['epsilon_replaced']:.3g} for other data" in said
+
+
+def test_a_server_that_is_trusted_hides_who_takes_part():
+    facts = facts_of(spec(where="server", secure_aggregation=None))
+    assert facts["protects"] == "a client, with all its data"
+    assert "epsilon_replaced" not in facts
+
+
 def test_a_target_is_met_by_what_survives():
     found = assemble(spec(noise={"epsilon": 4.0, "delta": 1e-5}, delta=None)).spec
     assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0

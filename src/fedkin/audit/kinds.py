@@ -52,8 +52,9 @@ def by_kind(
 def guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
     """(ε, δ) that [privacy] promises for one row against who sees the target; ε None: nothing.
 
-    Where it protects a client as a whole, who may come or go, a row that comes or goes is a client
-    that goes and another that comes: twice ε, and (1 + e^ε) δ, which says something below 1 / rows.
+    Where clients add the noise, a row that comes or goes is other data in the place of a client's.
+    Where the server does, a client may come or go: such a row is a client that goes and another
+    that comes, twice ε and (1 + e^ε) δ, which says something below 1 / rows.
 
     Args:
         parts: Of the run.
@@ -67,6 +68,8 @@ def guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
     epsilon, delta = float(facts["epsilon"]), float(facts["delta"])
     if parts.spec.privacy.of_samples:
         return epsilon, delta
+    if "epsilon_replaced" in facts:
+        return float(facts["epsilon_replaced"]), delta
     of_two = (1 + math.exp(min(epsilon, 50.0))) * delta
     if of_two >= 1 / max(info.samples for info in parts.infos.values()):
         return None, DELTA  # so large a δ allows a row to be published as it is

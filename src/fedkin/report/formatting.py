@@ -219,10 +219,13 @@ def privacy(facts: Mapping[str, Any]) -> str:
     rounds = "1 round" if facts.get("rounds") == 1 else f"{shown('rounds')} rounds"
     by = {"distributed": "clients, a share each"}.get(str(facts.get("where")), shown("where"))
     loud = "NOT PRIVATE (privacy.seeded): " if facts.get("seeded") else ""
+    replaced = ""
+    if "epsilon_replaced" in facts:
+        replaced = f" ({shown('epsilon_replaced')} for other data in the place of a client's)"
     return (
-        f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for {shown('protects')}, "
-        f"against {shown('from')}, after {rounds}; clip {shown('clip')}, noise "
-        f"{shown('noise')} by the {by}; outside of it: "
+        f"{loud}epsilon {shown('epsilon')}{replaced} at delta {shown('delta')} for "
+        f"{shown('protects')}, against {shown('from')}, after {rounds}; clip {shown('clip')}, "
+        f"noise {shown('noise')} by the {by}; outside of it: "
         f"{str(facts.get('outside'))[:400]}"
     )
 

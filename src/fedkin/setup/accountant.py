@@ -1,8 +1,8 @@
 """What noise gives: ε of so many rounds, by the library dp-accounting (extra ``privacy``).
 
-The neighbouring relation is one client more or less, with all its data; where samples are
-protected, one sample more or less. Accounting is by privacy
-loss distributions (PLD), with the library's own discretization.
+The neighbouring relation is one client more or less, with all its data; where clients add the
+noise, a client's update or none in its place; where samples are protected, one sample more or less.
+Accounting is by privacy loss distributions (PLD), with the library's own discretization.
 """
 
 import importlib

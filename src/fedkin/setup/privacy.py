@@ -19,6 +19,7 @@ AGAINST = {
     "client": "the server too",
     "distributed": "the server too, which sees sums under masks",
 }
+ZERO_OUT = "a client's update or none in its place (zero-out)"
 LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
 PLAIN_AT_HOME = "personal models, trained without noise"
@@ -28,13 +29,21 @@ def mechanism_of(spec: Spec) -> Mechanism:
     """What each client's update goes through in a round.
 
     Noise at the client protects from the server, which knows who takes part: sampling adds nothing.
-    Of distributed noise that counts which is surely in the sum.
+    Of distributed noise that counts which is surely in the sum. The relation is zero-out: a
+    client's update beside none in its place. It hides what the client sent, not that it took part.
     """
     asked = spec.privacy
     assert isinstance(asked.noise, float)
     assert asked.delta is not None
     share = 1.0 if asked.at_client else spec.run.participation
     return Mechanism(asked.noise * asked.surviving**0.5, share, asked.delta)
+
+
+def replacing(mechanism: Mechanism) -> Mechanism:
+    """The same for a client whose data are replaced by other data: of what is noised two clipped
+    updates may be twice as far apart as an update is from none.
+    """
+    return mechanism._replace(noise=mechanism.noise / 2)
 
 
 def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
@@ -82,11 +91,14 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> di
             "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
             "outside": outside_of(spec),
         }
+    mechanism, rounds = mechanism_of(spec), spec.run.rounds + again
+    known = asked.at_client  # who takes part
     return {
         **facts,
-        "protects": "a client, with all its data",
+        "protects": ZERO_OUT if known else "a client, with all its data",
         "from": AGAINST[asked.where],
-        "epsilon": epsilon(mechanism_of(spec), spec.run.rounds + again),
+        "epsilon": epsilon(mechanism, rounds),
+        **({"epsilon_replaced": epsilon(replacing(mechanism), rounds)} if known else {}),
         "outside": outside_of(spec),
         **({"again": again} if again else {}),
     }
@@ -110,9 +122,12 @@ def remarks_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> 
         return []
     if facts["seeded"]:
         return ["NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"]
+    replaced = ""
+    if "epsilon_replaced" in facts:
+        replaced = f" ({facts['epsilon_replaced']:.3g} for other data in the place of a client's)"
     cut_off = f" and {again} that a server which was cut off did once more" if again else ""
     return [
-        f"privacy: epsilon = {facts['epsilon']:.3g} at delta = {facts['delta']:g} after "
+        f"privacy: epsilon = {facts['epsilon']:.3g}{replaced} at delta = {facts['delta']:g} after "
         f"{facts['rounds']} rounds{cut_off}, for {facts['protects']}, against {facts['from']}; "
         f"{facts['outside']} are outside of it"
     ]
