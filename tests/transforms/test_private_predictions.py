@@ -52,7 +52,7 @@ def made(method):
     return parts.method, federation, host_of(parts._replace(federation=federation), [0], None)
 
 
-@pytest.mark.parametrize("method", ["ds_fl", "kt_pfl", "fedmd"])
+@pytest.mark.parametrize("method", ["ds_fl", "kt_pfl"])
 def test_what_leaves_a_client_is_noised(method):
     noised, federation, host = made(method)
     state = noised.server(federation.start)
@@ -76,10 +76,27 @@ def test_parameters_that_are_no_sum_are_refused(method):
         assemble(parse({**content(method), "privacy": PRIVACY})[0])
 
 
-@pytest.mark.parametrize("method", ["ds_fl", "fedmd"])
-def test_shares_of_noise_are_refused(method):
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_logits_are_no_probabilities_and_refused(where):
+    given = {**content("fedmd"), "privacy": {**PRIVACY, "where": where}}
+    with pytest.raises(FedkinError, match=r"clients of fedmd send logits, .*: try ds_fl"):
+        assemble(parse(given)[0])
+
+
+@pytest.mark.parametrize("method", ["comet", "ds_fl", "kt_pfl"])
+def test_what_is_noised_are_probabilities(method):
+    """A method that sends scores must say so (``sends_scores``), or noise would ruin them."""
+    parts = assemble(parse(content(method))[0])
+    host = host_of(parts, [0], None)
+    received = parts.method.broadcast(parts.method.server(parts.federation.start), 0)
+    _, sent = parts.method.client_update(received, host.own(0), host.data(1, 0))
+    assert float(sent["predictions"].min()) >= 0
+    assert torch.allclose(sent["predictions"].sum(1), torch.ones(len(sent["predictions"])))
+
+
+def test_shares_of_noise_are_refused():
     """Rows brought back to the simplex no longer add up to all of the noise."""
-    given = content(method)
+    given = content("ds_fl")
     given["privacy"] = {**PRIVACY, "where": "distributed", "secure_aggregation": True}
     with pytest.raises(FedkinError, match=r"predictions, .* take where = 'client'"):
         assemble(parse(given)[0])

@@ -428,6 +428,10 @@ class Method(NamedTuple):
     For methods that send nothing but predictions, and keep the model under P["parameters"]; None
     refuses such models.
     """
+    sends_scores: bool = False
+    """Its predictions are scores of the classes (logits), not probabilities: [privacy], whose noise
+    on predictions counts on rows of the simplex, refuses it.
+    """
     client_metrics: Callable[[Tree], dict[str, Any]] = _nothing
     """P → what the record keeps of a client: {name: number, or vector}. Not a message."""
     server_metrics: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing

@@ -135,6 +135,7 @@ def fedmd(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         check=check,
+        sends_scores=True,
         needs=Needs(
             one_architecture=False, public="labeled", full_participation=True, classes=True
         ),

@@ -55,6 +55,11 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
         FedkinError: The method has no sum, or another rule stands in its place.
     """
     if _sends_predictions(method) and not method.needs.pooled:
+        if method.sends_scores:
+            raise FedkinError(
+                f"[privacy] noises class probabilities, and clients of {method.name} send logits, "
+                "which have no bound: try ds_fl"
+            )
         if asked.shared:
             raise FedkinError(
                 f"[privacy] where = 'distributed' sums noised updates, and {method.name} sends "

@@ -19,7 +19,7 @@ from tests.engine.small import content
 
 SECRET = Secret(bytes(range(32)))
 PRIVACY = {"noise": 0.4, "clip": 1.0, "delta": 1e-5, "seeded": True}
-METHODS = ("comet", "ds_fl", "kt_pfl", "fedmd")
+METHODS = ("comet", "ds_fl", "kt_pfl")
 
 
 def spec(method):
