@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.core.aggregation import Contributions, Reply
+from fedkin.core.aggregation import Around, Contributions, Reply, aggregated, summed_of
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import map_tree
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.transforms import robust
+from fedkin.transforms.updates import flattened
 from tests.engine.small import content
 
 FIVE = torch.tensor(
@@ -106,6 +108,22 @@ def test_a_geometric_median_that_is_no_median_is_seen():
     mean = FIVE.mean(0)
     found, _ = robust.geometric_median(FIVE, 500)
     assert not math.isclose(float(mean[0]), float(found[0]), abs_tol=1)
+
+
+@pytest.mark.certifies("norm_bound", "law")
+@pytest.mark.parametrize("method", ["fedavg", "fedem"])
+def test_a_client_that_claims_many_samples_counts_as_one_under_a_bound(method):
+    told = [{"name": "norm_bound", "bound": 1.0}]
+    parts = assemble(parse({**content(method), "transforms": told})[0])
+    received = parts.method.broadcast(parts.method.server(parts.federation.start), 0)
+    like = parts.method.expected_update(received, parts.infos[0])
+    replies = {0: Reply(map_tree(lambda leaf: leaf - 50, like), 4e6)}
+    replies |= {client: Reply(like, 40.0) for client in range(1, 10)}
+    how = parts.method.aggregation
+    found = aggregated(how, replies, lambda: Around(lambda client: received, 1, None))
+    base = summed_of(how, like)
+    moved = float((flattened(found.mean) - flattened(base)).norm())
+    assert moved <= 1.0001 / 10  # a tenth of one shortened update
 
 
 @pytest.mark.parametrize("method", ["ds_fl", "fedmd"])

@@ -25,13 +25,16 @@ def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method
 
 
 def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method:
-    """The method whose contributions go through one step more before they are summed."""
+    """The method whose contributions go through one step more before they are summed, and count
+    alike: a weight that a client names itself would undo what the step bounds.
+    """
     summed = declared_sum(method, name, setting)
-    return telling(method._replace(aggregation=summed._replace(steps=(*summed.steps, step))))
+    bounded = summed._replace(steps=(*summed.steps, step), weight="uniform")
+    return telling(method._replace(aggregation=bounded))
 
 
 def norm_bound(*, bound: Positive) -> Change:
-    """Updates are shortened to a Euclidean norm of at most ``bound``; weights stay."""
+    """Updates are shortened to a Euclidean norm of at most ``bound``, and count alike."""
 
     def change(method: Method, setting: Setting) -> Method:
         summed = declared_sum(method, "norm_bound", setting)
