@@ -60,6 +60,27 @@ def test_the_model_beside_is_that_of_local_and_the_shared_one_that_of_the_method
         assert torch.equal(shared[name], value)
 
 
+def test_an_optimizer_that_remembers_does_so_for_the_model_beside_as_for_local(tmp_path: Path):
+    kept = {"optimizer": "sgd", "momentum": 0.9, "state": "kept"}
+
+    def opened(method: str, **changes: object) -> Opened:
+        asked = spec(method, **changes)
+        train = type(asked.train).model_validate({**asked.train.model_dump(), **kept})
+        name = f"{method} {len(changes)}"
+        return Opened(run(asked.model_copy(update={"train": train}), out=tmp_path / name))
+
+    safely, alone, together = opened("fedavg", safe=True), opened("local"), opened("fedavg")
+    for client in range(6):
+        own = safely.coordinator.transport.host.own(client)  # type: ignore[attr-defined]
+        while "alone" not in own:
+            own = own["own"]
+        for name, value in alone.view(alone.member(client)).items():
+            assert torch.equal(own["alone"][name], value)
+    shared = safely.view(safely.member(0), "global")["shared"]
+    for name, value in together.view(together.member(0)).items():
+        assert torch.equal(shared[name], value)
+
+
 def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Opened]) -> None:
     """Recomputed from the models of the two other runs, with scipy's paired test."""
     pop = three["local"].parts.population

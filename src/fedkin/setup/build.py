@@ -106,8 +106,6 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())
-    if spec.train.state == "kept" and spec.train.made_with() != PLAIN:
-        method = keep_optimizer(method)
     if (spec.server.optimizer, spec.server.lr) != (AVERAGING.name, AVERAGING.lr):
         how = spec.server
         chosen = ServerOptimizer(how.optimizer, how.lr, how.momentum, how.beta2, how.tau)
@@ -206,7 +204,10 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
     if learners:
         return allow_black_box_models(method)
     if spec.method.safe:
-        return safe(method, spec.train.lr, errors if spec.run.measure == "accuracy" else losses)
+        judge = errors if spec.run.measure == "accuracy" else losses
+        method = safe(method, spec.train.lr, judge)
+    if spec.train.state == "kept" and spec.train.made_with() != PLAIN:
+        method = keep_optimizer(method)  # of the model beside, too
     return method
 
 
