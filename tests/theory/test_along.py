@@ -73,6 +73,48 @@ def test_theorem_2_along_a_run(tmp_path: Path) -> None:
         stationarity_of(tmp_path / "a")
 
 
+BESIDE = {
+    "a part of the clients": {"run.participation": 0.5},
+    "a model beside": {"method.safe": True},
+    "an optimizer that remembers": {"train.momentum": 0.9, "train.state": "kept"},
+    "what was not sent": {"transforms": [{"name": "top_k", "share": 0.5}]},
+}
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_ordinary_runs_are_read(what: str, tmp_path: Path) -> None:
+    quick = {**QUICK, "rounds": 1, "train.steps": 2, **BESIDE[what]}
+    cgpfl = Experiment("cgpfl", **quick, **{"method.clusters": 2})
+    bound_of(run(cgpfl.spec, tmp_path / "a"), smoothness=0.5)
+    found = stationarity_of(run(Experiment("ppfl", **quick).spec, tmp_path / "b"))
+    assert found.theta > 0
+
+
+def test_a_client_that_was_not_drawn_has_its_first_model(tmp_path: Path) -> None:
+    quick = {**QUICK, "rounds": 1, "run.participation": 0.5, "train.steps": 2}
+    folder = run(Experiment("cgpfl", **quick, **{"method.clusters": 1}).spec, tmp_path / "a")
+    loaded = load(folder)
+    (model,) = loaded.parts.models.values()
+    omega = {name: value[0] for name, value in loaded.coordinator.state["models"].items()}
+    sizes, lam = loaded.parts.population.sizes("train"), float(loaded.parts.method.hyper["lam"])
+    total, waiting = 0.0, 0
+    for client in range(6):
+        own = loaded.at.states.get(client)
+        theta = model.initial if own is None else own["theta"]
+        waiting += own is None
+        apart = sum(float((theta[name] - omega[name]).square().sum()) for name in theta)
+        total += sizes[client] / sizes.sum() * apart
+    assert waiting == 3
+    assert bound_of(folder, smoothness=0.5).distance == pytest.approx(
+        (lam + 0.25) * total, rel=1e-5
+    )
+
+
+def test_a_server_that_remembers_is_read(tmp_path: Path) -> None:
+    quick = {**QUICK, "rounds": 1, "train.steps": 2, "server.optimizer": "momentum"}
+    assert stationarity_of(run(Experiment("ppfl", **quick).spec, tmp_path / "a")).theta > 0
+
+
 def test_equation_26_falls_along_a_run(tmp_path: Path) -> None:
     experiment = Experiment(
         "ppfl",

@@ -11,6 +11,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import flat, row
 from fedkin.methods.parts.affinity import laplacian_matrix
+from fedkin.setup.build import named
 from fedkin.setup.opened import Loaded, load
 from fedkin.theory.generalization import Clustered, clustered_bound
 from fedkin.theory.stationarity import Stationarity, stationarity
@@ -26,7 +27,7 @@ def bound_of(folder: Path, *, smoothness: float, delta: float = 0.05) -> Cluster
     Source: CGPFL, Theorem 2.
     """
     run = _opened(folder, {"models", "cluster"}, "cgpfl or cgpfl_heur")
-    models = run.coordinator.state["models"]
+    models = _server(run)["models"]
     count = len(next(iter(models.values())))
     omega = torch.stack([flat(row(models, k)) for k in range(count)])
     theta = torch.stack([flat(_own(run, client)["theta"]) for client in sorted(run.parts.infos)])
@@ -46,7 +47,7 @@ def stationarity_of(folder: Path) -> Stationarity:
     run = _opened(folder, {"theta", "memberships"}, "ppfl")
     if run.parts.population.task != "classification":
         raise FedkinError("stationarity_of reads runs that classify: this one predicts numbers")
-    state, hyper = run.coordinator.state, run.parts.method.hyper
+    state, hyper = _server(run), run.parts.method.hyper
     theta, shares = state["theta"], state["shares"]
     total, slopes = {name: torch.zeros_like(value) for name, value in theta.items()}, []
     for client in sorted(run.parts.infos):
@@ -72,26 +73,37 @@ def _loss(run: Loaded, client: int) -> Any:
     """f_i(θ, c_i): the mean negative log-likelihood of a client's training data."""
     x, y = run.parts.population.part(client, "train")
     (model,) = run.parts.models.values()
+    method = named(run.parts.spec)  # as it predicts without a model beside
 
     def loss(theta: Any, c: Tensor) -> Tensor:
-        log = run.parts.method.predict(model, {"theta": theta, "membership": c}, x)
+        log = method.predict(model, {"theta": theta, "membership": c}, x)
         return -log.gather(1, y[:, None].to(torch.int64)).mean()
 
     return loss
 
 
+def _server(run: Loaded) -> Any:
+    """What the method keeps at the server; [server] optimizer keeps its own beside it."""
+    found = run.coordinator.state
+    return found["method"] if "optimizer" in found else found
+
+
 def _own(run: Loaded, client: int) -> Any:
+    """What the method keeps at a client; what it begins with where nobody drew the client yet."""
     found = run.at.states.get(client)
     if found is None:
-        raise FedkinError("the run has committed no round yet")
+        (model,) = run.parts.models.values()
+        found = run.parts.method.client(model.initial, run.parts.infos[client])
+    while "own" in found:  # beside it stands what [method] safe, [train] state, a transform keeps
+        found = found["own"]
     return found
 
 
-def _opened(folder: Path, keeps: set[str], named: str) -> Loaded:
+def _opened(folder: Path, keeps: set[str], read: str) -> Loaded:
     """A run whose server keeps these parts of its state."""
     run = load(folder)
-    if not keeps <= set(run.coordinator.state):
+    if not keeps <= set(_server(run)):
         raise FedkinError(
-            f"{folder} is a run of {run.parts.method.name}: this reads runs of {named}"
+            f"{folder} is a run of {run.parts.method.name}: this reads runs of {read}"
         )
     return run
