@@ -239,7 +239,7 @@ def test_a_client_whose_numbers_do_not_fit_is_left_out_with_the_reason(tmp_path,
 
 REFUSED = [
     ({"method": "comet"}, "works on a declared sum of updates, and comet needs every message"),
-    ({"method": "ppfl"}, "clients of ppfl .*try apfl"),
+    ({"method": "ppfl"}, "clients of ppfl .*try fedavg"),
     ({"transforms": [{"name": "median"}]}, "shows the server a sum alone, and a robust rule"),
     ({"transforms": [{"name": "norm_bound", "bound": 1.0}]}, "shows the server a sum alone"),
     ({"transforms": [{"name": "top_k", "share": 0.1}]}, "top_k sends only some of them"),

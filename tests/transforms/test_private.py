@@ -119,7 +119,16 @@ def test_a_mistake_gets_one_sentence_before_training(case):
             [],
             r"\[privacy\] works on a declared sum .* cgpfl needs every message by itself",
         ),
-        ("ppfl", [], "introduce themselves before the first round, which no noise covers"),
+        (
+            "ppfl",
+            [],
+            "introduce themselves before the first round, which no noise covers: try fedavg",
+        ),
+        (
+            "feddbe",
+            [],
+            "introduce themselves before the first round, which no noise covers: try fed",
+        ),
         ("fedavg", [{"name": "median"}], "another rule stands in its place"),
     ],
 )

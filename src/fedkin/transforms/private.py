@@ -160,7 +160,7 @@ def _checked(
         if method.setup_message is not None:
             raise FedkinError(
                 f"[privacy]: clients of {method.name} introduce themselves before the first round, "
-                f"which no noise covers: try {setting.summing()}"
+                "which no noise covers: try fedavg"
             )
         received = method.broadcast(method.server(start), setting.first)
         expected = method.expected_update(received, setting.infos[setting.first])
@@ -170,7 +170,7 @@ def _checked(
         if beyond is not None or len(sent) != len(known):
             raise FedkinError(
                 f"[privacy]: clients of {method.name} send {beyond or 'less'} beside the sum of "
-                f"updates, which no noise covers: try {setting.summing()}"
+                "updates, which no noise covers: try fedavg"
             )
 
     return check

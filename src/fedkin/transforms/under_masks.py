@@ -45,7 +45,7 @@ def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
         if method.setup_message is not None:
             raise FedkinError(
                 f"{ASKED}: clients of {method.name} introduce themselves before the first round, "
-                f"one by one: try {setting.summing()}"
+                "one by one: try fedavg"
             )
         received = method.broadcast(method.server(start), setting.first)
         sent = named_leaves(method.expected_update(received, setting.infos[setting.first]))
@@ -53,7 +53,7 @@ def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
         if beside:
             raise FedkinError(
                 f"{ASKED}: clients of {method.name} send {beside[0]} beside the sum, one by one: "
-                f"try {setting.summing()}"
+                "try fedavg"
             )
 
     return method._replace(check=check)
