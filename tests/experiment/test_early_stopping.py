@@ -58,9 +58,40 @@ def test_equal_is_not_better_and_rounds_without_evaluation_do_not_count():
 
 
 def test_a_measure_of_which_less_is_better():
-    rounds = [record(k, 0.5, 0.5, log_loss=value) for k, value in enumerate((3.0, 2.0, 2.5), 1)]
+    rounds = [record(k, 0.5, 0.5, brier=value) for k, value in enumerate((1.5, 1.0, 1.25), 1)]
+    stopping = judged("brier", *rounds)
+    assert (stopping.round, stopping.best, stopping.waited) == (2, 1.0, 1)
+
+
+def test_log_loss_is_the_loss_that_every_round_records():
+    rounds = [record(k, right) for k, right in enumerate((0.1, 0.3, 0.2), 1)]  # loss: 2 - right
     stopping = judged("log_loss", *rounds)
-    assert (stopping.round, stopping.best, stopping.waited) == (2, 2.0, 1)
+    assert (stopping.measure, stopping.round, stopping.best, stopping.waited) == (
+        "log_loss",
+        2,
+        1.7,
+        1,
+    )
+
+
+def test_a_run_by_log_loss_ends_by_its_loss(tmp_path: Path):
+    folder = run(small("fedavg", **LATE, run__measure="log_loss"), tmp_path / "run")
+    with read_only(folder) as database:
+        (said,) = [one for one in database.facts()["said"] if "run.patience = 2" in one]
+    assert "validation log_loss was best" in said
+
+
+def test_a_named_measure_is_not_replaced_where_the_first_evaluation_does_not_define_it():
+    rounds = [record(1, 0.5, 0.5), record(2, 0.4, 0.4, auc=0.6), record(3, 0.3, 0.3, auc=0.7)]
+    stopping = judged("auc", *rounds)
+    assert (stopping.measure, stopping.round, stopping.best) == ("auc", 3, 0.7)
+    never = judged("auc", rounds[0], rounds[0]._replace(round=2))
+    assert never.said(9) == [
+        "training ended after round 2 of 9: validation auc had no value in any round, and "
+        "run.patience = 2"
+    ]
+    assert judged("auto", rounds[0]).measure == "accuracy"
+    assert judged("auto", rounds[1]).measure == "auc"
 
 
 def test_where_nothing_has_a_number_it_waits():

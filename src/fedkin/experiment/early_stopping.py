@@ -18,7 +18,7 @@ SCORES = (
     "AND round IN (SELECT round FROM rounds WHERE phase = 'round') ORDER BY round"
 )
 MEASURES = "SELECT round, client, name, value FROM measures WHERE view = ? AND split = ?"
-IN_SCORES = {"loss": 0, "accuracy": 1}  # their places in a client's scores
+IN_SCORES = {"loss": 0, "log_loss": 0, "accuracy": 1}  # their places in a client's scores
 Scores = Mapping[int, tuple[float | None, float | None]]  # client → (loss, accuracy)
 Named = Mapping[int, Mapping[str, float | None]]  # client → other measures by name
 
@@ -28,7 +28,8 @@ class EarlyStopping:
 
     Args:
         patience: Evaluations without a better score after which training ends; None: never.
-        measure: Of the experiment; "auto": what each round's record holds.
+        measure: Of the experiment: no other replaces it, also where no client has it; "auto": what
+            the first evaluation's record holds.
         sizes: Validation samples of each client, its weight in the mean.
     """
 
@@ -77,9 +78,12 @@ class EarlyStopping:
         """Why training ended before its last round, in one sentence."""
         if not self.over or self.last == rounds:
             return []
+        was = f"was best in round {self.round} ({self.best:.4g})"
+        if not self.round:
+            was = "had no value in any round"
         return [
-            f"training ended after round {self.last} of {rounds}: validation {self.measure} was "
-            f"best in round {self.round} ({self.best:.4g}), and run.patience = {self.patience}"
+            f"training ended after round {self.last} of {rounds}: validation {self.measure} {was}, "
+            f"and run.patience = {self.patience}"
         ]
 
     def _judge(self, round: int, scores: Scores, named: Named) -> None:
@@ -102,12 +106,12 @@ class EarlyStopping:
             self.waited += 1
 
     def _choice(self, scores: Scores, named: Named) -> str:
-        """The experiment's measure, where the first evaluation has it."""
-        of = [name for one in named.values() for name in one]
-        if self.measure in of or self.measure == "loss":
+        """The experiment's measure; of "auto" the one that the first evaluation has."""
+        if self.measure != "auto":
             return self.measure
-        if self.measure == "auto" and of:
-            return of[0]
+        for one in named.values():
+            for name in one:
+                return name
         right = any(accuracy is not None for _, accuracy in scores.values())
         return "accuracy" if right else "loss"
 
