@@ -100,6 +100,30 @@ def test_where_nothing_has_a_number_it_waits():
     assert not judged("accuracy", record(0, 0.1, 0.1, phase="setup"), record(1, 0.1, 0.1)).waited
 
 
+def test_a_round_in_which_a_client_diverged_is_no_better_one():
+    def evaluated(round: int, losses: tuple[float, float], **measures: float) -> Record:
+        scores = {k: {"personal": {"val": (loss, 0.5)}} for k, loss in enumerate(losses)}
+        named = {k: {"personal": {"val": dict(measures)}} for k in range(2)}
+        return Record(round, "round", [], [], {}, scores, {}, {}, {}, named)
+
+    rounds = [
+        evaluated(1, (1.0, 3.0), rmse=3.0),
+        evaluated(2, (1.0, math.nan), rmse=1.0),  # the mean of those that are left is smaller
+        evaluated(3, (1.0, 1e40), rmse=0.5),  # no honest loss either
+    ]
+    for measure in ("rmse", "loss", "accuracy"):
+        stopping = judged(measure, *rounds)
+        assert (stopping.round, stopping.waited) == (1, 2), measure
+    # a measure that is not defined has no say, while the loss is a number
+    only = rounds[0]._replace(round=2, measures={0: {"personal": {"val": {"rmse": 2.0}}}})
+    assert judged("rmse", rounds[0], only).round == 2
+    # and who has no validation samples says nothing of it
+    stopping = EarlyStopping(2, "loss", {0: 3, 1: 0})
+    for one in (rounds[0], evaluated(2, (0.5, math.nan))):
+        stopping.add(one)
+    assert stopping.round == 2
+
+
 @pytest.mark.parametrize("none", [None])
 def test_without_patience_nothing_ends(none: Any):
     rounds = [record(k, 0.1, 0.1) for k in range(1, 30)]

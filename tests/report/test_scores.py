@@ -1,5 +1,6 @@
 """From scores of clients to the few numbers that are reported."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.report.scores import Curve, chosen_rounds, curves, spread
 from fedkin.report.summary import of_run
+from fedkin.runs.database import MEASURES
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import parse
 from tests.engine.small import content
+from tests.report.records_for_tests import write
 
 SMALL = content("ditto", run__rounds=2, run__participation=1.0)
 
@@ -39,6 +42,43 @@ def test_ties_go_to_the_earliest_round() -> None:
     curve = Curve([2, 4, 6], [0.3, noisy, None], [None, 0.7, 0.7])
     assert chosen_rounds(curve) == {"final": 6, "best_by_validation": 2, "best_on_test": 4}
     assert chosen_rounds(Curve([1], [None], [None]))["best_by_validation"] is None
+
+
+@pytest.mark.parametrize("measure", ["loss", "accuracy", "rmse"])
+def test_a_round_in_which_a_client_diverged_is_never_the_best_by_validation(
+    measure: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "run")
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute(MEASURES)
+        database.execute(
+            "INSERT INTO measures SELECT round, client, view, split, 'rmse', loss FROM metrics"
+        )
+        diverged = "round = 2 AND client = 2 AND split = 'val'"
+        database.execute(f"UPDATE metrics SET loss = NULL WHERE {diverged}")
+        database.execute(f"DELETE FROM measures WHERE {diverged}")
+    with opened(folder) as run_:
+        validation = curves(run_, measure)["personal"].validation
+    assert [value is None for value in validation] == [False, True, False]
+    # that of a client without validation samples says nothing
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE clients SET val = 0 WHERE client = 2")
+    with opened(folder) as run_:
+        assert None not in curves(run_, measure)["personal"].validation
+
+
+def test_a_measure_that_a_client_does_not_define_leaves_it_out_of_validation(
+    tmp_path: Path,
+) -> None:
+    folder = write(tmp_path / "run")
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute(MEASURES)
+        database.execute(
+            "INSERT INTO measures SELECT round, client, view, split, 'auc', 0.25 * (client + 1) "
+            "FROM metrics WHERE client < 2"
+        )
+    with opened(folder) as run_:
+        assert curves(run_, "auc")["personal"].validation == [0.375, 0.375, 0.375]
 
 
 def test_scores_that_arrived_as_a_sum_have_a_mean_alone() -> None:

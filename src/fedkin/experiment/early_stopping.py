@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fedkin.core.measures import measure_named
 from fedkin.runs import bounds
 from fedkin.runs.database import Database
-from fedkin.runs.record import Record
+from fedkin.runs.record import FEDERATION, Record
 
 VIEW, SPLIT = "personal", "val"
 SCORES = (
@@ -95,7 +95,7 @@ class EarlyStopping:
             if value is not None
         ]
         weight = sum(size for _, size in known)
-        if not weight:  # it diverged: no better one
+        if not weight or self._diverged(scores):
             self.waited += 1
             return
         mean = math.fsum(value * size for value, size in known) / weight
@@ -114,6 +114,15 @@ class EarlyStopping:
                 return name
         right = any(accuracy is not None for _, accuracy in scores.values())
         return "accuracy" if right else "loss"
+
+    def _diverged(self, scores: Scores) -> bool:
+        """Whether the loss of a client that has validation samples is no number: its model is worse
+        than any, so that no mean over the others is better. A federation's sum is of all of them.
+        """
+        return any(
+            loss is None and client != FEDERATION and self.sizes.get(client, 0) > 0
+            for client, (loss, _) in scores.items()
+        )
 
     def _values(self, scores: Scores, named: Named) -> dict[int, float | None]:
         if self.measure in IN_SCORES:

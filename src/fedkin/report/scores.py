@@ -21,8 +21,8 @@ COLUMNS = {
 class Curve(NamedTuple):
     """One view over the rounds that were evaluated; None where nothing was measured.
 
-    ``validation``: a measure weighted by validation samples; ``test``: its plain mean over the
-    clients' test data.
+    ``validation``: a measure weighted by validation samples, None also where a client that has some
+    diverged; ``test``: its plain mean over the clients' test data.
     """
 
     rounds: list[int]
@@ -64,9 +64,10 @@ def _curves(run: Run, measure: str) -> dict[str, Curve]:
     weight = f"CASE WHEN m.client = {FEDERATION} THEN 1 ELSE c.val END"  # a sum is weighted already
     query = f"""
         SELECT m.round,
-               sum(CASE WHEN m.split = 'val' THEN {value} * {weight} END)
-                   / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
-                                     THEN {weight} END), 0),
+               CASE WHEN max({_DIVERGED}) THEN NULL ELSE
+                   sum(CASE WHEN m.split = 'val' THEN {value} * {weight} END)
+                       / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
+                                         THEN {weight} END), 0) END,
                avg(CASE WHEN m.split = 'test' THEN {value} END)
         FROM {source} LEFT JOIN clients c ON c.client = m.client
         WHERE m.view = ? {of_panel(run)} GROUP BY m.round ORDER BY m.round
@@ -92,6 +93,9 @@ def of_panel(run: Run) -> str:
 
 _JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view
             AND o.split = m.split AND o.name = ?"""
+# Worse than any number, so that its round is never chosen for the others' numbers; a sum of the
+# federation has no clients of its own.
+_DIVERGED = f"m.split = 'val' AND m.loss IS NULL AND m.client <> {FEDERATION} AND c.val > 0"
 _NOTHING = "LEFT JOIN (SELECT NULL AS value WHERE 0 AND ?) o"
 
 
