@@ -152,3 +152,17 @@ def test_drawing_from_leaves_no_trace():
     with drawing_from(1, CPU):
         assert torch.equal(torch.rand(3), one)
     assert Key(0, 1, 2).integer("local:dropout") != Key(0, 2, 1).integer("local:dropout")
+
+
+def test_work_after_an_early_end_has_the_next_rounds_rate_and_its_own_random_streams(tmp_path):
+    parts = assemble(small("finetune", run__rounds=4, train__milestones=[3], train__decay=0.25))
+    host = host_of(parts, [0], tmp_path)
+    planned, early = host.data(5, 0), host.data(5, 0, trained=2)
+    assert (planned.decay, early.decay) == (0.25, 1.0)
+    assert early.key == planned.key
+    down = encode({"parameters": parts.models["mlr"].initial})
+    states = []
+    for trained in (None, 2, 4):
+        list(host.do("finish", 5, [Task(0, down, trained)]))
+        states.append(encode(host.own(0)))
+    assert states[0] == states[2] != states[1]

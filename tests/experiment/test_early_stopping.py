@@ -1,12 +1,14 @@
 """[run] patience: when training ends, and that everything afterwards knows which round was last."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.host import Task, TaskResult
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
@@ -146,6 +148,36 @@ def test_a_run_ends_early_and_its_models_say_after_which_round(tmp_path: Path):
     with read_only(folder) as database:
         (said,) = [one for one in database.facts()["said"] if "run.patience = 2" in one]
     assert said.startswith(f"training ended after round {trained} of 40: validation accuracy")
+
+
+def test_the_finish_has_the_rate_of_the_round_after_the_last_one_that_trained(tmp_path: Path):
+    # a milestone after training ended says nothing, neither of the finish nor of later views
+    even, cut = (
+        run(small("finetune", **LATE, **later), tmp_path / str(len(later)))
+        for later in ({}, {"train__milestones": [40], "train__decay": 0.001})
+    )
+    trained = ended(even)[0]
+    assert ended(cut) == ended(even) == (trained, 41, True)
+    assert trained < 40
+    assert outcome(cut) == outcome(even)
+
+
+def test_who_finishes_is_told_which_round_was_the_last_that_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = run(small("finetune", run__rounds=4, train__milestones=[3]), tmp_path / "run")
+    coordinator, asked = Opened(folder).coordinator, set()
+
+    def ask(op: str, round: int, orders: list[Task]) -> Iterator[TaskResult]:
+        asked.update((op, round, order.trained) for order in orders)
+        return iter(())
+
+    monkeypatch.setattr(coordinator.transport, "ask", ask)
+    coordinator.finish(5, 2)
+    assert asked == {("finish", 5, 2), ("evaluate_all", 5, 2)}
+    asked.clear()
+    coordinator.finish(5, 4)  # training went on to its planned end
+    assert asked == {("finish", 5, None), ("evaluate_all", 5, None)}
 
 
 def test_an_interrupted_run_ends_where_it_would_have(tmp_path: Path):

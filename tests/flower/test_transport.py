@@ -90,6 +90,12 @@ def test_what_follows_an_evaluation_waits_for_the_same_message(transport, nodes)
     assert [(step.op, step.round) for step in nodes.asked[0].steps] == [("local", 2)]
 
 
+def test_a_finish_after_an_early_end_tells_nodes_which_round_was_the_last(transport, nodes):
+    list(transport.ask("finish", 9, [Task(1, b"down", trained=4)]))
+    ((step,),) = (one.steps for one in nodes.asked)
+    assert (step.op, step.round, step.trained) == ("finish", 9, 4)
+
+
 def test_states_are_known_by_their_receipts(transport, nodes, tmp_path):
     list(transport.ask("evaluate", 0, orders(clients=(1,))))
     assert transport.digests([0, 1]) == {0: "", 1: sha(1, 0)}

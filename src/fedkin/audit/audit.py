@@ -55,7 +55,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
     host = _host(loaded, folder)
     clients = sorted(parts.infos)[:MOST]
     found = {
-        client: seen(coordinator, host, client, parts.spec.run.rounds)
+        client: seen(coordinator, host, client, parts.spec.run.rounds, at.trained)
         for client in counted("clients looked at", clients)
     }
     canaries = canaries_of(parts.population)

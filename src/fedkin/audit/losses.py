@@ -49,7 +49,9 @@ class Seen(NamedTuple):
     received: Tree
 
 
-def seen(coordinator: Coordinator, host: Host, client: int, number: int) -> Seen:
+def seen(
+    coordinator: Coordinator, host: Host, client: int, number: int, trained: int | None = None
+) -> Seen:
     """What is seen of a client after round ``number``: its views, and what it would send next.
 
     Nothing is kept of the work that makes the message.
@@ -58,15 +60,16 @@ def seen(coordinator: Coordinator, host: Host, client: int, number: int) -> Seen
         coordinator: Of a finished run.
         host: It has the client.
         client: Its number.
-        number: The last round.
+        number: The last planned round.
+        trained: The last one that trained, where training ended earlier.
 
     Returns:
         A model a target: the views of the method, and "message" where clients send whole models.
     """
     method, model = host.method, host.models[host.infos[client].architecture]
-    views = coordinator.views(client, number + 1)
+    views = coordinator.views(client, number + 1, trained)
     received = method.broadcast(coordinator.state, client)
-    data = host.training(number + 1, client)
+    data = host.training(number + 1 if trained is None else trained + 1, client)
     message = _message(host, method, received, data)
     models = {name: Exposed(model, view, method.predict) for name, view in views.items()}
     sent = message.get("parameters")

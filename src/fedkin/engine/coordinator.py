@@ -126,12 +126,14 @@ class Coordinator:
             raise FedkinError(diverged(number, str(error), self.method)) from None
         self.state = after
 
-    def finish(self, number: int) -> Record:
+    def finish(self, number: int, trained: int | None = None) -> Record:
         """After the last round: every client's ``finish`` (its message is the last one down), and
         the evaluation of whom the last round evaluates.
 
         Args:
-            number: One more than the last round's.
+            number: One more than the last planned round's.
+            trained: The last round that trained, where training ended earlier: the finish has the
+                learning rate of the round after it.
 
         Returns:
             What run.db keeps of it.
@@ -142,23 +144,24 @@ class Coordinator:
         missing: dict[int, str] = {}
         if self.method.finalize is not None:
             orders, _ = self._broadcasts.tasks(self.state, everyone, sent)
-            answers = self.transport.ask("finish", number, orders)
+            answers = self.transport.ask("finish", number, _after(orders, number, trained))
             for answer in arriving("finishing clients", answers, len(orders)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
         at = {"local": time.perf_counter() - began}
         asked = self.schedule.evaluated(number - 1, True)
         return self._record(
-            number, "finish", everyone, sent, missing, began, at, "evaluate_all", asked
+            number, "finish", everyone, sent, missing, began, at, "evaluate_all", asked, trained
         )
 
-    def views(self, client: int, number: int) -> dict[str, Tree]:
+    def views(self, client: int, number: int, trained: int | None = None) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
         predicts with}.
 
         Args:
             client: Its number.
             number: A round that is over.
+            trained: As in ``finish``.
 
         Returns:
             At least "personal".
@@ -166,9 +169,8 @@ class Coordinator:
         Raises:
             FedkinError: The client's host has no model to show.
         """
-        (answer,) = self.transport.ask(
-            "views", number, self._broadcasts.tasks(self.state, [client], [])[0]
-        )
+        orders, _ = self._broadcasts.tasks(self.state, [client], [])
+        (answer,) = self.transport.ask("views", number, _after(orders, number, trained))
         if answer.message is None:
             raise FedkinError(
                 f"{self.federation.named(client)} has no model to show: {answer.error}"
@@ -220,13 +222,14 @@ class Coordinator:
         at: dict[str, float],
         evaluate: str = "evaluate",
         asked: Sequence[int] = (),
+        trained: int | None = None,
     ) -> Record:
         scores, notes, measures = {}, {}, {}
         before = time.perf_counter()
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         if asked:
             orders, _ = self._broadcasts.tasks(self.state, asked, [])
-            answers = self.transport.ask(evaluate, number, orders)
+            answers = self.transport.ask(evaluate, number, _after(orders, number, trained))
             if self.federation.scoring is not None:
                 means, masked = self._masked_scores(number, asked, answers)
                 scores, measures = means.scores, means.measures
@@ -269,6 +272,15 @@ class Coordinator:
         threshold, verify = self.federation.scoring(number), self.federation.verify
         masked = of_evaluation(asked, threshold, number, verify)
         return scored(masked, self.transport, answers), masked
+
+
+def _after(orders: list[Task], number: int, trained: int | None) -> list[Task]:
+    """Orders of work that follows the last round that trained, where another was planned before
+    it.
+    """
+    if trained is None or trained == number - 1:
+        return orders
+    return [order._replace(trained=trained) for order in orders]
 
 
 def _of(who: Sequence[int], by_name: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:

@@ -32,10 +32,15 @@ SPLITS = ("val", "test")
 
 
 class Task(NamedTuple):
-    """One thing that a client is asked to do in a round, with the message that came for it."""
+    """One thing that a client is asked to do in a round, with the message that came for it.
+
+    ``trained``: the last round that trained, where training ended before the round's number says
+    so: the work has the learning rate of the round after it.
+    """
 
     client: int
     message: bytes | None
+    trained: int | None = None
 
 
 class TaskResult(NamedTuple):
@@ -184,12 +189,13 @@ class Host:
             state = self.method.client(self.models[info.architecture].initial, info)
         return state
 
-    def data(self, round: int, client: int) -> LocalData:
+    def data(self, round: int, client: int, trained: int | None = None) -> LocalData:
         """What the method's functions are given for this client in this round.
 
         Args:
             round: From 1.
             client: Its number.
+            trained: The last round that trained, as in a task.
 
         Returns:
             Its rows, its model, its random streams.
@@ -206,6 +212,7 @@ class Host:
             self.schedule,
             self.measure,
             None if self.secret is None else self.secret.of(f"client {client}"),
+            trained,
         )
 
     def training(self, round: int, client: int) -> LocalData:
@@ -333,9 +340,8 @@ def _local(host: Host, round: int, order: Task) -> TaskResult:
 
 def _finish(host: Host, round: int, order: Task) -> TaskResult:
     assert host.method.finalize is not None
-    state = host.method.finalize(
-        host.receive(order), host.own(order.client), host.data(round, order.client)
-    )
+    data = host.data(round, order.client, order.trained)
+    state = host.method.finalize(host.receive(order), host.own(order.client), data)
     host.keep(order.client, state)
     return TaskResult(order.client)
 
@@ -364,7 +370,7 @@ def _viewed(host: Host, round: int, order: Task) -> tuple[LocalData, Tree, dict[
     """A client's data, state and views; making views may train (``personal``), so they are made
     once.
     """
-    data, own = host.data(round, order.client), host.own(order.client)
+    data, own = host.data(round, order.client, order.trained), host.own(order.client)
     return data, own, host.method.personal_models(host.receive(order), own, data)
 
 

@@ -124,7 +124,8 @@ def _train(
         for number in range(done + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            record = _one(coordinator, spec, number)
+            trained = stopping.last if stopping.over else spec.run.rounds
+            record = _one(coordinator, spec, number, trained)
             if record.phase == "round":
                 taken.update(record.participants)
             record = _accounted(record, parts, taken, cut_off.again)
@@ -223,11 +224,11 @@ def _join(
             )
 
 
-def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
+def _one(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Record:
     if number == 0:
         return coordinator.setup()
     if number > spec.run.rounds:
-        return coordinator.finish(number)
+        return coordinator.finish(number, trained)
     return coordinator.round(number, number == spec.run.rounds)
 
 

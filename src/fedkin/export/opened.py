@@ -113,7 +113,7 @@ class Opened:
         else:
             assert member.number is not None
             views = self.coordinator.views(
-                member.number, self.parts.spec.run.rounds + 1
+                member.number, self.parts.spec.run.rounds + 1, self.at.trained
             )  # as it was evaluated
         if view not in views:
             raise unknown("view", view, views)

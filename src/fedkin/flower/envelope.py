@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
 
-PROTOCOL = 5
+PROTOCOL = 6
 HEADER_BYTES = 8 << 20  # of one header
 COLONS = (
     50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
@@ -157,6 +157,7 @@ class Step(_Header):
 
     op: Op
     round: Round
+    trained: Round | None = None  # of a task: the last round that trained, where not the one before
 
 
 class Request(_Header):

@@ -131,7 +131,10 @@ class FlowerTransport:
                 place=place,
                 base=self.own[order.client],
                 keep=self._committed.get(order.client, 0),
-                steps=tuple(Step(op=do, round=at) for do, at in todo),  # type: ignore[arg-type]
+                steps=tuple(
+                    Step(op=do, round=at, trained=order.trained)  # type: ignore[arg-type]
+                    for do, at in todo
+                ),
             )
             requests[name] = request, order.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))

@@ -15,7 +15,7 @@ class Places:
 
 
 def test_a_message_crosses_once():
-    tasks = [Task(4, b"a"), Task(1, None), Task(2, b"b"), Task(3, b"a")]
+    tasks = [Task(4, b"a"), Task(1, None), Task(2, b"b"), Task(3, b"a", trained=7)]
     pairs, blobs = pack(tasks)
     assert blobs == [b"a", b"b"]
     header = json.loads(json.dumps({"orders": pairs, "own": 3}))

@@ -85,6 +85,18 @@ def test_scores_are_sent_although_the_model_cannot_be_kept(tmp_path, monkeypatch
     assert "the model of this run is not kept for export: no room" in capsys.readouterr().err
 
 
+def test_a_finish_after_an_early_end_has_the_rate_of_the_next_round(tmp_path):
+    states = []
+    for name, later in (("cut", {"train__milestones": [9]}), ("even", {})):
+        spec = small("finetune", run__clients=4, run__rounds=9, **later)
+        (tmp_path / name).mkdir()
+        finish = (Step(op="finish", round=10, trained=3), Step(op="evaluate_all", round=10))
+        reply, _ = ask(made(tmp_path / name, spec), request(spec, steps=finish), down(spec))
+        assert [one.error for one in reply.steps] == [None, None]
+        states.append(reply.steps[0].own.digest)
+    assert states[0] == states[1] != ""
+
+
 def tree(number: float) -> dict[str, dict[str, torch.Tensor]]:
     return {"parameters": {"w": torch.tensor([number])}}
 
@@ -126,7 +138,7 @@ class Played:
         return f"{int(held['parameters']['w'].item()) if held else 0:064x}"
 
     def do(self, op, round, orders):
-        ((client, message),) = orders
+        ((client, message, _),) = orders
         self.did.append((op, round, message))
         if self.error:
             return [TaskResult(client, error=self.error)]

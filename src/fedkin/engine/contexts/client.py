@@ -49,6 +49,7 @@ class LocalData:
     schedule: Schedule
     chosen: str = ""  # the experiment's measure; "": none beside loss and accuracy
     secret: Secret | None = None
+    trained: int | None = None  # the last round that trained, where key.round is not the next one
 
     def pooled(self, population: Population) -> "LocalData":
         """The same with everybody's training data, those of ``population.pooled()``.
@@ -68,7 +69,8 @@ class LocalData:
 
     @property
     def decay(self) -> float:
-        return self.schedule.factor(self.key.round)
+        round = self.key.round if self.trained is None else self.trained + 1
+        return self.schedule.factor(round)
 
     @property
     def public(self) -> Tensor | None:

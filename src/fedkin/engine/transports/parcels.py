@@ -12,22 +12,39 @@ from fedkin.engine.transports.work_queue import Claims
 PARCEL_SECONDS, PARCEL = 0.01, 4 << 20
 
 
-def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
-    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker
-    once.
+Row = tuple[int, int | None, int | None]  # client, number of its blob, trained: of a task
+
+
+def pack(orders: list[Task]) -> tuple[list[Row], list[bytes]]:
+    """Orders as rows with a blob's number in place of the message, and the distinct blobs: a
+    broadcast crosses to a worker once.
 
     Args:
         orders: Of one worker.
 
     Returns:
-        The pairs, for a header; the blobs, in the order of their numbers.
+        The rows, for a header; the blobs, in the order of their numbers.
     """
     numbers: dict[bytes, int] = {}
     header = []
-    for client, message in orders:
+    for client, message, trained in orders:
         number = None if message is None else numbers.setdefault(message, len(numbers))
-        header.append((client, number))
+        header.append((client, number, trained))
     return header, list(numbers)
+
+
+def task_of(row: Row, blobs: list[bytes]) -> Task:
+    """A row of a header as the task that it was.
+
+    Args:
+        row: As ``pack`` made it.
+        blobs: What ``pack`` found.
+
+    Returns:
+        With its message.
+    """
+    client, number, trained = row
+    return Task(client, None if number is None else blobs[number], trained)
 
 
 def orders_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
@@ -44,8 +61,7 @@ def orders_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iter
     """
     content, own = header["orders"], header["own"]
     for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
-        client, number = content[place]
-        yield Task(client, None if number is None else blobs[number])
+        yield task_of(content[place], blobs)
 
 
 def gathered(answers: Iterable[TaskResult]) -> Iterator[tuple[list[TaskResult], bool]]:

@@ -18,7 +18,7 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.transports.parcels import pack
+from fedkin.engine.transports.parcels import Row, pack, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.serving import sum_at
 
@@ -87,20 +87,20 @@ class Actor:
         self._home.cleanup()
 
     def do(
-        self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]
+        self, op: str, round: int, header: list[Row], blobs: list[bytes]
     ) -> list[dict[str, Any]]:
         """Do one kind of work for several clients.
 
         Args:
             op: One of OPS.
             round: From 1.
-            header: (client, number of its blob or None) of each order.
+            header: Rows of ``pack``, one an order.
             blobs: The distinct messages.
 
         Returns:
             The fields of each answer.
         """
-        orders = [Task(client, None if n is None else blobs[n]) for client, n in header]
+        orders = [task_of(row, blobs) for row in header]
         return [answer._asdict() for answer in self.host.do(op, round, orders)]
 
     def save(self, round: int) -> dict[str, bytes]:

@@ -115,7 +115,7 @@ class Work:
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:
-        (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
+        (answer,) = self.host.do(step.op, step.round, [self._task(step)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
             details = {"weight": answer.weight, "seconds": answer.seconds}
@@ -128,6 +128,9 @@ class Work:
             except FedkinError as error:  # its scores are worth having all the same
                 print(f"the model of this run is not kept for export: {error}", file=sys.stderr)
         return answer
+
+    def _task(self, step: Step) -> Task:
+        return Task(self.client, self.message, step.trained)
 
     def _update_of(self, step: Step, answer: TaskResult) -> bytes | None:
         """What a commit keeps of an answer: under masks the update itself, which stays here."""
@@ -147,7 +150,7 @@ class Work:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for
         it any more.
         """
-        (shown,) = self.host.do("views", step.round, [Task(self.client, self.message)])
+        (shown,) = self.host.do("views", step.round, [self._task(step)])
         if shown.message is None:
             raise FedkinError(str(shown.error))
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
