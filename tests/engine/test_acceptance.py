@@ -21,8 +21,21 @@ def test_numbers_that_are_far_from_the_others():
     assert list(far_off({**usual, 2: {"parameters": 1.1 * FAR}})) == [2]
     assert not far_off({client: {"parameters": 1e9} for client in (3, 1, 8)})  # all of one size
     assert list(far_off({1: {"predictions": 2.0}, 0: {"predictions": 1e6}})) == [0]
+    centroids = {client: {"centroids": 0.5} for client in (3, 1, 8)}
+    assert list(far_off({**centroids, 2: {"centroids": 9e29}})) == [2]
     assert not far_off({4: {"parameters": 1e9}})
     assert not far_off({1: {}, 2: {}})
+
+
+def test_introductions_with_enormous_centroids_end_no_round():
+    one = federation("feddbe", run__participation=1.0)
+
+    def enormous(message):
+        return {**message, "centroids": torch.full_like(message["centroids"], 9e29)}
+
+    one.transport = Meddling(one.transport, with_message(enormous), ("introduce",))
+    assert set(one.setup().missing) == {1, 4}
+    assert not one.round(1).missing
 
 
 class Late:

@@ -8,7 +8,7 @@ import torch
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.tree import weighted_mean
-from fedkin.engine.server_guard import NotFinite, Without, guarded
+from fedkin.engine.server_guard import MOST_TRIES, UNTRIED, NotFinite, Without, guarded
 from tests.engine.coordinated import Meddling, federation, with_message
 from tests.engine.small import small
 
@@ -60,6 +60,61 @@ def test_several_who_break_it_are_left_out_where_that_leaves_enough():
     assert {0, 2} <= set(found.left_out)
     with pytest.raises(IndexError):
         guarded(mean, OLD, replies(c0=-1.0), 5)
+
+
+def counted(bad, least_replies=1):
+    """An update that some break, and how often it was tried; its state says with whom it worked."""
+    tries = []
+
+    def update(usable):
+        tries.append(list(usable))
+        if len(usable) < least_replies or bad & set(usable):
+            raise ValueError("boom")
+        return {"w": torch.tensor([float(client) for client in usable])}
+
+    return update, tries
+
+
+def sent(clients):
+    return {client: Reply({}, 1.0) for client in range(clients)}
+
+
+@pytest.mark.parametrize("bad", [{0}, {7}, {0, 7}, {3, 4}, {0, 2, 4, 6}, {0, 1, 2, 3, 4, 5, 6}])
+def test_those_who_break_it_are_found_wherever_they_stand(bad):
+    update, _ = counted(bad)
+    found = guarded(update, {"w": torch.zeros(1)}, sent(8), 1)
+    assert set(found.left_out) == bad
+    assert set(found.left_out.values()) == {
+        "the server's update fails with its message (ValueError: boom)"
+    }
+    assert found.state["w"].tolist() == sorted(set(range(8)) - bad)
+
+
+def test_only_the_set_that_is_found_has_to_be_large_enough():
+    update, _ = counted({0, 7})
+    assert set(guarded(update, {"w": torch.zeros(1)}, sent(8), 6).left_out) == {0, 7}
+    with pytest.raises(ValueError, match="boom"):
+        guarded(update, {"w": torch.zeros(1)}, sent(8), 7)
+
+
+@pytest.mark.parametrize("bad", [{0}, {0, 2}, {5}])
+def test_one_reply_that_is_too_few_for_the_method_is_no_culprit(bad):
+    update, _ = counted(bad, least_replies=2)
+    assert set(guarded(update, {"w": torch.zeros(1)}, sent(8), 1).left_out) == bad
+
+
+def test_few_culprits_among_many_take_few_tries_and_many_take_no_more_than_the_bound():
+    update, tries = counted({17, 600})
+    assert set(guarded(update, {"w": torch.zeros(1)}, sent(1000), 1).left_out) == {17, 600}
+    assert len(tries) < 45
+    bad = set(range(0, 1000, 2))
+    update, tries = counted(bad)
+    found = guarded(update, {"w": torch.zeros(1)}, sent(1000), 1)
+    assert len(tries) == 1 + MOST_TRIES
+    assert set(found.left_out) > bad
+    assert not bad & set(found.state["w"].tolist())
+    assert found.left_out[999] == UNTRIED
+    assert "ValueError: boom" in found.left_out[0]
 
 
 def test_a_mistake_of_the_method_itself_is_told():

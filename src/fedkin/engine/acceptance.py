@@ -10,7 +10,8 @@ from fedkin.core.tree import Tree, fill, named_leaves
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
 from fedkin.engine.host import TaskResult
 
-COMPARED = ("parameters", "predictions")  # kinds of which clients send numbers of one size
+# kinds of which clients send numbers of one size
+COMPARED = ("parameters", "predictions", "centroids")
 # Times the others' largest number: weights of such a client would make the others' training diverge
 FAR = 1e4
 TOO_LARGE = "too large to be merged"

@@ -2,8 +2,8 @@
 until it is well.
 
 A message of the right shape can still make an update fail or overflow. The update is a function of
-values, so it is tried again without some of the clients: by halves, which finds one of n in log2(n)
-tries.
+values, so it is tried again with some of the clients: those with whom it works grow by halves of
+the others, whoever the culprits are. Of n clients, k culprits take about 2k(1 + log2(n / k)) tries.
 """
 
 import math
@@ -17,6 +17,9 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
 from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree, named_leaves
+
+MOST_TRIES = 300  # in one round: of 1,000 clients, 20 culprits take 266 at most
+UNTRIED = f"the server's update failed so often that its message was not among {MOST_TRIES} tries"
 
 Replies = Mapping[int, Reply]
 Update = Callable[[Replies], Tree]  # replies → the new server state
@@ -47,7 +50,7 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
 
     Raises:
         NotFinite: Where no smaller set of replies gives finite numbers either.
-        Exception: What the update raises, where it does so without any half of the clients too:
+        Exception: What the update raises, where too few replies are left with whom it does not:
             then it is the method's own mistake.
     """
     try:
@@ -55,38 +58,72 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
     except Halted:
         raise
     except Exception as error:
-        found = _without_some(update, state, replies, least)
-        if found is None:
+        search = _Search(update, state, replies)
+        search.all()
+        if len(search.good) < max(least, 1):
             raise
         why = f"the server's update fails with its message ({named_line(error)})"
-        return Updated(found.state, dict.fromkeys(found.left_out, why))
+        left_out = {one: why if one in search.bad else UNTRIED for one in search.rest()}
+        return Updated(search.state, left_out)
 
 
-def _without_some(update: Update, state: Tree, replies: Replies, least: int) -> Updated | None:
-    """The update without as few clients as halving finds; None where no half is to blame."""
-    suspects, best = list(replies), None
-    while suspects:
-        half = suspects[: (len(suspects) + 1) // 2]
-        found = _attempt(update, state, replies, half, least)
-        if found is not None:
-            best = found
-        if len(suspects) == 1:
-            break
-        suspects = half if found is not None else suspects[len(half) :]
-    return best
+class _Search:
+    """The largest set of clients with whom the update works that halving finds.
+
+    ``good``: its members. ``bad``: who broke it by themselves, added to those who were good then.
+    """
+
+    def __init__(self, update: Update, state: Tree, replies: Replies) -> None:
+        self.good: set[int] = set()
+        self.bad: set[int] = set()
+        self.state = state  # after the update by those who are good
+        self._update, self._before, self._replies = update, state, replies
+        self._left = MOST_TRIES
+
+    def all(self) -> None:
+        """Find it. Whoever broke an update alone is tried once more beside others: one reply may be
+        too few for a method, whoever sent it.
+        """
+        alone: list[int] = []
+        for half in _halves(list(self._replies)):
+            self._add(half, alone)
+        if alone and self.good:
+            self._add(alone, [])
+
+    def rest(self) -> list[int]:
+        """Who is not among the good, in client order."""
+        return [one for one in self._replies if one not in self.good]
+
+    def _add(self, some: list[int], alone: list[int]) -> None:
+        """Take in those of some clients with whom the update works beside those who are in."""
+        if not self._left or self._works(some):
+            return
+        if len(some) > 1:
+            for half in _halves(some):
+                self._add(half, alone)
+            return
+        self.bad.update(some)
+        if not self.good:
+            alone += some
+
+    def _works(self, some: list[int]) -> bool:
+        wanted = self.good.union(some)
+        self._left -= 1
+        try:
+            out = {one for one in self._replies if one not in wanted}
+            self.state = _tried(self._update, self._before, without(self._replies, out))
+        except Halted:
+            raise
+        except Exception:  # what it raises depends on whose messages are there: others are tried
+            return False
+        self.good = wanted
+        self.bad -= wanted
+        return True
 
 
-def _attempt(
-    update: Update, state: Tree, replies: Replies, out: list[int], least: int
-) -> Updated | None:
-    if len(replies) - len(out) < max(least, 1):
-        return None
-    try:
-        return Updated(_tried(update, state, without(replies, set(out))), dict.fromkeys(out, ""))
-    except Halted:
-        raise
-    except Exception:  # what it raises depends on whose messages are there: others are tried
-        return None
+def _halves(some: list[int]) -> list[list[int]]:
+    middle = (len(some) + 1) // 2
+    return [some[:middle], some[middle:]] if len(some) > 1 else []
 
 
 def _tried(update: Update, state: Tree, replies: Replies) -> Tree:
