@@ -14,6 +14,7 @@ from torch import nn
 
 from fedkin import Experiment, FedkinError, Result, run
 from fedkin.methods.fedavg import fedavg
+from fedkin.report.comparison.run_row import Seen, read_run
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
 from tests.cli.test_documents import ROOT
@@ -61,6 +62,23 @@ def test_a_frame_gives_what_its_file_gives(patients: pd.DataFrame) -> None:
     assert Result("frame").data("H01")[0].shape == two.data("H01")[0].shape
     with pytest.raises(FedkinError, match="exists and is not empty"):
         run(Experiment("fedavg", data=patients, **keys), out="frame")
+
+
+def test_runs_on_one_frame_are_of_the_same_data_under_every_seed(patients: pd.DataFrame) -> None:
+    def ran(method: str, seed: int, data: pd.DataFrame) -> Seen:
+        keys = {"client": "hospital", "label": "outcome", "model": "mlr", "seed": seed, **SMALL}
+        out = f"{method}{seed}{len(data)}"
+        return read_run(run(Experiment(method, data=data, **keys), out=out).folder, out)
+
+    first, again, other = (
+        ran("fedavg", 0, patients),
+        ran("fedavg", 1, patients),
+        ran("local", 1, patients),
+    )
+    assert first.same_data(again)
+    assert first.same_data(other)
+    assert first.experiment == again.experiment  # so that they are one row, with its spread
+    assert not first.same_data(ran("fedavg", 2, patients.iloc[:-1]))
 
 
 def test_what_is_no_method_and_no_experiment_is_refused() -> None:

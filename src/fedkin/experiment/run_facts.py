@@ -2,13 +2,16 @@
 began with.
 """
 
+import hashlib
 import importlib.metadata
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 import torch
 
 from fedkin.core.method import Method
+from fedkin.runs.directory import GIVEN
 from fedkin.setup.architectures import measure_of
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import facts_of as facts_of_frozen
@@ -42,7 +45,19 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "finished": False,
         **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
+        **given_of(parts),
     }
+
+
+def given_of(parts: Assembled) -> dict[str, str]:
+    """The sha256 of data that were given from Python, by which runs know them again: each run has
+    a copy of its own. {} of data that have a name.
+    """
+    path = Path(parts.spec.data.name)
+    if path.name not in GIVEN or not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        return {"given": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def privacy_of(parts: Assembled, again: int = 0) -> dict[str, Any] | None:

@@ -97,7 +97,8 @@ COLUMNS = {
 
 FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     **dict.fromkeys(
-        ("method", "data", "split", "model", "data_digest", "fingerprint", "deployment"), (str,)
+        ("method", "data", "given", "split", "model", "data_digest", "fingerprint", "deployment"),
+        (str,),
     ),
     **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
     **dict.fromkeys(("class_names", "said", "newcomers", "warnings"), (list,)),

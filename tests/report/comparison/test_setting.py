@@ -22,6 +22,15 @@ def test_for_equal_seeds_the_digest_decides_and_else_the_specification() -> None
     assert of().same(of(digest=None))
 
 
+def test_data_from_python_are_what_they_hold_and_not_where_a_run_keeps_its_copy() -> None:
+    def given(seed: int, path: str, sha256: str):
+        spec = {**SPEC, "data": {"name": path}}
+        return setting({**FACTS, "seed": seed, "data": path, "given": sha256, "spec": spec}, 3)
+
+    assert given(7, "/a/given.csv", "e3").same(given(8, "/b/given.csv", "e3"))
+    assert not given(7, "/a/given.csv", "e3").same(given(8, "/a/given.csv", "f4"))
+
+
 def test_one_and_1_0_are_one_option_and_where_files_lie_is_none() -> None:
     whole = of(seed=8, split={**SPEC["split"], "floor": 10.0}, data={"name": "digits", "dir": "/x"})
     assert of().same(whole)

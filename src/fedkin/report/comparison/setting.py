@@ -48,6 +48,8 @@ def setting(facts: Mapping[str, Any], clients: int) -> Setting:
     spec = facts.get("spec") or {}
     data = {"name": facts.get("data"), **(spec.get("data") or {})}
     data.pop("dir", None)  # where files lie is not what is in them
+    if facts.get("given"):  # of data from Python each run has a copy, in its own folder
+        data["name"] = facts["given"]
     split = {"name": facts.get("split"), **(spec.get("split") or {})}
     public = spec.get("public") or {}
     core = key([_plain(data), _plain(split), (spec.get("run") or {}).get("clients") or clients])
