@@ -52,6 +52,15 @@ def test_the_loss_of_each_honest_client_is_the_difference_of_both_runs(tmp_path)
     assert found.without > found.under
 
 
+def test_where_a_run_is_kept_and_how_often_makes_it_no_other_run(tmp_path):
+    plain_run = made(None, run__out=str(tmp_path / "plain"), run__commit_every=1)
+    hurt = made(None, transforms=[FLIP], run__out=str(tmp_path / "hurt"), run__commit_every=2)
+    (found,) = damages(comparison([hurt, plain_run]).seen)
+    assert found.run == "hurt"
+    others = made(tmp_path / "others", split__alpha=5.0)  # other data
+    assert not damages(comparison([hurt, others]).seen)
+
+
 def test_a_rule_says_what_part_the_attackers_had(tmp_path):
     clean = made(tmp_path / "clean", transforms=[MEDIAN])
     hurt = made(tmp_path / "hurt", transforms=[FLIP, MEDIAN])

@@ -14,6 +14,7 @@ from fedkin.report.records import Run, opened
 
 ATTACK, ATTACKER, KEPT, CLUSTER = "attack", "attacker", "kept", "cluster"
 EVERYBODY = "all"
+KEEPING = ("out", "commit_every")
 
 
 class Damage(NamedTuple):
@@ -57,7 +58,7 @@ def damages(seen: Sequence[Seen]) -> list[Damage]:
 
 class _Read(NamedTuple):
     seen: Seen
-    same: str  # the specification without its attack, and the seed
+    same: str  # the specification without its attack and its data, and the seed
     names: Mapping[int, str]
     hostile: frozenset[int]
     kept: Mapping[int, float]
@@ -69,11 +70,17 @@ def _read(one: Seen) -> _Read:
     with opened(one.folder) as run:
         spec = dict(run.facts.get("spec") or {})
         others = [t for t in spec.get("transforms") or [] if t.get("name") != ATTACK]
-        same = key([{**spec, "transforms": others, "engine": None}, run.facts.get("seed")])
+        apart = {"transforms": others, "run": _run_section(spec), "data": None, "engine": None}
+        same = key([{**spec, **apart}, run.facts.get("seed")])
         names = {k: run.name(k) for k in run.clients}
         hostile = frozenset(k for k, value in _last(run, ATTACKER).items() if value > 0)
         clusters = {k: int(value) for k, value in _last(run, CLUSTER).items()}
         return _Read(one, same, names, hostile, _last(run, KEPT), clusters)
+
+
+def _run_section(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """[run] without what moves no number: where it is kept, and how often."""
+    return {name: value for name, value in (spec.get("run") or {}).items() if name not in KEEPING}
 
 
 def _last(run: Run, name: str) -> dict[int, float]:
@@ -84,7 +91,9 @@ def _last(run: Run, name: str) -> dict[int, float]:
 
 
 def _counterpart(one: _Read, other: _Read) -> bool:
-    return one is not other and not other.hostile and one.same == other.same
+    if one is other or other.hostile or one.same != other.same:
+        return False
+    return one.seen.same_data(other.seen)
 
 
 def _of(one: _Read, clean: _Read) -> list[Damage]:
