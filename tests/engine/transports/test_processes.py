@@ -1,9 +1,13 @@
 """What worker processes are asked for."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from fedkin.core.errors import Halted
 from fedkin.engine.round import replies
 from fedkin.engine.transports import processes
+from fedkin.engine.transports.failures import told
 from fedkin.experiment.run import run
 from tests.engine.small import FORKED, outcome, small
 
@@ -28,3 +32,11 @@ def test_workers_are_asked_for_another_sum_only_without_somebody(
     found = run(small("fedavg", run__rounds=2, **FULL, **two), tmp_path / "two")
     assert calls.count("sum") == 2 * asked
     assert outcome(found) == outcome(run(small("fedavg", run__rounds=2, **FULL), tmp_path / "one"))
+
+
+def test_a_full_disk_of_a_worker_ends_a_sweep_and_loses_no_trial():
+    """What is raised here is what a sweep takes for no trial's own mistake."""
+    host = object.__new__(processes.Processes)
+    host._lines = [SimpleNamespace(receive=lambda: (told(Halted("no space left")), []))]
+    with pytest.raises(Halted, match="no space left"):
+        host._receive(0)

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from fedkin.engine.transports.serving import KEY, serve
+from fedkin.core.errors import Halted
+from fedkin.engine.store import StoreError
+from fedkin.engine.transports.failures import raised
+from fedkin.engine.transports.serving import KEY, _call, serve
 
 
 def never(setup: Any) -> Any:
@@ -23,3 +26,25 @@ def test_a_worker_that_begins_when_its_run_has_ended_ends_in_silence(
     for address in (gone, left):  # no socket; a socket to which nobody listens
         monkeypatch.setenv(KEY, "k")
         serve(json.dumps(str(address)), "0", never)
+
+
+class Full:
+    """A host whose disk is full."""
+
+    held = None
+
+    def do(self, *_: Any) -> Any:
+        raise StoreError("the folder of states cannot be written: no space left")
+
+
+def test_a_full_disk_is_told_as_work_that_could_not_go_on() -> None:
+    told: list[dict[str, Any]] = []
+
+    class Line:
+        def tell(self, header: dict[str, Any], blobs: object = ()) -> None:
+            told.append(header)
+
+    asked = {"call": "do", "op": "local", "round": 1, "orders": [], "own": 0}
+    _call(Full(), Line(), None, asked, [])  # type: ignore[arg-type]
+    (header,) = told
+    assert isinstance(raised(header), Halted)

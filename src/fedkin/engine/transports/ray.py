@@ -18,6 +18,7 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.transports.failures import raised, told
 from fedkin.engine.transports.parcels import Row, pack, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.serving import sum_at
@@ -49,14 +50,12 @@ class Actor:
             arguments: What it takes.
 
         Returns:
-            {"result": …}, or {"failed": sentence}.
+            {"result": …}, or what ``told`` makes of the mistake.
         """
         try:
             return {"result": CALLS[name](self, *arguments)}
-        except FedkinError as error:
-            return {"failed": str(error)}
-        except OSError as error:
-            return {"failed": str(error), "system": True}
+        except (FedkinError, OSError) as error:
+            return told(error)
 
     @property
     def host(self) -> Host:
@@ -309,9 +308,7 @@ class Actors:
                 f"resumed, with fewer cores too: fedkin resume RUN --workers {fewer}"
             ) from None
         if "failed" in answer:
-            raise (
-                OSError(answer["failed"]) if answer.get("system") else FedkinError(answer["failed"])
-            )
+            raise raised(answer)
         return answer["result"]
 
 

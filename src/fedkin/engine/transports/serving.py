@@ -13,6 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import encode
 from fedkin.engine.host import Host
+from fedkin.engine.transports.failures import told
 from fedkin.engine.transports.ipc import Channel, accept
 from fedkin.engine.transports.parcels import gathered, orders_of, rows_of
 from fedkin.engine.transports.work_queue import Claims
@@ -43,7 +44,7 @@ def serve(address: str, worker: str, build: Any) -> None:
         try:
             host: Host = build(line.receive()[0])
         except FedkinError as error:
-            line.tell({"failed": str(error)})
+            line.tell(told(error))
             return
         line.tell({})
         taken = Claims(beside)
@@ -70,10 +71,8 @@ def _call(
             line.tell({"result": CALLS[header["call"]](host, header)})
     except ConnectionError:
         raise
-    except FedkinError as error:
-        line.tell({"failed": str(error)})
-    except OSError as error:
-        line.tell({"failed": str(error), "system": True})
+    except (FedkinError, OSError) as error:
+        line.tell(told(error))
 
 
 def sum_at(host: Host, clients: Iterable[int]) -> bytes:

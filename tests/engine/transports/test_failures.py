@@ -1,0 +1,35 @@
+"""What went wrong at a host is of the same kind at the coordinator."""
+
+import json
+
+import pytest
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.engine.store import StoreError
+from fedkin.engine.transports.failures import raised, told
+from fedkin.engine.transports.ray import Actor
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (FedkinError("no such key"), FedkinError),
+        (StoreError("no room"), Halted),
+        (Halted("no room"), Halted),
+        (OSError("no room"), OSError),
+    ],
+)
+def test_an_error_keeps_its_kind(error: FedkinError | OSError, kind: type[Exception]) -> None:
+    again = raised(json.loads(json.dumps(told(error))))
+    assert type(again) is kind
+    assert str(again) == str(error)
+
+
+def test_an_actor_whose_disk_is_full_says_that_the_work_could_not_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("no room")
+
+    monkeypatch.setitem(Actor.call.__globals__["CALLS"], "save", full)
+    assert isinstance(raised(Actor().call("save", 1)), Halted)
