@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedkin.engine.host import TaskResult
 from tests.engine.coordinated import federation
 
 
@@ -21,6 +22,45 @@ def test_the_ledger_of_comet():
         1200
     ] * 6  # two of them
     assert [s.scalars["predictions"] for s in record.sent if s.direction == "up"] == [600] * 6
+
+
+class Gone:
+    """A transport that never reaches client 0, whose message is the first copy of a broadcast, and
+    reaches client 1 in vain.
+    """
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def ask(self, op, round, orders):
+        for answer in self.inner.ask(op, round, orders):
+            gone = op in ("local", "finish") and answer.client < 2
+            yield (
+                TaskResult(answer.client, error="gone", reached=answer.client > 0)
+                if gone
+                else (answer)
+            )
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("method", ["fedavg", "comet", "finetune"])
+def test_a_message_that_was_never_sent_is_not_in_the_ledger(method):
+    whole, one = (federation(method, run__participation=1.0) for _ in range(2))
+    one.transport = Gone(one.transport)
+    for federation_ in (whole, one):
+        federation_.setup()
+    sent, other = whole.round(1).sent, one.round(1)
+    assert set(other.missing) == {0, 1}
+    assert [item.client for item in other.sent] == [1, 2, 3, 4, 5, 2, 3, 4, 5]
+    downs = [item for item in sent if item.direction == "down"]
+    found = [item for item in other.sent if item.direction == "down"]
+    # one copy of a broadcast counts as the first, whoever is gone
+    assert [item.copy for item in downs] == [0, 1, 1, 1, 1, 1]
+    assert found == [downs[1]._replace(copy=0), *downs[2:]]
+    if whole.method.finalize is not None:
+        assert [item.client for item in one.finish(2).sent] == [1, 2, 3, 4, 5]
 
 
 def test_fingerprint_sees_every_state():

@@ -16,11 +16,13 @@ from tests.flower.cluster import Cluster, experiment, result
 Pairs = Iterable[tuple[int, int]]  # (round, client)
 
 
-def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Path:
+def faulty(
+    spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = (), unreached: Pairs = ()
+) -> Path:
     """``away``: work that never happened for the server. ``rejected``: work whose message the
-    coordinator refused.
+    coordinator refused. ``unreached``: of those who were away, whom no message reached.
     """
-    away, rejected = set(away), set(rejected)
+    away, rejected, unreached = set(away), set(rejected), set(unreached)
 
     class Faulty(InProcess):
         def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
@@ -32,7 +34,9 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
             ):
                 refused = op == "local" and (round, answer.client) in rejected
                 yield TaskResult(answer.client, error="refused") if refused else answer
-            yield from (TaskResult(client, error="away") for client in sorted(lost))
+            for client in sorted(lost):
+                reached = (round, client) not in unreached
+                yield TaskResult(client, error="away", reached=reached)
 
     with patch("fedkin.experiment.local_backend.InProcess", Faulty):
         return run(spec, out)

@@ -95,6 +95,7 @@ def test_a_message_outlives_its_deadline_in_the_superlink(clock):
     grid = Grid(clock)
     of = dispatching(grid)
     assert all(not isinstance(reply, str) for reply in of.exchange(asking(of)).values())
+    assert of.reached == {"a", "b", "c"}
     for deadline in (None, 3.0):
         grid.pushed.clear()
         of.exchange(asking(of, blob=b"down"), deadline)
@@ -113,6 +114,7 @@ def test_who_is_not_there_or_cannot_be_reached_is_told(clock):
         "b": "its node is not connected",
         "c": "its node is not connected",
     }
+    assert of.reached == set()
     assert not clock.slept
     assert of.nodes() == {"a": 10}
 
@@ -188,7 +190,7 @@ def test_another_version_is_named_before_its_reply_is_read(clock):
     of = dispatching(grid, clients=("a",))
     for changed, said in (
         ({"version": "2", "new_field": 1}, "its reply is of another version: 2"),
-        ({"protocol": 6, "steps": "of tomorrow"}, "its reply is of another protocol: 6"),
+        ({"protocol": 7, "steps": "of tomorrow"}, "its reply is of another protocol: 7"),
         ({"version": "2", "new_field": 1, "error": "why"}, "why"),
         ({"new_field": 1}, "nodereply is malformed: new_field: Extra inputs are not permitted"),
     ):

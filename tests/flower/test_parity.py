@@ -177,7 +177,7 @@ class Lost(InProcess):
             yield answer
         for order in orders:
             if op == "local" and (round, order.client) in self.away:
-                yield type(answer)(order.client, error="its node is not connected")
+                yield type(answer)(order.client, error="its node is not connected", reached=False)
 
 
 @pytest.mark.parametrize("method", ["comet", "ditto"])

@@ -23,6 +23,8 @@ def test_a_node_killed_at_work_is_missed_and_comes_back_with_its_own_state(tmp_p
         assert max(running.commits("c1")) == 10 - 1
     finally:
         running.close()
-    plain = result(faulty(spec, tmp_path / "plain", [(round, 1) for round in rounds]))
+    away = [(round, 1) for round in rounds]
+    unreached = [(round, 1) for round, _, why in missing if why == "its node is not connected"]
+    plain = result(faulty(spec, tmp_path / "plain", away, unreached=unreached))
     assert found["fingerprint"] == plain["fingerprint"]
     assert found["messages"] == plain["messages"]

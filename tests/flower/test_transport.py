@@ -23,6 +23,7 @@ class Nodes:
     def __init__(self) -> None:
         self.asked: list[Request] = []
         self.away: set[str] = set()
+        self.unreached: set[str] = set()
         self.broken: set[str] = set()
         self.said = ["b", "a"]
 
@@ -31,6 +32,7 @@ class Nodes:
 
     def exchange(self, requests, enough):
         self.enough = enough
+        self.reached = set(requests) - self.unreached
         return {name: self._reply(name, *told) for name, told in requests.items()}
 
     def _reply(self, name, request, message):
@@ -88,6 +90,12 @@ def test_what_follows_an_evaluation_waits_for_the_same_message(transport, nodes)
     list(transport.ask("local", 2, orders(b"another", (2,))))
     assert [one.name for one in nodes.asked] == ["c2"]
     assert [(step.op, step.round) for step in nodes.asked[0].steps] == [("local", 2)]
+
+
+def test_whom_no_message_reached_is_told_apart_from_who_did_not_reply(transport, nodes):
+    nodes.away, nodes.unreached = {"c0", "c1"}, {"c1"}
+    found = {one.client: (one.error, one.reached) for one in transport.ask("local", 1, orders())}
+    assert found == {0: ("it is away", True), 1: ("it is away", False), 2: (None, True)}
 
 
 def test_a_finish_after_an_early_end_tells_nodes_which_round_was_the_last(transport, nodes):

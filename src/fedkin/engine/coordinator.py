@@ -21,7 +21,7 @@ from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.round.broadcasts import Broadcasts
+from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.replies import Receiver
@@ -83,7 +83,8 @@ class Coordinator:
         sent: list[Sent] = []
         missing: dict[int, str] = {}
         orders, downs = self._broadcasts.tasks(self.state, who, sent)
-        answers = self.transport.ask("local", number, orders)
+        lost: set[int] = set()
+        answers = reaching(self.transport.ask("local", number, orders), lost)
         masked = self._masked(number, downs)
         if masked is not None:
             mean = masked.mean(self.transport, answers)
@@ -102,6 +103,7 @@ class Coordinator:
             )
             at = {"local": time.perf_counter() - began}
             self._update(partial(updated, method), replies, missing, number)
+        taken_back(sent, orders, lost)
         at["server"] = time.perf_counter() - began - at["local"]
         asked = self.schedule.evaluated(number, last)
         record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
@@ -144,10 +146,12 @@ class Coordinator:
         missing: dict[int, str] = {}
         if self.method.finalize is not None:
             orders, _ = self._broadcasts.tasks(self.state, everyone, sent)
-            answers = self.transport.ask("finish", number, _after(orders, number, trained))
+            orders, lost = _after(orders, number, trained), set[int]()
+            answers = reaching(self.transport.ask("finish", number, orders), lost)
             for answer in arriving("finishing clients", answers, len(orders)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
+            taken_back(sent, orders, lost)
         at = {"local": time.perf_counter() - began}
         asked = self.schedule.evaluated(number - 1, True)
         return self._record(

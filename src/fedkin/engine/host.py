@@ -58,6 +58,7 @@ class TaskResult(NamedTuple):
     )
     # and "largest", its largest number by kind
     version: int | None = None  # of the server's state that it answers: rounds that state has seen
+    reached: bool = True  # its order was sent to it, whatever came back
 
 
 class Host:

@@ -14,6 +14,7 @@ from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import DIGITS, Means, blank, means_of
 from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import Verify
@@ -92,12 +93,17 @@ class MaskedRound:
         take: Callable[[int, bytes], None],
         scalars: Mapping[str, int] = NOTHING,
     ) -> None:
+        began, lost = len(self.sent), set[int]()
         seen: set[bytes] = set()
         for client, blob in messages.items():
             self.sent.append(Sent(client, "down", int(blob in seen), dict(NOTHING), len(blob)))
             seen.add(blob)
         orders = [Task(client, blob) for client, blob in messages.items()]
-        self._take(transport.ask(stage, self.number, orders), take, scalars)
+        answers = reaching(transport.ask(stage, self.number, orders), lost)
+        self._take(answers, take, scalars)
+        this = self.sent[began:]
+        taken_back(this, orders, lost)
+        self.sent[began:] = this
 
     def _take(
         self,

@@ -68,6 +68,7 @@ class Dispatcher:
         self._twice: dict[str, list[int]] = {}  # names that several nodes go by
         self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
         self.said: list[str] = []  # what the operator should know
+        self.reached: set[str] = set()  # names to whom the last exchange's requests were sent
 
     def request(self, name: str, **content: Any) -> Request:
         """A request of this run to a client."""
@@ -185,6 +186,7 @@ class Dispatcher:
         sent = {name: one for name, one in messages.items() if name not in found}
         ids = list(self.grid.push_messages(list(sent.values()))) if sent else []
         waiting = {id: name for id, name in zip(ids, sent) if id}
+        self.reached = set(waiting.values())
         found |= dict.fromkeys(sent.keys() - waiting.values(), "its message could not be sent")
         nodes = {id: messages[name].metadata.dst_node_id for id, name in waiting.items()}
         pulls = Pulls(lambda id: self._pull(id, nodes[id], limit))

@@ -142,6 +142,8 @@ class FlowerTransport:
         for order in orders:
             reply = replies[self.places[order.client][0]]
             answers = answers_of(order.client, steps[order.client], reply)
+            if self.places[order.client][0] not in self.dispatcher.reached:
+                answers = [(answer._replace(reached=False), own) for answer, own in answers]
             found.append(answers[0])
             for (do, at), (answer, own) in list(zip(steps[order.client], answers))[1:]:
                 self._ahead[order.client, do, at] = _sha(order.message), answer, own

@@ -1,11 +1,11 @@
 """Messages to clients: encoded once for a server state, counted for everybody who gets them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode
-from fedkin.engine.host import Task
+from fedkin.engine.host import Task, TaskResult
 from fedkin.runs.record import Sent
 
 FEW = 4  # different messages that are kept for the next question about the same state
@@ -89,6 +89,46 @@ class Broadcasts:
             size = count(content, len(blob))
             found = self._distinct[tensors] = _Message(len(self._distinct), content, blob, size)
         return found
+
+
+def reaching(answers: Iterable[TaskResult], lost: set[int]) -> Iterator[TaskResult]:
+    """Answers as they come, and in ``lost`` the clients whom their orders never reached.
+
+    Args:
+        answers: What clients answered.
+        lost: Numbers are added to it.
+
+    Yields:
+        The answers.
+    """
+    for answer in answers:
+        if not answer.reached:
+            lost.add(answer.client)
+        yield answer
+
+
+def taken_back(sent: list[Sent], orders: Sequence[Task], lost: Collection[int]) -> None:
+    """Take orders that reached nobody out of the ledger; the first of the others who were sent the
+    same has its first copy then.
+
+    Args:
+        sent: The ledger of the round; messages down in it are those of ``orders``.
+        orders: As they were asked.
+        lost: Whom they never reached.
+    """
+    if not lost:
+        return
+    blobs = {order.client: id(order.message) for order in orders}
+    seen: set[int] = set()
+    kept = []
+    for item in sent:
+        if item.direction == "down" and item.client in lost:
+            continue
+        if item.direction == "down":
+            item = item._replace(copy=int(blobs[item.client] in seen))
+            seen.add(blobs[item.client])
+        kept.append(item)
+    sent[:] = kept
 
 
 def _identity(leaf: Any) -> Any:
