@@ -1,13 +1,14 @@
 """Runs beside each other."""
 
 import sqlite3
+from statistics import fmean
 
 import pytest
 
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
 from tests.report.comparison.compare_examples import shift
-from tests.report.records_for_tests import write
+from tests.report.records_for_tests import FACTS, TEST, write
 
 
 @pytest.fixture
@@ -63,6 +64,19 @@ def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path
     assert "late" not in {row["run"] for row in rows(found["fairness"])}
     assert run_figures([damaged], "local") == []
     assert all(one.row["state"] == FINISHED for one in seen)
+
+
+def test_the_line_of_a_panels_run_is_of_the_panel_in_every_round(tmp_path) -> None:
+    """Rounds ask clients 0 and 1, the finish everybody."""
+    spec = {**FACTS["spec"], "run": {"evaluate": "panel:2"}}
+    folder = write(tmp_path / "some", spec=spec)
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("DELETE FROM metrics WHERE client = 2 AND round < 3")
+    figure = drawn([read_run(folder, "some")])["over-round"]
+    values = {
+        row["round"]: row["value"] for row in rows(figure) if "round" in row and "method" in row
+    }
+    assert values == {at: fmean(TEST[at][:2]) for at in (1, 2, 3)}
 
 
 def until(figure, run):

@@ -16,7 +16,7 @@ from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, cycled, figur
 from fedkin.report.charts.front import against, dashed_front, mark_front
 from fedkin.report.charts.over_runs import over
 from fedkin.report.comparison.run_row import Seen
-from fedkin.report.matrix import measured
+from fedkin.report.matrix import among, measured
 from fedkin.report.records import evenly, opened
 from fedkin.report.summary import of_run
 
@@ -48,11 +48,14 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
 
 
 def _curve(one: Seen) -> list[Row]:
-    """A run's mean over clients, round by round, with the seconds until then."""
+    """A run's mean over clients, round by round, with the seconds until then; of a panel's run over
+    the panel, whose rounds can be compared.
+    """
     if one.folder is None:
         return []
     with opened(one.folder) as run:
         what, matrices = measured(run, {**of_run(run), "measure": one.measure})
+        matrices = among(matrices, run.panel())
         matrix = matrices.get("personal") or next(iter(matrices.values()), None)
         times = [at for (at,) in run.rows("SELECT round FROM rounds ORDER BY round")]
         spent = accumulate(parts.get("total", 0.0) for _, parts in run.seconds())
