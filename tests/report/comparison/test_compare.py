@@ -63,6 +63,15 @@ def test_local_must_be_finished_and_on_the_same_data(
     assert math.isnan(compare([write(tmp_path / "x"), local])["helped"][0])
 
 
+def test_an_unfinished_run_has_neither_helped_nor_hurt(tmp_path: Path) -> None:
+    local = shift(write(tmp_path / "local", method="local"), [-0.1, -0.1, 0.0])
+    late = write(tmp_path / "late", finished=False)
+    table = compare([write(tmp_path / "x"), late, local]).set_index("run")
+    assert table.loc["x", "helped"] == pytest.approx(2 / 3)
+    assert math.isnan(table.loc["late", "helped"])
+    assert math.isnan(table.loc["late", "hurt"])
+
+
 def test_a_warning_where_the_setting_differs(tmp_path: Path) -> None:
     spec = {"data": {"name": "digits"}, "split": {"name": "dirichlet", "alpha": 0.1}}
     (warning,) = comparison(

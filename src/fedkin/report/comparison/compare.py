@@ -210,9 +210,10 @@ def _only_public(one: Seen, other: Seen) -> str:
 
 
 def helped_and_hurt(seen: Sequence[Seen]) -> None:
-    """Fills these columns of the rows."""
-    local = [one for one in seen if one.row.get("method") == "local" and one.finished]
-    for one in seen:
+    """Fills these columns of the rows of finished runs: another is in no pair."""
+    finished = [one for one in seen if one.finished]
+    local = [one for one in finished if one.row.get("method") == "local"]
+    for one in finished:
         alike = (
             o for o in local if o.row["seed"] == one.row.get("seed") and o.measure == one.measure
         )
