@@ -16,6 +16,11 @@ NAN = math.nan
         (formatting.percent, None, "–"),
         (formatting.percent, NAN, "–"),
         (formatting.decimal, 1.23456, "1.2346"),
+        (formatting.decimal, 0.0012345, "0.0012"),
+        (formatting.decimal, 0.00012345, "0.0001234"),
+        (formatting.decimal, -1.5e-7, "-1.5e-07"),
+        (formatting.decimal, 0.0, "0.0000"),
+        (formatting.decimal, 1.4e-17, "0.0000"),  # of rounding
         (formatting.whole, 3.0, "3"),
         (formatting.whole, None, "–"),
         (formatting.whole, NAN, "–"),

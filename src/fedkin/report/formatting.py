@@ -28,13 +28,20 @@ PRINTED = (
 SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst decile"}
 
 
+SMALL, ROUNDING = 1e-3, 1e-12  # below the first digits are counted, below the second none is sure
+
+
 def percent(value: float | None) -> str:
     """0.7346 → 73.46 %."""
     return NONE if value is None or math.isnan(value) else f"{100 * value:.2f} %"
 
 
 def decimal(value: float | None, digits: int = 4) -> str:
-    return NONE if value is None or math.isnan(value) else f"{value:.{digits}f}"
+    """1.23456 → 1.2346; 0.000012345 → 1.234e-05, for errors in small units are no zeros."""
+    if value is None or math.isnan(value):
+        return NONE
+    small = ROUNDING < abs(value) < SMALL
+    return f"{value:.4g}" if small else f"{value:.{digits}f}"
 
 
 def whole(value: float | None) -> str:

@@ -92,7 +92,7 @@ def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
     axis = alt.Axis(format="%") if what == "accuracy" else alt.Axis()
     y = alt.Y("value:Q", title=f"test {name}", scale=alt.Scale(zero=False), axis=axis)
     lines = alt.Chart(ROWS).mark_line(opacity=0.35, color=BLUE).encode(x=x, y=y, detail="client:N")
-    tips = ["client:N", "labels:Q", alt.Tooltip("value:Q", format=".4f", title=name), "rounds:Q"]
+    tips = ["client:N", "labels:Q", alt.Tooltip("value:Q", format=".4~g", title=name), "rounds:Q"]
     points = (
         alt.Chart(ROWS).mark_circle(size=45, color=BLUE, opacity=0.8).encode(x=x, y=y, tooltip=tips)
     )

@@ -12,6 +12,7 @@ from fedkin.report.charts.base import (
     dashes,
     figure,
     measured_axis,
+    rounded,
 )
 
 
@@ -23,6 +24,11 @@ def test_a_figure_has_its_rows_and_the_chosen_client() -> None:
     assert found.spec["height"] == 77
     assert found.spec["description"] == "Title. What is seen."
     assert CHOSEN in [param["name"] for param in found.spec["params"]]
+
+
+def test_numbers_are_rounded_in_whatever_unit() -> None:
+    given = (0.123456789, 1.23456789e-7, -0.000123456789, 12345.678901, 0.0)
+    assert [rounded(one) for one in given] == [0.12346, 1.2346e-7, -0.00012346, 12345.6789, 0.0]
 
 
 def test_shares_are_per_cent_and_losses_are_not() -> None:

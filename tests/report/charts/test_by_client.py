@@ -29,3 +29,9 @@ def test_an_interval_is_of_the_clients_own_samples_and_a_baseline_stands_beside(
     assert all(row["low"] < row["value"] < row["high"] for row in rows[:2])
     assert [(row["view"], row["value"]) for row in rows[2:]] == [("alone", 0.5), ("alone", 0.75)]
     assert "Grey: alone" in found.note
+
+
+def test_a_measure_in_small_units_is_no_zero() -> None:
+    small = Matrix([1], [4, 0], np.array([[1.23456789e-7, 4.0e-7]]))
+    rows = by_client({"personal": small}, "rmse", CLIENTS).spec["datasets"]["rows"]
+    assert [row["value"] for row in rows] == [1.2346e-7, 4.0e-7]

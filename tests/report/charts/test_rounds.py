@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.report.charts.rounds import over_rounds
+from fedkin.report.charts.rounds import lines, over_rounds
 from fedkin.report.matrix import Matrix
 from fedkin.report.page.report import write_report
 from tests.report.page.report_examples import parsed
@@ -26,12 +26,20 @@ def test_chosen_clients_have_their_line(tmp_path: Path) -> None:
     assert line["values"]["c"] == [8000, 7000, 8000]
 
 
+def test_the_line_of_a_client_is_no_zero_in_small_units() -> None:
+    matrix = Matrix([1, 2], [4, 2], np.array([[1.2346e-7, 3.0e-8], [np.nan, 0.0]]))
+    line = lines(matrix, str)
+    assert line.scale == pytest.approx(1e-10)
+    assert line.values == {"4": [1235, None], "2": [300, 0]}
+    assert lines(Matrix([1], [4], np.array([[0.0]])), str).scale == 1e-4
+
+
 @pytest.mark.parametrize(("rounds", "points"), [(1, True), (30, True), (31, False)])
 def test_a_short_line_has_points(rounds: int, points: bool) -> None:
     scores = np.linspace(0.1, 0.9, 2 * rounds).reshape(rounds, 2)
     matrices = {"personal": Matrix(list(range(1, rounds + 1)), [4, 2], scores)}
     spec = over_rounds(matrices, "accuracy", rounds, None).spec
-    lines = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("type") == "line"]
-    assert lines
-    assert {line["point"] for line in lines} == {points}
+    drawn = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("type") == "line"]
+    assert drawn
+    assert {line["point"] for line in drawn} == {points}
     assert any(layer["mark"]["type"] == "area" for layer in spec["layer"]) == (rounds > 1)

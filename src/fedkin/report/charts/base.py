@@ -39,6 +39,13 @@ def axis_of(share: bool, **options: Any) -> alt.Axis:
     return alt.Axis(**options)
 
 
+def rounded(value: float) -> float:
+    """Five decimals, and below 1 five significant digits: more than a screen shows, in whatever
+    unit.
+    """
+    return round(value, 5) if abs(value) >= 1 else float(f"{value:.5g}")
+
+
 class Own(NamedTuple):
     """From what the page makes the rows of the chosen client (``OWN``), by the clients' names.
 

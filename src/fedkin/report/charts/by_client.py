@@ -18,6 +18,7 @@ from fedkin.report.charts.base import (
     empty,
     faded,
     filled,
+    rounded,
 )
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.intervals import of_share
@@ -59,7 +60,7 @@ def by_client(
     drawn: dict[str, Mapping[int, float]] = {**finals, **(beside or {})}
     few = len(order) <= MANY
     rows: list[dict[str, Any]] = [
-        {"client": name[k], "rank": rank[k], "view": view, "value": round(value, 5)}
+        {"client": name[k], "rank": rank[k], "view": view, "value": rounded(value)}
         | (_sure(what, value, clients.get(k)) if few and view == lead else {})
         for view, final in drawn.items()
         for k, value in final.items()
@@ -162,4 +163,4 @@ def _sure(what: str, value: float, client: Client | None) -> dict[str, float]:
     if what != "accuracy" or client is None or not client.test:
         return {}
     low, high = of_share(value, client.test)
-    return {"low": round(low, 5), "high": round(high, 5)}
+    return {"low": rounded(low), "high": rounded(high)}

@@ -17,6 +17,7 @@ from fedkin.report.charts.base import (
     faded,
     figure,
     measured_axis,
+    rounded,
 )
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
@@ -36,7 +37,7 @@ def histogram(
     """
     view, matrix = next(iter(matrices.items()))
     rows = [
-        {"client": clients[k].name if k in clients else str(k), "value": round(value, 5)}
+        {"client": clients[k].name if k in clients else str(k), "value": rounded(value)}
         for k, value in matrix.row(-1).items()
     ]
     if len(rows) < FEW:

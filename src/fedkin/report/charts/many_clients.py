@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import BLUE, CHOSEN, ROWS, Figure, figure
+from fedkin.report.charts.base import BLUE, CHOSEN, ROWS, Figure, figure, rounded
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client
@@ -32,7 +32,7 @@ def quantiles(
         ascending = scores[order]
         shares = np.linspace(0, 1, POINTS)
         rows += [
-            {"view": view, "share": round(share, 4), "value": round(value, 5)}
+            {"view": view, "share": round(share, 4), "value": rounded(value)}
             for share, value in zip(
                 shares.tolist(), np.quantile(ascending, shares).tolist(), strict=True
             )
@@ -42,7 +42,7 @@ def quantiles(
                 "view": view,
                 "client": clients[k].name if k in clients else str(k),
                 "share": round(place[k] / max(1, len(order) - 1), 4),
-                "value": round(final[k], 5),
+                "value": rounded(final[k]),
             }
             for k in panel
             if k in final
@@ -74,7 +74,7 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
     values = np.array(list(matrix.row(-1).values()))
     counts, edges = np.histogram(values, bins=BINS)
     rows = [
-        {"from": round(low, 5), "to": round(high, 5), "clients": count}
+        {"from": rounded(low), "to": rounded(high), "clients": count}
         for low, high, count in zip(
             edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True
         )
@@ -100,6 +100,6 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
         .encode(x="mean:Q")
     )
     note = f"Final round, {view} view, all {len(values):,} clients. Dashed: their mean."
-    shown_rows = [*rows, {"mean": round(float(values.mean()), 5)}]
+    shown_rows = [*rows, {"mean": rounded(float(values.mean()))}]
     title = f"How many clients have which {label}"
     return figure("histogram", title, note, alt.layer(bars, mean), shown_rows, 200)

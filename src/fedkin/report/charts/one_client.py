@@ -17,6 +17,7 @@ from fedkin.report.charts.base import (
     colours,
     figure,
     measured_axis,
+    rounded,
 )
 from fedkin.report.charts.clusters import cluster_names
 from fedkin.report.collaboration import Collaboration
@@ -73,9 +74,7 @@ def _labels(
 
 
 def _score(scored: Matrix, curve: Own, what: str) -> Figure:
-    rows = [
-        {"round": at, "value": round(mean, 5)} for at, _, mean, _ in evenly(scored.bands(), 200)
-    ]
+    rows = [{"round": at, "value": rounded(mean)} for at, _, mean, _ in evenly(scored.bands(), 200)]
     x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(
         nice=False
     )

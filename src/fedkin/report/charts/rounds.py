@@ -1,9 +1,11 @@
 """Accuracy over rounds, and against the bytes that were sent for it."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from fedkin.report import formatting
 from fedkin.report.charts.base import (
@@ -17,6 +19,7 @@ from fedkin.report.charts.base import (
     Own,
     figure,
     measured_axis,
+    rounded,
 )
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import evenly
@@ -25,6 +28,7 @@ from fedkin.runs.record import FEDERATION
 VIEW_COLOURS = {"personal": PALETTE[0], "global": ORANGE}
 ROUNDS = 400  # more points than that no screen shows
 CELLS = 400_000  # of the lines of single clients
+TINY = 1e-12  # no digit of a smaller number is sure
 
 
 def view_colour(views: Iterable[str]) -> alt.Color:
@@ -48,7 +52,13 @@ def over_rounds(
     for view, matrix in matrices.items():
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS):
             rows.append(
-                {"view": view, "round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)}
+                {
+                    "view": view,
+                    "round": at,
+                    "low": rounded(low),
+                    "mean": rounded(mean),
+                    "high": rounded(high),
+                }
             )
     rounds = sorted({row["round"] for row in rows})
     few = len(rounds) <= 30
@@ -90,9 +100,9 @@ def against_bytes(
             "view": view,
             "round": at,
             "bytes": until[at],
-            "mean": _r(mean),
-            "low": _r(low),
-            "high": _r(high),
+            "mean": rounded(mean),
+            "low": rounded(low),
+            "high": rounded(high),
         }
         for view, matrix in matrices.items()
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
@@ -134,19 +144,25 @@ def lines(matrix: Matrix, name: Callable[[int], str]) -> Own:
     keep = evenly(
         range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients))))
     )
+    values = matrix.values[keep]
+    step = _step(values)
     whole = {
-        name(client): [
-            None if v != v else round(10_000 * v) for v in matrix.values[keep, j].tolist()
-        ]
+        name(client): [None if v != v else round(v / step) for v in values[:, j].tolist()]
         for j, client in enumerate(matrix.clients)
     }
-    return Own(["round", "value"], whole, [[matrix.rounds[k]] for k in keep], 1e-4)
+    return Own(["round", "value"], whole, [[matrix.rounds[k]] for k in keep], step)
+
+
+def _step(values: Any) -> float:
+    """What whole numbers stand for: 1e-4, and less where the largest value is below 0.1."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    return 1e-4 if largest < TINY else min(1e-4, 10.0 ** (math.floor(math.log10(largest)) - 3))
 
 
 def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
     """A number that the clients' method tells: mean, lowest and highest by round."""
     rows = [
-        {"round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)}
+        {"round": at, "low": rounded(low), "mean": rounded(mean), "high": rounded(high)}
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
     ]
     rounds = [row["round"] for row in rows]
@@ -205,7 +221,3 @@ def _tips(what: str = "") -> list[alt.Tooltip | str]:
         "round:Q",
         *(alt.Tooltip(f"{key}:Q", title=title, format=form) for key, title in names.items()),
     ]
-
-
-def _r(value: float) -> float:
-    return float(f"{value:.5g}")

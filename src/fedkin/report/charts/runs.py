@@ -12,7 +12,16 @@ import numpy as np
 
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, cycled, figure, measured_axis
+from fedkin.report.charts.base import (
+    GREEN,
+    ORANGE,
+    ROWS,
+    Figure,
+    cycled,
+    figure,
+    measured_axis,
+    rounded,
+)
 from fedkin.report.charts.front import against, dashed_front, mark_front
 from fedkin.report.charts.over_runs import over
 from fedkin.report.comparison.run_row import Seen
@@ -65,7 +74,7 @@ def _curve(one: Seen) -> list[Row]:
     fields = {"run": one.name, "method": one.row["method"], "measure": what}
     fields["state"] = "finished" if one.finished else "unfinished"
     return [
-        {**fields, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": round(mean, 5)}
+        {**fields, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": rounded(mean)}
         for at, _, mean, _ in evenly(matrix.bands(), POINTS)
     ]
 
@@ -74,7 +83,7 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
     """Final score against all bytes sent, and the front of those that none beats in both."""
     rows: list[Row] = [
         {"run": one.name, "method": one.row["method"], "cost": one.row["unicast bytes"]}
-        | {"value": round(float(np.mean(list(one.personal.values()))), 5)}
+        | {"value": _mean(list(one.personal.values()))}
         for one in whole
         if one.measure == what
     ]
@@ -117,11 +126,11 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
             rows.append(
                 {
                     "run": one.name,
-                    "low": _r(values[:tenth]),
-                    "mean": _r(values),
-                    "high": _r(values[-tenth:]),
+                    "low": _mean(values[:tenth]),
+                    "mean": _mean(values),
+                    "high": _mean(values[-tenth:]),
                 }
-                | {"std": round(float(values.std()), 5)}
+                | {"std": rounded(float(values.std()))}
             )
     if not rows:
         return None
@@ -228,8 +237,8 @@ def _menu(name: str, at: int, runs: list[str]) -> alt.Parameter:
 
 
 def _value(values: Mapping[int, float], client: int) -> float | None:
-    return round(values[client], 5) if client in values else None
+    return rounded(values[client]) if client in values else None
 
 
-def _r(values: Any) -> float:
-    return round(float(np.mean(values)), 5)
+def _mean(values: Any) -> float:
+    return rounded(float(np.mean(values)))
