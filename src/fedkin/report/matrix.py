@@ -1,7 +1,7 @@
 """One number of every client in every evaluated round, as an array."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, count, pairwise
 from typing import Any
 
@@ -54,6 +54,16 @@ def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]
     measure = found["measure"]
     matrices = {view: _test(run, view, measure) for view in found["loss"]}
     return measure, {view: m for view, m in matrices.items() if np.isfinite(m.values).any()}
+
+
+def in_charts(matrix: Matrix, run: Run) -> Matrix:
+    """The matrix with the finish right after the last round that trained, where an axis of rounds
+    has it: its number is that after the planned end.
+    """
+    last = run.ended()
+    if last is None:
+        return matrix
+    return replace(matrix, rounds=[min(at, last + 1) for at in matrix.rounds])
 
 
 def distinct(matrices: Mapping[str, Matrix]) -> dict[str, Matrix]:

@@ -94,6 +94,15 @@ class Run:
         rounds = self.facts.get("rounds")
         return rounds if isinstance(rounds, int) else None
 
+    def ended(self) -> int | None:
+        """The round after which the finish comes: the planned one, or that after which training
+        ended early.
+        """
+        if not self.finished:
+            return self.planned()
+        ((last,),) = self.rows("SELECT max(round) FROM rounds WHERE phase = 'round'")
+        return last if isinstance(last, int) else self.planned()
+
     def evaluated(self) -> str:
         """Whom rounds before the last evaluated: all, panel:N or participants."""
         of_run = (self.facts.get("spec") or {}).get("run") or {}

@@ -1,6 +1,7 @@
 """Scores over rounds, with the line of a chosen client."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,27 @@ def test_chosen_clients_have_their_line(tmp_path: Path) -> None:
         1e-4,
     )
     assert line["values"]["c"] == [8000, 7000, 8000]
+
+
+def ended_early(folder: Path) -> Path:
+    """Of 40 planned rounds two; the finish keeps the number 41."""
+    write(folder, rounds=40)
+    with sqlite3.connect(folder / "run.db") as database:
+        for table in ("rounds", "metrics", "messages"):
+            database.execute(f"UPDATE {table} SET round = 41 WHERE round = 3")
+        database.execute("INSERT INTO notes VALUES (41, 0, 'share', '0.5')")
+        database.execute("INSERT INTO notes VALUES (2, 0, 'share', '0.25')")
+    return folder
+
+
+def test_the_finish_of_a_run_that_ended_early_follows_its_last_round(tmp_path: Path) -> None:
+    scripts = parsed(write_report(ended_early(tmp_path / "run"))).scripts
+    figures = {figure["name"]: figure for figure in json.loads(scripts["figures"])}
+    for name in ("rounds", "own-score", "note-share"):
+        found = {row["round"] for row in figures[name]["spec"]["datasets"]["rows"]}
+        assert max(found) == 3, name
+    assert "Round 3 is the finish, after the last round." in figures["rounds"]["note"]
+    assert json.loads(scripts["owns"])[figures["rounds"]["own"]]["keys"] == [[1], [2], [3]]
 
 
 def test_the_line_of_a_client_is_no_zero_in_small_units() -> None:

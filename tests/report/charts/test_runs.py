@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
+from tests.report.charts.test_rounds import ended_early
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import FACTS, TEST, write
 
@@ -77,6 +78,12 @@ def test_the_line_of_a_panels_run_is_of_the_panel_in_every_round(tmp_path) -> No
         row["round"]: row["value"] for row in rows(figure) if "round" in row and "method" in row
     }
     assert values == {at: fmean(TEST[at][:2]) for at in (1, 2, 3)}
+
+
+def test_the_finish_of_a_run_that_ended_early_follows_its_last_round(tmp_path) -> None:
+    """Its seconds are its own; the axis is as long as the training was."""
+    drawn_ = drawn([read_run(ended_early(tmp_path / "early"), "early")])
+    assert until(drawn_["over-seconds"], "early") == {(1, 5.0), (2, 11.0), (3, 14.0)}
 
 
 def until(figure, run):

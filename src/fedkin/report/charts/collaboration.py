@@ -10,6 +10,7 @@ from fedkin.report.charts.rounds import over_time
 from fedkin.report.charts.teachers import IMITATION, TEACHER, TEMPERATURE, teacher_figures
 from fedkin.report.charts.weights import by_likeness, weight_map
 from fedkin.report.collaboration import Collaboration, groups_of, shares
+from fedkin.report.matrix import in_charts
 from fedkin.report.records import Run
 
 NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
@@ -32,6 +33,7 @@ def collaboration_figures(run: Run, found: Collaboration, labels: Sequence[str])
     plain = {n: m for n, m in found.numbers.items() if n not in (TEACHER, IMITATION, TEMPERATURE)}
     for numbers in (plain, found.shared):
         drawn += [
-            over_time(matrix, name, run.name) for name, matrix in list(numbers.items())[:NUMBERS]
+            over_time(in_charts(matrix, run), name, run.name)
+            for name, matrix in list(numbers.items())[:NUMBERS]
         ]
     return [figure for figure in drawn if figure is not None]

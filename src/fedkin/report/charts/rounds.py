@@ -43,10 +43,10 @@ def view_colour(views: Iterable[str]) -> alt.Color:
 
 
 def over_rounds(
-    matrices: Mapping[str, Matrix], what: str, planned: int | None, own: Own | None
+    matrices: Mapping[str, Matrix], what: str, last: int | None, own: Own | None
 ) -> Figure:
     """The mean over clients with a band from the worst to the best decile, a view in a colour;
-    ``own``: ``lines``.
+    ``last``: the round after which the finish comes; ``own``: ``lines``.
     """
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
@@ -80,7 +80,7 @@ def over_rounds(
         "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients "
         "to that of the best tenth."
     )
-    if planned is not None and rounds[-1] > planned:
+    if last is not None and rounds[-1] > last:
         note += f" Round {rounds[-1]} is the finish, after the last round."
     note += " A chosen client is the dashed line (personal view)."
     title = f"Test {formatting.label(what)} over rounds"

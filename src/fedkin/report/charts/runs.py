@@ -69,12 +69,18 @@ def _curve(one: Seen) -> list[Row]:
         times = [at for (at,) in run.rows("SELECT round FROM rounds ORDER BY round")]
         spent = accumulate(parts.get("total", 0.0) for _, parts in run.seconds())
         until = dict(zip(times, spent, strict=True))
+        last = run.ended()
     if matrix is None:
         return []
     fields = {"run": one.name, "method": one.row["method"], "measure": what}
     fields["state"] = "finished" if one.finished else "unfinished"
     return [
-        {**fields, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": rounded(mean)}
+        {
+            **fields,
+            "round": at if last is None else min(at, last + 1),  # the finish has a later number
+            "seconds": round(until.get(at, 0.0), 3),
+            "value": rounded(mean),
+        }
         for at, _, mean, _ in evenly(matrix.bands(), POINTS)
     ]
 

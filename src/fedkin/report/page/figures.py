@@ -16,7 +16,7 @@ from fedkin.report.charts.one_client import own_figures
 from fedkin.report.charts.rounds import against_bytes, lines, over_rounds
 from fedkin.report.collaboration import groups_of, read_collaboration, shares
 from fedkin.report.ledger import bytes_by_round
-from fedkin.report.matrix import Matrix, among, distinct
+from fedkin.report.matrix import Matrix, among, distinct, in_charts
 from fedkin.report.newcomers import by_labels
 from fedkin.report.page.gain import Gain
 from fedkin.report.panel import Panel
@@ -51,6 +51,7 @@ def page_figures(
     collaboration, clients = read_collaboration(run), list(run.clients.values())
     labels = class_labels(clients, [str(name) for name in run.facts.get("class_names") or []])
     scored = scores.get("personal")
+    scored = None if scored is None else in_charts(scored, whole)
     curve = None if scored is None else lines(scored, run.name)
     drawn = _scores(whole, what, matrices, curve, gain, panel) if matrices else []
     drawn.append(by_labels(found["unseen"]))
@@ -88,8 +89,9 @@ def _scores(
 ) -> list[Figure | None]:
     views = distinct(matrices)
     rounds = among(views, run.panel())
+    at = {view: in_charts(matrix, run) for view, matrix in rounds.items()}
     scored = [
-        over_rounds(rounds, what, run.planned(), curve),
+        over_rounds(at, what, run.ended(), curve),
         against_bytes(rounds, what, bytes_by_round(run)),
         *_of_clients(run, what, views, gain, panel),
     ]
