@@ -61,6 +61,18 @@ class TaskResult(NamedTuple):
     reached: bool = True  # its order was sent to it, whatever came back
 
 
+def error_text(error: Exception) -> str:
+    """What the record says of an exception that no check foresaw.
+
+    Args:
+        error: Of a client's work.
+
+    Returns:
+        Its class and its text.
+    """
+    return f"{type(error).__name__}: {error}"
+
+
 class Host:
     """Runs a method's client side for the clients it owns.
 
@@ -70,7 +82,7 @@ class Host:
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
     ``secret``: where its clients' secrets come from, if they add noise. ``masking``: what hides
     their messages from the server. ``held``: messages of rounds stay there, and only sums of them
-    leave the host.
+    leave the host. ``said_of``: what is told of an exception that no check foresaw.
     """
 
     def __init__(
@@ -88,11 +100,13 @@ class Host:
         secret: Secret | None = None,
         masking: Masking | None = None,
         held: Held | None = None,
+        said_of: Callable[[Exception], str] = error_text,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
         self.measure, self.secret = measure, secret
         self.masking, self.held = masking, held
+        self.said_of = said_of
         self.device = runtime.device
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
@@ -131,7 +145,7 @@ class Host:
         except (
             Exception
         ) as error:  # one client's failure is recorded and must not end the others' round
-            answer = TaskResult(order.client, error=f"{type(error).__name__}: {error}")
+            answer = TaskResult(order.client, error=self.said_of(error))
         return answer._replace(
             seconds=time.perf_counter() - began,
             kept=order.client in self._dirty,

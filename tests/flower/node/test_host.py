@@ -185,6 +185,37 @@ def test_a_reason_names_no_folder_of_the_machine(tmp_path):
     assert str(tmp_path) not in reply.error
 
 
+@pytest.mark.parametrize(
+    ("table", "where"),
+    [
+        ("age,sick,sort,split\n71,HIV,1,train\n43,,0,train\n", "d.csv, column 'sick'"),
+        ("age,sort,split\n71,HIV,train\n43,well,train\n", "d.csv"),
+        ("age,sort,split\n71,1,HIV\n43,0,train\n", "d.csv, column 'split'"),
+        ("age,sick,sort,split\n71,,1,train\n4,3,0,train\n", "d.csv, column 'sick', row 0"),
+        ("age,sort,split\n71,1,train,HIV\n43,0,train\n", "d.csv, line 2"),
+        ("age,sort,split\n71,71717171,train\n43,0,train\n", "d.csv"),
+        ("HIV,HIV,71\nHIV,HIV,1\n", "d.csv"),
+        ("HIV,71\nHIV,1\n", "d.csv"),
+    ],
+)
+def test_a_reason_quotes_nothing_of_a_table(tmp_path, capfd, table, where):
+    spec = small("fedavg", run__clients=4, data__label="sort")
+    (tmp_path / "d.csv").write_text(table)
+    reply, _ = ask(made(tmp_path, spec, data="d.csv"), request(spec, steps=()))
+    assert reply.error == f"its data cannot be read: {where}: its log says what is wrong"
+    assert str(tmp_path / "d.csv") in capfd.readouterr().err  # all of it, on the node
+
+
+def test_an_exception_of_a_clients_work_quotes_nothing(node, spec, monkeypatch, capfd):
+    def fails(*_):
+        raise IndexError("target 71 is out of bounds")
+
+    monkeypatch.setattr("fedkin.engine.host.Host.receive", fails)
+    reply, _ = ask(node, request(spec), down(spec))
+    assert reply.steps[0].error == "IndexError, of which its log says more"
+    assert "target 71" in capfd.readouterr().err
+
+
 def test_without_steps_or_a_place_a_node_says_who_it_is(node, spec):
     before = time.time()
     for changes in ({"steps": ()}, {"place": None}, {"steps": (), "place": None}):

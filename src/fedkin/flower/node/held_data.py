@@ -7,7 +7,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.population import Population
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Facts
-from fedkin.flower.node import data
+from fedkin.flower.node import data, reasons
 from fedkin.flower.node.store import salt_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
@@ -43,7 +43,7 @@ class HeldData:
             With the population of the last look, as long as it holds the same.
 
         Raises:
-            FedkinError: They cannot be read.
+            FedkinError: They cannot be read; says where, and nothing that stands there.
         """
         known, stamp = self._known, self._stamp()
         if known is not None and known[:2] == (experiment, stamp):
@@ -61,7 +61,11 @@ class HeldData:
         if self.config.data is None:
             whole = population_of(spec, method.needs.public != "none")
             return Known(experiment, stamp, whole, None)
-        own = data.read(self.folder / self.config.data, spec.data.label or "label")
+        path = self.folder / self.config.data
+        try:
+            own = data.read(path, spec.data.label or "label")
+        except Exception as error:  # the sentence, or whatever it is, may quote a cell
+            raise FedkinError(reasons.of_data(error, path)) from None
         told = {"architecture": self.config.model or ""}
         facts = data.facts_of(own, 0, salt_of(self.state)).model_copy(update=told)
         return Known(experiment, stamp, own, facts)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
@@ -40,7 +40,7 @@ from fedkin.flower.envelope import (
     spoken,
 )
 from fedkin.flower.identities import identity, masked
-from fedkin.flower.node import data, local_socket
+from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at
@@ -84,7 +84,7 @@ class Node:
         except (
             Exception
         ) as error:  # what no check foresaw must not end the host, which others will ask too
-            why = f"its host failed: {named_line(error)}"
+            why = f"its host failed: {reasons.of_failure(error)}"
         run, experiment = (request.run, request.experiment) if request else ("", "")
         return [
             sealed(
@@ -230,6 +230,7 @@ class Node:
                 place.clients,
                 self._identity(spec, known.experiment),
             ),
+            said_of=reasons.of_failure,
         )
 
     def _identity(self, spec: Spec, experiment: str) -> Identity | None:

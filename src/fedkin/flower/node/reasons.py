@@ -1,0 +1,58 @@
+"""What of an error leaves the node: where it is, and never what stands there. The whole sentence
+goes to the host's own log.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice
+# may be a cell as well: of a file without a line of names.
+PLACE = re.compile(
+    r"(?:, line (?P<line>\d+))?"
+    r"(?:: column (?P<column>'[^']*'|\"[^\"]*\")(?! appears twice)"
+    r"(?: is empty in row (?P<row>\d+))?)?"
+)
+
+
+def of_data(error: Exception, path: Path) -> str:
+    """What others are told of data that cannot be read.
+
+    Args:
+        error: Names the file first, and then perhaps a line and a column.
+        path: The file.
+
+    Returns:
+        A sentence without any word of the file but the column's name.
+    """
+    if not path.is_file():
+        return f"its data cannot be read: {path.name} is not there"
+    said = str(error)
+    logged(said)
+    found = PLACE.match(said.removeprefix(str(path)))
+    place = found.groupdict() if found is not None and said.startswith(str(path)) else {}
+    where = [f"{what} {value}" for what in ("line", "column", "row") if (value := place.get(what))]
+    return f"its data cannot be read: {', '.join([path.name, *where])}: its log says what is wrong"
+
+
+def of_failure(error: Exception) -> str:
+    """What others are told of an exception that no check foresaw: its text may hold anything.
+
+    Args:
+        error: Of anybody's code.
+
+    Returns:
+        The name of its class.
+    """
+    name = type(error).__name__
+    logged(f"{name}: {error}")
+    return f"{name}, of which its log says more"
+
+
+def logged(text: str) -> None:
+    """To the node's operator, and nobody else.
+
+    Args:
+        text: As the error has it.
+    """
+    print(text, file=sys.stderr, flush=True)
