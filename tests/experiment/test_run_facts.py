@@ -51,8 +51,9 @@ def test_a_row_a_client() -> None:
 
 
 def test_the_written_specification_is_the_one_that_ran() -> None:
-    content = tomllib.loads(toml_of(PARTS).decode())
-    assert content.pop("record")["data_digest"] == PARTS.population.digest()
+    content = tomllib.loads(toml_of(PARTS, {"deployment": "ab"}).decode())
+    noted = content.pop("record")
+    assert (noted["data_digest"], noted["deployment"]) == (PARTS.population.digest(), "ab")
     assert parse(content)[0].model_dump() == PARTS.spec.model_dump()
 
 

@@ -76,7 +76,11 @@ def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
 
     of = backend(verify=verify)
     engine = of.engine()
-    assert engine == (of.assemble, of.connect, {"deployment": ABOUT.run})
+    assert engine == (
+        of.assemble,
+        of.connect,
+        {"deployment": ABOUT.run, "experiment": ABOUT.experiment},
+    )
     with pytest.raises(FedkinError, match=r"audit\.canaries is for simulations"):
         of.assemble(small3(audit__canaries=5), None)
     assert of.assemble(small3(), None).federation.verify is verify
@@ -96,6 +100,9 @@ def test_the_server_knows_sizes_of_own_data_and_no_class():
         backend((*told[:2], None), own_data=True).assemble(small3(), None)
     with pytest.raises(FedkinError, match="centralized needs everybody's data in one place"):
         of.assemble(small3("centralized"), None)
+    del of.facts["b"]
+    with pytest.raises(FedkinError, match="b was not in this run: name the clients that were"):
+        of.assemble(small3(), None)
 
 
 def test_nobody_knows_what_nodes_labels_are_like():

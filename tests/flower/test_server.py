@@ -1,7 +1,6 @@
 """The server app's entry: what it is told, and the word that it leaves."""
 
 import json
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -92,11 +91,7 @@ def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_pa
 @pytest.fixture
 def parts(monkeypatch, tmp_path):
     """What a run is begun with; nobody is asked, and nothing is trained."""
-    seen = SimpleNamespace(begun=False, recorded=False, deployment="", hellos=[], began=[])
-
-    @contextmanager
-    def database(out):
-        yield SimpleNamespace(facts=lambda: {"deployment": seen.deployment})
+    seen = SimpleNamespace(begun=False, recorded=False, noted={}, hellos=[], began=[])
 
     def hello(dispatcher, patience):
         seen.hellos.append((dispatcher.grid, dispatcher.about, patience))
@@ -111,7 +106,7 @@ def parts(monkeypatch, tmp_path):
 
     monkeypatch.setattr(server, "begun", lambda _: seen.begun)
     monkeypatch.setattr(server, "recorded", lambda _: seen.recorded)
-    monkeypatch.setattr(server, "read_only", database)
+    monkeypatch.setattr(server, "facts_at", lambda _: seen.noted)
     monkeypatch.setattr(server, "hello", hello)
     monkeypatch.setattr(server, "FlowerBackend", backend)
     monkeypatch.setattr(server, "verifier", lambda *told: told)
@@ -157,10 +152,13 @@ def test_a_run_is_gone_on_with_under_its_name_and_with_the_nodes_it_knows(parts,
     out.mkdir()
     known = {"a": None, "b": FACTS.model_dump(mode="json")}
     (out / NODES).write_text(json.dumps(known))
-    parts.recorded, parts.deployment = True, "fedcba9876543210"
+    parts.noted = {"deployment": "fedcba9876543210", "experiment": fingerprint(SPEC)}
     server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 1  # of another run: nobody had begun this one
     parts.begun = True
+    server.serve("grid", tmp_path, out, tmp_path / "stop")
+    assert parts.told[1].about.run != "fedcba9876543210"  # it was killed before it asked anybody
+    parts.recorded = True
     server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 1
     assert parts.told[1].about.run == "fedcba9876543210"
@@ -170,3 +168,21 @@ def test_a_run_is_gone_on_with_under_its_name_and_with_the_nodes_it_knows(parts,
     (out / NODES).unlink()
     server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 2
+
+
+def test_a_run_is_not_gone_on_with_by_another_experiment_or_other_clients(parts, tmp_path):
+    deploy(tmp_path)
+    out = tmp_path / "7"
+    out.mkdir()
+    parts.begun, parts.noted = True, {"experiment": "ab" * 32}
+    with pytest.raises(FedkinError) as error:
+        server.serve("grid", tmp_path, out, tmp_path / "stop")
+    assert str(error.value) == (
+        "experiment.toml is not what run 7 began with: put it back, or begin another run"
+    )
+    parts.noted = {"experiment": fingerprint(SPEC)}
+    for known, what in (("ac", "b was not in run 7"), ("ba", "clients changed")):
+        (out / NODES).write_text(json.dumps(dict.fromkeys(known)))
+        with pytest.raises(FedkinError, match=rf"^deployment.toml: {what}: put clients back \("):
+            server.serve("grid", tmp_path, out, tmp_path / "stop")
+    assert (parts.hellos, parts.began) == ([], [])

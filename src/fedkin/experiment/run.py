@@ -60,14 +60,14 @@ def run(
     if code_of(parts.spec):
         trust.remember(folder, parts.spec)
     with checkpoint.alone(folder):
-        _keep(parts, folder)
+        _keep(parts, folder, engine)
         begin(parts, folder, progress, engine)
     return folder
 
 
-def _keep(parts: Assembled, folder: Path) -> None:
+def _keep(parts: Assembled, folder: Path, engine: Engine) -> None:
     try:
-        write_file(folder / SPEC, toml_of(parts))
+        write_file(folder / SPEC, toml_of(parts, engine.facts))
     except OSError as error:
         raise Halted(f"{folder} cannot be written: {error.strerror}") from None
 

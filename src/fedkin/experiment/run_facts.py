@@ -4,6 +4,7 @@ began with.
 
 import hashlib
 import importlib.metadata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,12 @@ def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:
     ]
 
 
-def toml_of(parts: Assembled) -> bytes:
-    """experiment.toml: the specification with every default, and what it was run with."""
+def toml_of(parts: Assembled, engine: Mapping[str, Any]) -> bytes:
+    """experiment.toml: the specification with every default, and what it was run with. ``engine``:
+    what the engine notes of the run.
+    """
     content = parts.spec.model_dump(mode="json", exclude_none=True)
-    content["record"] = {"data_digest": parts.population.digest(), **versions()}
+    content["record"] = {"data_digest": parts.population.digest(), **versions(), **engine}
     return tomli_w.dumps(content).encode()
 
 

@@ -13,6 +13,7 @@ from fedkin.core.method import Method
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
+from fedkin.flower.begun_with import FINGERPRINT, RUN
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
@@ -53,7 +54,11 @@ class FlowerBackend:
         self.verify = verify  # nodes' signatures, where they sign the keys of their masks
 
     def engine(self) -> Engine:
-        return Engine(self.assemble, self.connect, {"deployment": self.dispatcher.about.run})
+        return Engine(self.assemble, self.connect, self._noted())
+
+    def _noted(self) -> dict[str, str]:
+        about = self.dispatcher.about
+        return {RUN: about.run, FINGERPRINT: about.experiment}
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
         """The server's objects: without anybody's data where nodes have their own."""
@@ -70,6 +75,8 @@ class FlowerBackend:
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
         spec, method = accounted(rooted(spec)), method_of(spec, method)
         names = self.deployment.clients
+        if stranger := next((name for name in names if name not in self.facts), None):
+            raise FedkinError(f"{stranger} was not in this run: name the clients that were")
         facts = [facts_of_one for name in names if (facts_of_one := self.facts[name]) is not None]
         if len(facts) < len(names):
             raise FedkinError(

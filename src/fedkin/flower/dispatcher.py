@@ -285,7 +285,7 @@ def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
                 facts[name] = reply[0].facts
                 del why[name]
         if not why:
-            return facts
+            return {name: facts[name] for name in names}  # in their order, however they came
         if time.monotonic() > end or len(here) == len(open_names):
             missing = [f"{name}: {reason}" for name, reason in why.items()]
             raise FedkinError(

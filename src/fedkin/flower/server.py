@@ -19,10 +19,10 @@ from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
+from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts_at
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
-from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 
@@ -71,16 +71,19 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path) -> Path:
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
     goes_on = begun(out)
-    token = secrets.token_hex(8)
-    if recorded(out):
-        with read_only(out) as database:
-            token = str(database.facts().get("deployment", ""))
-    about = RunIdentity(config.fingerprint(spec), token, versions()["fedkin"])
+    about = RunIdentity(config.fingerprint(spec), secrets.token_hex(8), versions()["fedkin"])
+    if goes_on:
+        noted = facts_at(out)
+        check_experiment(noted, about.experiment, out, "begin another run")
+        if recorded(out):  # else nobody was asked for anything under the name that it had
+            about = about._replace(run=str(noted.get(RUN, "")))
     dispatcher = Dispatcher(grid, deployment, about)
     known = out / NODES
-    facts = (
-        known_facts(known) if goes_on and known.is_file() else hello(dispatcher, deployment.wait)
-    )
+    if goes_on and known.is_file():
+        facts = known_facts(known)
+        check_clients(facts, deployment.clients, out)
+    else:
+        facts = hello(dispatcher, deployment.wait)
     signed = masked(spec, deployment.insecure)
     verify = verifier(folder, about.experiment) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()

@@ -97,7 +97,10 @@ COLUMNS = {
 
 FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     **dict.fromkeys(
-        ("method", "data", "given", "split", "model", "data_digest", "fingerprint", "deployment"),
+        (
+            *("method", "data", "given", "split", "model", "data_digest", "fingerprint"),
+            *("deployment", "experiment"),
+        ),
         (str,),
     ),
     **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
