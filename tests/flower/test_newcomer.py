@@ -14,7 +14,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.flower import newcomer
-from fedkin.flower.config import DEPLOYMENT, Deployment, text_of
+from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, Deployment, text_of
 from fedkin.flower.dispatcher import RunIdentity
 from fedkin.flower.envelope import Base, Done, Facts, NodeReply, Place, Request
 from fedkin.flower.node.host import Node
@@ -120,13 +120,19 @@ def test_who_may_not_join(tmp_path):
         newcomer.serve(fleet.grid, fleet.folder, fleet.out, "c9", None)
     with pytest.raises(FedkinError, match="late is there already"):
         add(fleet.folder, "late")
+    began = (fleet.folder / EXPERIMENT).read_text()
+    (fleet.folder / EXPERIMENT).write_text(began.replace("rounds = 2", "rounds = 3"))
+    with pytest.raises(FedkinError, match="toml is not what run run began with: put it back, or n"):
+        newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
+    (fleet.folder / EXPERIMENT).write_text(began)
     late = fleet.folder / "nodes" / "late"
     np.savez(late / "data.npz", x_train=np.zeros((4, 3), np.float32), y_train=np.arange(4) % 2)
     fleet.nodes["late"].__init__(late)
     with pytest.raises(FedkinError, match="data of late have shape"):
         newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
     fleet.grid.absent = {"late"}
-    fleet.configure(wait=0.1)
+    # what the deployment's clients are by now is nothing to the run
+    fleet.configure(wait=0.1, clients=(*NAMES, "other"))
     with pytest.raises(FedkinError, match="not connected"):
         newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
 

@@ -17,6 +17,7 @@ from fedkin.engine.host import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
+from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
@@ -106,12 +107,11 @@ def _learned(
         state = at.server
     if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")
-    about = RunIdentity(
-        config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"]
-    )
-    backend = FlowerBackend(
-        deployment, Dispatcher(grid, deployment, about), known_facts(out / NODES)
-    )
+    about = RunIdentity(config.fingerprint(spec), str(at.facts.get(RUN, "")), versions()["fedkin"])
+    check_experiment(at.facts, about.experiment, out, "name another run with --run")
+    known = known_facts(out / NODES)
+    then = deployment.model_copy(update={"clients": tuple(known)})  # who may be others by now
+    backend = FlowerBackend(then, Dispatcher(grid, then, about), known)
     return Learned(backend.assemble(spec, None), state, at.trained, Runtime()), about
 
 
