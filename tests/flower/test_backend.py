@@ -1,6 +1,7 @@
 """The server's objects of a deployment, and whom it asks for what."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from fedkin.flower.backend import FlowerBackend, known_facts
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import RunIdentity
 from fedkin.flower.envelope import Facts, Place
+from fedkin.flower.node.data import digest_of_public
 from fedkin.setup.frozen import digest
 from tests.engine.small import small
 
@@ -49,6 +51,17 @@ def test_every_client_has_its_place_and_its_node(tmp_path):
         1: ("b", Place(client=1, data="cd" * 32, **known)),
         2: ("c", Place(client=2, **{**known, "architecture": "own:Net", "frozen": ""})),
     }
+
+
+def test_every_place_says_which_public_set_there_is(tmp_path):
+    of = backend()
+    parts = of.assemble(small3("comet"), None)
+    with of.connect(parts, tmp_path) as transport:
+        told = {place.public for _, place in transport.places.values()}
+    assert told == {digest_of_public(parts.population)}
+    turned = replace(parts.population, public=parts.population.public.flip(0))
+    labeled = replace(parts.population, public_y=parts.population.y[: len(turned.public)])
+    assert len({*told, digest_of_public(turned), digest_of_public(labeled)} - {""}) == 3
 
 
 @pytest.mark.parametrize("method", ["fedavg", "finetune"])

@@ -199,3 +199,14 @@ def test_the_order_of_a_methods_options_is_no_other_experiment():
     one, other = experiment(told), experiment(turned)
     assert list(one.method.options) != list(other.method.options)
     assert config.fingerprint(one) == config.fingerprint(other)
+
+
+def test_a_public_file_lies_beside_the_experiment_that_names_it(tmp_path):
+    def named(source):
+        return config.at_home(experiment(sections("comet", public__source=source)), tmp_path)
+
+    assert named("common.npz").public.source == "common.npz"
+    (tmp_path / "common.npz").touch()
+    assert named("common.npz").public.source == str(tmp_path / "common.npz")
+    for other in ("digits", "/elsewhere/common.npz"):
+        assert named(other).public.source == other

@@ -17,6 +17,7 @@ from fedkin.flower import newcomer
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, Deployment, text_of
 from fedkin.flower.dispatcher import RunIdentity
 from fedkin.flower.envelope import Base, Done, Facts, NodeReply, Place, Request
+from fedkin.flower.node.data import digest_of_public
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
 from fedkin.newcomers.local import Learned, described, joined
@@ -266,6 +267,7 @@ def test_what_a_newcomers_data_must_have_in_common_with_the_run():
     shown = learned("comet")
     place, info = newcomer._place(shown, "late", told(people, architecture="own:Net"))
     assert (place.architecture, place.frozen) == ("own:Net", "")
+    assert place.public == digest_of_public(shown.parts.population) != ""
     assert info.public == len(shown.parts.population.public) > 0
 
 

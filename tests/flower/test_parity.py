@@ -21,6 +21,7 @@ from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
+from fedkin.setup.build import assemble
 from tests.engine.small import METHODS as HYPER
 from tests.flower.cluster import experiment as five_rounds
 from tests.flower.cluster import result
@@ -109,6 +110,25 @@ def test_a_node_whose_frozen_parameters_are_others_is_left_out(tmp_path, monkeyp
     assert "its frozen parameters of model 'dnn' are not those of the server" in str(
         found["events"]
     )
+
+
+def test_a_node_whose_public_set_is_another_one_is_left_out(tmp_path):
+    """Each has its own copy beside its experiment.toml, and so has the server."""
+    digits = assemble(experiment("fedavg")).population
+    x, y = digits.x[::9].numpy(), digits.y[::9].numpy()
+    spec = experiment("ds_fl", run__rounds=1, public__source="common.npz", public__samples=40)
+    fleet = Fleet(tmp_path, spec, own_data=True)
+    homes = [fleet.folder / "nodes" / name for name in NAMES]
+    for client, home in enumerate(homes):
+        (x_train, y_train), (x_test, y_test) = (digits.part(client, s) for s in ("train", "test"))
+        np.savez(home / "data.npz", x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test)
+    for folder in (fleet.folder, *homes[:3]):
+        np.savez(folder / "common.npz", x=x, y=y)
+    np.savez(homes[3] / "common.npz", x=x[::-1].copy(), y=y)
+    found = result(fleet.run())
+    assert {event[1] for event in found["events"] if "public set" in str(event)} == {3}
+    assert "its public set is not the one of the server" in str(found["events"])
+    assert {row[1] for row in found["metrics"]} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("method", POOLED)

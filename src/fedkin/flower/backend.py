@@ -108,6 +108,7 @@ class FlowerBackend:
     def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:
         """The transport of a run."""
         frozen = {name: digest(model) for name, model in parts.models.items()}
+        public = data.digest_of_public(parts.population)
         places = {
             client: (
                 self.deployment.clients[client],
@@ -120,6 +121,7 @@ class FlowerBackend:
                     if (facts_of_one := self.facts[self.deployment.clients[client]]) is None
                     else facts_of_one.digest,
                     frozen=frozen.get(info.architecture, ""),
+                    public=public,
                 ),
             )
             for client, info in parts.infos.items()

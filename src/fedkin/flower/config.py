@@ -155,6 +155,16 @@ def spec_of(folder: Path) -> Spec:
     return parse(content, text, str(folder / EXPERIMENT))[0]
 
 
+def at_home(spec: Spec, folder: Path) -> Spec:
+    """The experiment of a folder with the public file that lies beside it, where it names one by a
+    relative path; any other name is looked for as ``fedkin run`` does.
+    """
+    source = spec.public.source
+    if source is None or not (path := folder.absolute() / source).is_file():
+        return spec
+    return spec.model_copy(update={"public": spec.public.model_copy(update={"source": str(path)})})
+
+
 def fingerprint(spec: Spec) -> str:
     """sha256 of all that decides an experiment's result: what a node compares before it works."""
     content: dict[str, Any] = spec.model_dump(

@@ -141,6 +141,7 @@ class Place(_Header):
     joined: Round | None = None  # of one that was not in the run: after which round it comes
     data: Hash = ""  # sha256 of the data that the client joined with, where they are its own
     frozen: Hash = ""  # of its architecture's frozen parameters, which every place has alike
+    public: Hash = ""  # of the public set, which every place has alike; empty: there is none
 
 
 class Base(_Header):

@@ -20,7 +20,7 @@ from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
-from fedkin.flower.node.data import COLUMNS, same_columns
+from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
 from fedkin.flower.transport import answers_of
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
@@ -112,7 +112,9 @@ def _learned(
     known = known_facts(out / NODES)
     then = deployment.model_copy(update={"clients": tuple(known)})  # who may be others by now
     backend = FlowerBackend(then, Dispatcher(grid, then, about), known)
-    return Learned(backend.assemble(spec, None), state, at.trained, Runtime()), about
+    return Learned(
+        backend.assemble(config.at_home(spec, folder), None), state, at.trained, Runtime()
+    ), about
 
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
@@ -144,6 +146,7 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
         data=facts.digest,
         joined=run.round,
         frozen=digest(run.parts.models[architecture]) if architecture in run.parts.models else "",
+        public=digest_of_public(people),
     )
     public = 0 if people.public is None else len(people.public)
     return place, ClientInfo(

@@ -90,7 +90,9 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path) -> Path:
 
     progress = progress_of(folder, stop, known, facts)
     # the deployment's folder is its operator's own, and so is the code that its experiment names
-    train = partial(resume, trust_code=True) if goes_on else partial(run, spec)
+    train = (
+        partial(resume, trust_code=True) if goes_on else partial(run, config.at_home(spec, folder))
+    )
     return train(out, progress=progress, engine=engine)
 
 

@@ -2,6 +2,7 @@
 or of none.
 """
 
+import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Sequence
@@ -235,6 +236,29 @@ def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence
                 "and the labels)"
             )
             raise FedkinError(f"{where}: give all nodes' tables the same columns, in one order")
+
+
+def digest_of_public(population: Population) -> str:
+    """sha256 of the public set as it was drawn, with its labels; "" where there is none."""
+    if population.public is None:
+        return ""
+    digest = hashlib.sha256()
+    for tensor in (population.public, population.public_y):
+        if tensor is not None:
+            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def check_public(population: Population, place: Place) -> None:
+    """Raises FedkinError where the public set here is not the one that the server has: what is
+    predicted on its k-th sample is taken together by k.
+    """
+    if digest_of_public(population) != place.public:
+        raise FedkinError(
+            "its public set is not the one of the server: what public.source names must be the "
+            "same everywhere"
+        )
 
 
 def _public(

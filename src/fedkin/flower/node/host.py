@@ -93,7 +93,7 @@ class Node:
                     experiment=experiment,
                     run=run,
                     name=self.config.client,
-                    error=self._told(why),
+                    error=reasons.without_folders(why, self._folders()),
                 )
             )
         ]
@@ -116,14 +116,11 @@ class Node:
             )
         return parts
 
-    def _told(self, why: str) -> str:
-        """A reason for others: files have the names that they have in this node's folder."""
+    def _folders(self) -> list[Path]:
+        """Of the node's files."""
         places = [self.folder, self.folder.absolute(), self.folder.resolve()]
-        if self.config.data is not None:
-            places.append((self.folder / self.config.data).parent)
-        for place in sorted({f"{one}{os.sep}" for one in places}, key=len, reverse=True):
-            why = why.replace(place, "")
-        return why
+        own = self.config.data
+        return places if own is None else [*places, (self.folder / own).parent]
 
     def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
         spec, experiment = self._experiment()
@@ -164,7 +161,7 @@ class Node:
     def _experiment(self) -> tuple[Spec, str]:
         """Read each time: who replaces the file accepts another experiment, at once."""
         spec = config.spec_of(self.folder)
-        return spec, config.fingerprint(spec)
+        return config.at_home(spec, self.folder), config.fingerprint(spec)
 
     def _about(self, spec: Spec, known: Known) -> dict[str, Any]:
         """The description of the model that is kept here: the experiment, and what its inputs
@@ -202,6 +199,7 @@ class Node:
             raise Refused(
                 f"architecture {place.architecture!r} is not the one of this node or its experiment"
             )
+        data.check_public(population, place)
         models, info = models_at(self.config, spec, population, place)
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size

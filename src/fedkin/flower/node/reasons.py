@@ -2,8 +2,10 @@
 goes to the host's own log.
 """
 
+import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 # As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice
@@ -47,6 +49,21 @@ def of_failure(error: Exception) -> str:
     name = type(error).__name__
     logged(f"{name}: {error}")
     return f"{name}, of which its log says more"
+
+
+def without_folders(why: str, folders: Iterable[Path]) -> str:
+    """A reason for others, in which files have the names that they have in the node's folder.
+
+    Args:
+        why: Of any error.
+        folders: Whose paths are nobody's business.
+
+    Returns:
+        The same, without them.
+    """
+    for place in sorted({f"{one}{os.sep}" for one in folders}, key=len, reverse=True):
+        why = why.replace(place, "")
+    return why
 
 
 def logged(text: str) -> None:
