@@ -1,5 +1,7 @@
 """Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from fedkin.flower.node.host import Node
 from fedkin.flower.node.limits import ASKED, DONE
 from fedkin.flower.node.store import MODEL, NodeStore
 from fedkin.flower.operator.site import add
+from fedkin.flower.survivors import NOT_IN_IT, SURVIVORS
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
@@ -210,6 +213,35 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, mo
         fleet.run()
     found = result(fleet.run())
     assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
+
+
+@pytest.mark.parametrize(("stage", "name"), [("evaluate", "c0"), ("score_reveal", "c2")])
+def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
+    stage, name, tmp_path, monkeypatch
+):
+    """A client that was missing then is missing again, though it is back; of the others all are
+    needed.
+    """
+
+    def away(node):
+        fleet.grid.absent = {"c3"}
+
+    def killed(node):
+        raise Killed
+
+    fleet = Fleet(tmp_path, experiment())
+    _broken(monkeypatch, "reveal", away, "c0", 1)
+    _broken(monkeypatch, stage, killed, name, 2)
+    with pytest.raises(Killed):
+        fleet.run()
+    assert json.loads((fleet.out / SURVIVORS).read_text())["reveal 2"] == [0, 1, 2]
+    fleet.grid.absent = {"c1"}
+    with pytest.raises(FedkinError, match=f"needs 3 of 4 clients, and 2 .* client 3: {NOT_IN_IT}"):
+        fleet.run()
+    fleet.grid.absent = set()
+    found = result(fleet.run())
+    assert (2, 3) in {event[:2] for event in found["events"] if NOT_IN_IT in event[3]}
+    assert max(event[0] for event in found["events"]) == 2
 
 
 @pytest.mark.parametrize("name", ["c0", "c3"])

@@ -1,11 +1,15 @@
 """The transport, beside a dispatcher that answers as the test says."""
 
+import json
+
 import pytest
 
 pytest.importorskip("flwr")
 
+from fedkin.core.errors import FedkinError
 from fedkin.engine.host import Task
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
+from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
@@ -58,11 +62,11 @@ def nodes():
 
 
 @pytest.fixture
-def transport(nodes):
+def transport(nodes, tmp_path):
     def then(number):
         return [("local", number + 1, [0, 2]), ("evaluate_all", number + 1, [2])]
 
-    return FlowerTransport(nodes, PLACES, then, lambda round: round)
+    return FlowerTransport(nodes, PLACES, then, lambda round: round, Survivors(tmp_path / "s"))
 
 
 def orders(message=b"down", clients=(0, 1, 2)):
@@ -119,7 +123,9 @@ def test_states_are_known_by_their_receipts(transport, nodes, tmp_path):
     assert [(one.base.round, one.base.digest, one.keep) for one in nodes.asked] == [
         (1, sha(0, 1), 1), (0, "", 0), (1, sha(2, 1), 1),
     ]  # fmt: skip
-    later = FlowerTransport(nodes, PLACES, lambda number: [], lambda round: 1)
+    later = FlowerTransport(
+        nodes, PLACES, lambda number: [], lambda round: 1, Survivors(tmp_path / "s")
+    )
     later.load({k: tmp_path / name for k, name in zip((0, 2), receipts, strict=True)})
     assert later.digests([0, 1, 2]) == {0: sha(0, 1), 1: "", 2: sha(2, 1)}
     nodes.asked.clear()
@@ -180,3 +186,40 @@ def test_an_evaluation_without_scores_of_the_personal_model_is_none():
     assert answer("local", {}).error is None
     away = answers_of(7, [("local", 3), ("evaluate", 3)], "why")
     assert [(one.client, one.error, own) for one, own in away] == [(7, "why", Base())] * 2
+
+
+def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nodes, tmp_path):
+    def ask(of, op, round, *clients):
+        return {
+            one.client: one.error for one in of.ask(op, round, [Task(k, b"m") for k in clients])
+        }
+
+    path, seen = tmp_path / "s", []
+    exchange = nodes.exchange
+    nodes.exchange = lambda *told, **named: [
+        seen.append(path.read_text() if path.exists() else ""), exchange(*told, **named)
+    ][1]  # fmt: skip
+    ask(transport, "shares", 3, 0, 1, 2)
+    ask(transport, "reveal", 3, 0, 1)
+    assert seen == ["", '{"reveal 3": [0, 1]}']
+
+    again = FlowerTransport(
+        nodes, PLACES, lambda number: [("local", number + 1, (0, 1, 2))], len, Survivors(path)
+    )
+    assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+    nodes.asked.clear()
+    assert set(ask(again, "evaluate", 2, 0, 1, 2)) == {0, 1, 2}  # of another sum
+    assert [len(one.steps) for one in nodes.asked] == [2, 2, 1]
+    assert ask(again, "local", 4, 2) == {2: None}
+    before = len(seen)
+    with pytest.raises(
+        FedkinError, match=r"^round 3: the masks of clients 0, 1 .* of them 0 cannot"
+    ):
+        ask(again, "reveal", 3, 1)
+    assert len(seen) == before
+    assert ask(again, "reveal", 3, 1, 0) == {1: None, 0: None}
+    ask(again, "score_reveal", 3, 1, 2)
+    assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {1, 2}
+    for round, kept in ((3, {"reveal 3", "score_reveal 3"}), (4, set())):
+        again.save(tmp_path, round)
+        assert set(json.loads(path.read_text())) == kept

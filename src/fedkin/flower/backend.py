@@ -18,6 +18,7 @@ from fedkin.flower.deployable import check_deployable
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
+from fedkin.flower.survivors import SURVIVORS, Survivors
 from fedkin.flower.transport import FlowerTransport
 from fedkin.masks.signatures import Verify
 from fedkin.runs.spec import Spec
@@ -144,4 +145,5 @@ class FlowerBackend:
                 last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
             )
 
-        yield FlowerTransport(self.dispatcher, places, then, schedule.replies_needed)
+        survivors = Survivors(folder / SURVIVORS)
+        yield FlowerTransport(self.dispatcher, places, then, schedule.replies_needed, survivors)

@@ -16,8 +16,10 @@ from fedkin.engine.host import CHANGING, SPLITS, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
+from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.runs import checkpoint
 
+WORK = "local"
 EVALUATIONS = ("evaluate", "evaluate_all")
 
 Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
@@ -25,7 +27,8 @@ Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
 
 class FlowerTransport:
     """The Transport. ``then(round)``: what follows the evaluation of a round, (op, round, clients)
-    each. ``needed(round)``: how many replies a round needs.
+    each. ``needed(round)``: how many replies a round needs. ``survivors``: of sums under masks,
+    which a server that was stopped may have begun to take off.
 
     What follows travels with the evaluation and its answers wait here until they are asked for: the
     message down is the same, and nothing else of the server is needed for it. Personal states stay
@@ -39,13 +42,15 @@ class FlowerTransport:
         places: Mapping[int, tuple[str, Place]],
         then: Then,
         needed: Callable[[int], int],
+        survivors: Survivors,
     ) -> None:
         self.dispatcher, self.places = dispatcher, places
-        self.then, self.needed = then, needed
+        self.then, self.needed, self.survivors = then, needed, survivors
         self.own: dict[int, Base] = {client: Base() for client in places}
         self._seen: dict[int, str] = {}  # digests of states that nobody has changed yet
         self._changed: set[int] = set()
         self._saved: dict[int, int] = {}
+        self._saved_round = -1
         self._committed: dict[int, int] = {}
         self._ahead: dict[tuple[int, str, int], tuple[str, TaskResult, Base]] = {}
         self._said: list[str] = []
@@ -53,7 +58,12 @@ class FlowerTransport:
     def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         found: list[tuple[TaskResult, Base]] = []
         open_orders: list[Task] = []
+        orders = list(orders)
+        self.survivors.agree(op, round, (order.client for order in orders))
         for order in orders:
+            if self._idle(op, round, order.client):
+                found.append((TaskResult(order.client, error=NOT_IN_IT), Base()))
+                continue
             waiting = self._ahead.pop((order.client, op, round), None)
             if waiting is not None and waiting[0] == _sha(order.message):
                 found.append(waiting[1:])
@@ -67,6 +77,8 @@ class FlowerTransport:
                 if op in CHANGING:
                     self.own[answer.client] = own
                     self._changed.add(answer.client)
+            if op in EVALUATIONS and self.survivors.left_out(op, round, answer.client):
+                answer = TaskResult(answer.client, error=NOT_IN_IT)
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have
@@ -91,7 +103,9 @@ class FlowerTransport:
             write_file(folder / checkpoint.name(client, round), receipt)
         self._changed.clear()
         # what is saved now is committed only after this call: until the next one, nodes keep what
-        # was committed before
+        # was committed before, and so does the list of survivors
+        self.survivors.forget(self._saved_round)
+        self._saved_round = round
         self._committed, self._saved = (
             self._saved,
             {client: own.round for client, own in self.own.items()},
@@ -119,7 +133,14 @@ class FlowerTransport:
     def _send(self, op: str, round: int, orders: Sequence[Task]) -> list[tuple[TaskResult, Base]]:
         after = self.then(round) if op == EVALUATIONS[0] else []
         steps = {
-            order.client: ((op, round), *((do, at) for do, at, who in after if order.client in who))
+            order.client: (
+                (op, round),
+                *(
+                    (do, at)
+                    for do, at, who in after
+                    if order.client in who and not self._idle(do, at, order.client)
+                ),
+            )
             for order in orders
         }
         requests = {}
@@ -149,6 +170,10 @@ class FlowerTransport:
                 self._ahead[order.client, do, at] = _sha(order.message), answer, own
         return found
 
+    def _idle(self, op: str, round: int, client: int) -> bool:
+        """Whether a client's work would count for nothing."""
+        return op == WORK and self.survivors.left_out(op, round, client)
+
     def _enough(
         self, steps: Mapping[int, Sequence[tuple[str, int]]]
     ) -> Callable[[Collection[str]], bool]:
@@ -156,7 +181,7 @@ class FlowerTransport:
         working: dict[int, set[str]] = {}
         for client, todo in steps.items():
             for op, round in todo:
-                if op == "local":
+                if op == WORK:
                     working.setdefault(round, set()).add(self.places[client][0])
 
         def enough(replied: Collection[str]) -> bool:

@@ -26,6 +26,7 @@ FILES = (
     "audit.html",
     "clients.csv",
     "nodes.json",
+    "survivors.json",
 )
 FOLDERS = ("checkpoint", "state", "joined", "export")
 MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have

@@ -1,0 +1,99 @@
+"""Whose messages a sum under masks is of, as it was once asked for: nodes take masks off for one
+set of clients a round, whatever becomes of the server.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.core.files import read_file, write_file
+from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.store import StoreError
+
+SURVIVORS = "survivors.json"  # in the run directory
+LARGEST = 1 << 30  # bytes of it
+# What begins a sum → the stage in which its masks are taken off
+REVEALS = {"local": STAGES[-1], "evaluate": SCORE_STAGES[-1], "evaluate_all": SCORE_STAGES[-1]}
+NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
+
+
+class Survivors:
+    """The sets that nodes were asked for since the last commit, by the stage and the round.
+
+    Args:
+        path: The file that keeps them; none yet in a new run.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._sets: dict[str, list[int]] = {}
+        if path.is_file():
+            try:
+                self._sets = json.loads(read_file(path, LARGEST))
+            except (OSError, ValueError) as error:
+                raise StoreError(f"{path} cannot be read: {error}") from None
+
+    def left_out(self, op: str, round: int, client: int) -> bool:
+        """Whether a client cannot be in the sum that a piece of work is for any more.
+
+        Args:
+            op: The work.
+            round: Its number.
+            client: Its number.
+
+        Returns:
+            False where no masks were asked to be taken off yet.
+        """
+        agreed = self._sets.get(_key(REVEALS[op], round)) if op in REVEALS else None
+        return agreed is not None and client not in agreed
+
+    def agree(self, stage: str, round: int, clients: Iterable[int]) -> None:
+        """Note the set before nodes are asked for it; durably, for they will not forget it either.
+
+        Args:
+            stage: In which masks are taken off; any other is not noted.
+            round: Its number.
+            clients: Whose messages arrived.
+
+        Raises:
+            FedkinError: Another set was noted: some of it are missing now.
+            StoreError: It cannot be written.
+        """
+        if stage not in REVEALS.values():
+            return
+        key, now = _key(stage, round), sorted(clients)
+        before = self._sets.get(key)
+        if before is None:
+            self._write({**self._sets, key: now})
+        elif before != now:
+            gone = sorted(set(before) - set(now))
+            raise FedkinError(
+                f"round {round}: the masks of clients {some(map(str, before), 20)} were being "
+                f"taken off when the server was stopped, and of them "
+                f"{some(map(str, gone), 20)} cannot be reached now: resume once they can"
+            )
+
+    def forget(self, round: int) -> None:
+        """Leave out the rounds that are committed.
+
+        Args:
+            round: The last of them.
+        """
+        kept = {key: who for key, who in self._sets.items() if int(key.split()[1]) > round}
+        if kept != self._sets:
+            self._write(kept)
+
+    def _write(self, sets: dict[str, list[int]]) -> None:
+        try:
+            write_file(self._path, json.dumps(sets).encode())
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be written: {error.strerror}") from None
+        self._sets = sets
+
+
+def _key(stage: str, round: int) -> str:
+    return f"{stage} {round}"
