@@ -134,9 +134,9 @@ def run(
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
-    spec, out = prepared(folder, resume)
+    spec, out, looked_at = prepared(folder, resume)
     done = before(out) if begun(out) else (0, 0)
-    train(spec, lambda progress: submit(folder, out, progress), done)
+    train(spec, lambda progress: submit(folder, out, progress), done, new=looked_at)
 
 
 @app.command()

@@ -10,6 +10,7 @@ pytest.importorskip("flwr")
 
 from filelock import FileLock
 
+from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
@@ -19,6 +20,7 @@ from fedkin.flower.operator import submit
 from fedkin.flower.operator.site import init
 from fedkin.flower.records import pack, unpack
 from fedkin.runs import checkpoint
+from fedkin.runs.record import Record
 from tests.engine.small import small
 
 STOPPED = "stopped after a round; continue with: fedkin deploy run SITE --resume"
@@ -181,6 +183,29 @@ def test_a_damaged_note_of_the_last_run_is_said(text, site):
     (site / SUBMITTED).write_text(text)
     with pytest.raises(FedkinError, match=r"submitted\.json cannot be read: .*; remove it once"):
         submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch):
+    """With files of their own [data] name is a title, though it may look like a file's."""
+    table = SPEC.data.model_copy(update={"name": "patients.csv", "label": "sick"})
+    named = SPEC.model_copy(update={"data": table})
+    monkeypatch.setattr("fedkin.flower.operator.site.resolved", lambda spec, method: spec)
+    folder = init(tmp_path / "site", named, ("a", "b"), "127.0.0.1:9092", own_data=own)
+    asked, seen = [], []
+    monkeypatch.setattr("fedkin.doctor.checked.leaks_of", lambda spec: [asked.append(spec), []][1])
+    monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: seen.append(folder))
+
+    def work(folder, out, progress):
+        progress(Record(1, "round", [0], [], {}, {}, {}, {}, {"total": 1.0}))
+        return out
+
+    monkeypatch.setattr(submit, "submit", work)
+    deploy.run(folder)
+    assert (len(asked), seen) == (0 if own else 1, [folder / "runs" / "1"])
+    seen[0].mkdir()
+    deploy.run(folder, resume=True)
+    assert (len(asked), seen[1]) == (0 if own else 1, seen[0])
 
 
 def test_two_terminals_begin_no_run_at_once(site):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -40,8 +40,18 @@ LOOK = 20.0
 GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run that is not over
 
 
-def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
-    """The experiment, and the run directory: the last one for a resume, else the next number."""
+class Prepared(NamedTuple):
+    """The experiment, the run directory, and whether the data that [data] names are looked at here:
+    nodes with files of their own have them, and [data] name is a title.
+    """
+
+    spec: Spec
+    out: Path
+    looked_at: bool
+
+
+def prepared(folder: Path, resume: bool) -> Prepared:
+    """What a run needs; its directory is the last one for a resume, else the next number."""
     deployment, spec = load(Deployment, folder, DEPLOYMENT), spec_of(folder)
     if masked(spec, deployment.insecure):
         check_peers(folder, deployment)
@@ -50,7 +60,8 @@ def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
     last = max((int(path.name) for path in runs.iterdir() if path.name.isdecimal()), default=0)
     if resume and not last:
         raise FedkinError(f"{folder} has no run to resume: leave out --resume")
-    return spec, runs / str(last if resume else last + 1)
+    out = runs / str(last if resume else last + 1)
+    return Prepared(spec, out, not (deployment.own_data or resume))
 
 
 def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
