@@ -10,8 +10,12 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import encode
+from fedkin.experiment.run import run
 from fedkin.export.opened import Member, Opened
+from fedkin.models.own import allow
 from fedkin.newcomers.join import FOLDER, FOUND, MODEL
+from fedkin.runs.database import read_only
+from tests.engine.small import small
 
 NAMES = ("3", "s9", "s2", "s11")  # the first is called like another one's number
 
@@ -123,3 +127,23 @@ def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
     )
     opened.at = SimpleNamespace(finished=True)  # type: ignore[assignment]
     assert opened.unfinished == ""
+
+
+def test_what_is_exported_was_evaluated_also_where_making_it_trains(tmp_path: Path) -> None:
+    """Per-FedAvg's personal model is one step from the shared one, which draws dropout."""
+    allow(["tests.engine.test_runtime:Dropped"])
+    settings = {"run__rounds": 1, "run__clients": 3, "run__participation": 1.0}
+    spec = small("per_fedavg", model__name="tests.engine.test_runtime:Dropped", **settings)
+    run(spec, tmp_path / "run")
+    opened = Opened(tmp_path / "run", trust_code=True)
+    with read_only(opened.folder) as database:
+        rows = database.rows(
+            "SELECT client, loss FROM metrics WHERE round = 2 AND view = 'personal' "
+            "AND split = 'test' AND client >= 0 ORDER BY client"
+        )
+    assert len(rows) == 3
+    for client, recorded in rows:
+        x, y = opened.parts.population.part(client, "test")
+        logits = opened.personal(opened.member(client))(x)
+        found = torch.nn.functional.nll_loss(logits.log_softmax(-1), y)
+        torch.testing.assert_close(float(found.detach()), recorded, rtol=1e-5, atol=0)

@@ -22,13 +22,14 @@ from fedkin.export.card import card_of
 from fedkin.export.exportable import samples_of
 from fedkin.export.opened import Opened
 from fedkin.export.predict import predict
-from fedkin.flower import newcomer
+from fedkin.flower import config, newcomer
 from fedkin.flower.envelope import Place
 from fedkin.flower.node import data
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.model import _card, _own_samples, exportable
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.operator.site import add
+from fedkin.models.own import allow
 from fedkin.runs.database import read_only
 from fedkin.setup.build import assemble
 from tests.engine.small import small
@@ -67,6 +68,29 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
             "output",
         ):
             assert json.loads(json.dumps(mine[what])) == theirs[what]
+
+
+def test_what_is_kept_was_evaluated_also_where_making_it_trains(tmp_path):
+    own = "tests.engine.test_runtime:Dropped"
+    spec = small(
+        "per_fedavg", run__participation=1.0, run__rounds=1, run__clients=4, model__name=own
+    )
+    allow([own])
+    fleet = Fleet(tmp_path, spec)
+    for name in NAMES:
+        folder = fleet.folder / "nodes" / name
+        told = config.load(config.NodeConfig, folder, config.NODE)
+        told = told.model_copy(update={"imports": (own,)})
+        (folder / config.NODE).write_text(config.text_of(told))
+        fleet.nodes[name].__init__(folder)
+    fleet.run()
+    people = assemble(spec).population
+    for client, name in enumerate(NAMES):
+        here = exportable(fleet.folder / "nodes" / name)
+        x, y = people.part(client, "test")
+        found = torch.nn.functional.nll_loss(here.personal(x).log_softmax(-1), y)
+        recorded = here.card()["scores"]["personal"]["test"]["loss"]
+        torch.testing.assert_close(float(found.detach()), recorded, rtol=1e-5, atol=0)
 
 
 TABLE = ("age", "bmi")
