@@ -400,12 +400,22 @@ def test_models_of_a_run_that_is_not_finished_are_told_to_be_so(tmp_path: Path) 
     assert "1 of 2 rounds, NOT finished" in fedkin("show", run).stderr
 
 
+class Zeros:
+    """A personal model that is no module's."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(len(x), 2, dtype=torch.float64)
+
+    def module_state(self, view: Any) -> None:
+        """It has none."""
+
+
 def handed(client: str = "Zoë", **card: Any) -> Any:
     """A model whose outputs are zeros, of three samples."""
     return SimpleNamespace(
         client=client,
         view={"w": torch.zeros(2)},
-        personal=lambda x: torch.zeros(len(x), 2, dtype=torch.float64),
+        personal=Zeros(),
         card=lambda: {"client": client, **CARD_OF_ZEROS, **card},
         samples=lambda: torch.zeros(3, 4),
     )

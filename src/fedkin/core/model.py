@@ -14,6 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
+from fedkin.core.module_state import state_dict_of
 from fedkin.core.tree import BUFFER, Params, is_buffer
 
 __all__ = [
@@ -144,6 +145,10 @@ class Model(NamedTuple):
     """The same model without frozen parameters, which takes all of them; None: it is this one."""
     there: Callable[[Params], Params] = _left_here
     """w → w where ``outputs`` computes, on a GPU say; loops over rows take it there once."""
+    state_dict: Callable[[Params], Params] | None = None
+    """w, with the frozen ones → what ``load_state_dict`` of its torch module takes; None: it has
+    none.
+    """
 
     def freezing(self, frozen: Params) -> "Model":
         """This model with some of its parameters as constants: methods see the others only.
@@ -371,6 +376,7 @@ def from_module(
         outputs=lambda w, x: forward(w, x, training=False),
         train_outputs=lambda w, x: forward(w, x, training=True),
         pads=not mixes,
+        state_dict=state_dict_of(module),
     )
 
 

@@ -30,14 +30,16 @@ class Exported(NamedTuple):
 
 
 def safetensors(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> Exported:
-    """The tensors under their names in the torch module, with the card as metadata.
+    """What ``load_state_dict`` of the torch module takes, with the card as metadata; of a model
+    that is no module's, its tensors. No program is in it.
 
-    No program is in it.
+    Raises FedkinError where the module keeps no place for what training changed.
     """
-    tensors = {
-        _plain_name(name): torch.as_tensor(leaf).contiguous().clone()
-        for name, leaf in named_leaves(view)
-    }
+    held = personal.module_state(view)
+    if held is None:
+        held = {_plain_name(name): torch.as_tensor(leaf) for name, leaf in named_leaves(view)}
+    # cloned: a file holds no tensor under two names
+    tensors = {name: leaf.contiguous().clone() for name, leaf in held.items()}
     return Exported(to_safetensors(tensors, {"card": json.dumps(about)}), None)
 
 

@@ -4,12 +4,15 @@ several.
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.model import Model
-from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
+from fedkin.core.tree import BUFFER, Tree, fill, is_buffer, named_leaves
 
 FROZEN = "frozen"
+ROUNDING = 1e-4  # that a mean of equal buffers may have
 
 
 def with_frozen(model: Model, view: Tree) -> Tree:
@@ -61,6 +64,32 @@ class Personal(nn.Module):
         """The architecture and its size: what ``print`` shows between the brackets."""
         many = sum(one.numel() for one in self.parameters())
         return f"{self._model.name}, {many:,} parameters, {self._model.family.name}"
+
+    def module_state(self, view: Tree) -> dict[str, Tensor] | None:
+        """What ``load_state_dict`` of the torch module takes.
+
+        Args:
+            view: Of this model, with its frozen parameters.
+
+        Returns:
+            All of its keys; None where the view is not one set of a module's parameters.
+
+        Raises:
+            FedkinError: A buffer changed in training that the module does not keep.
+        """
+        model = self._model
+        began = {**model.frozen, **model.initial}
+        if model.state_dict is None or not isinstance(view, dict) or view.keys() != began.keys():
+            return None
+        held = model.state_dict(view)
+        for name, value in view.items():
+            plain = name.removeprefix(BUFFER)
+            if plain not in held and not torch.allclose(value, began[name], rtol=ROUNDING):
+                raise FedkinError(
+                    f"buffer {plain!r} of model {model.name!r} changed in training and is not in "
+                    "its state_dict (persistent=False): export it with --format pt2"
+                )
+        return held
 
     def forward(self, x: Tensor) -> Tensor:
         """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result
