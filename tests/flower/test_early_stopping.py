@@ -6,6 +6,7 @@ from typing import Any
 from fedkin.experiment.run import run
 from fedkin.flower import server
 from fedkin.flower.node.host import Node
+from fedkin.flower.node.model import exportable
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
 from tests.flower.cluster import result
@@ -29,3 +30,5 @@ def test_nodes_finish_after_the_same_round(tmp_path: Path):
     deployed, alone = result(tmp_path / "run"), result(run(spec, tmp_path / "alone"))
     assert len(deployed["rounds"]) < 30
     assert deployed == alone
+    trained = sum(phase == "round" for _, phase, *_ in alone["rounds"])
+    assert {exportable(node.folder).card()["rounds"] for node in nodes.values()} == {trained}

@@ -11,6 +11,7 @@ from fedkin.engine.host import Task
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
 from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
+from fedkin.runs import checkpoint
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
 SCORES = {"personal": dict.fromkeys(("train", "val", "test"), (0.5, 0.5))}
@@ -223,3 +224,15 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     for round, kept in ((3, {"reveal 3", "score_reveal 3"}), (4, set())):
         again.save(tmp_path, round)
         assert set(json.loads(path.read_text())) == kept
+
+
+def test_the_last_request_says_how_many_rounds_there_were(transport, nodes, tmp_path):
+    orders = [Task(0, b"m")]
+    list(transport.ask("local", 2, orders))
+    list(transport.ask("evaluate_all", 4, orders))
+    assert [one.trained for one in nodes.asked] == [2, 2]
+    transport.save(tmp_path, 2)
+    again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(tmp_path / "s"))
+    again.load({0: tmp_path / checkpoint.name(0, 2)})
+    list(again.ask("evaluate_all", 4, orders))
+    assert nodes.asked[-1].trained == 2

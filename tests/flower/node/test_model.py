@@ -287,6 +287,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         spec=spec,
         place=Place(client=2, clients=6, classes=10, architecture="mlr", joined=joined),
         round=looked,
+        trained=None,
         version="1",
         samples={"train": 5},
         scores={
@@ -307,6 +308,10 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         "b": {"val": {"loss": 1.0, "accuracy": 0.0}},
     }
     assert card["data"]["digest"] == parts.population.digest()
+    for trained, told_of in ((2, min(rounds, 2)), (9, rounds)):  # no more than there were to be
+        details.trained = trained
+        card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
+        assert card["rounds"] == told_of
     details.place = details.place.model_copy(update={"data": "ab" * 32})
     card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
     assert card["data"] == {"name": "digits", "samples": {"train": 5}, "digest": "ab" * 32}

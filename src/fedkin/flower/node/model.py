@@ -86,6 +86,8 @@ def _card(
     """As of a run here, but for what was sent: the record of that is the server's."""
     details, spec = kept.details, kept.details.spec
     joined, rounds = details.place.joined, spec.run.rounds
+    if details.trained is not None:  # run.patience may have ended it before its last round
+        rounds = min(rounds, details.trained)
     return {
         "client": client,
         "number": details.place.client,

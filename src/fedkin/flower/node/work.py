@@ -159,6 +159,7 @@ class Work:
             **_reported(record),
             "place": self.place.model_dump(),
             "round": step.round,
+            "trained": self.request.trained,
             "samples": sizes,
         }
         personal = encode(decode(shown.message)["personal"])
