@@ -1,10 +1,12 @@
 """Files are written whole or not at all."""
 
 import errno
+import os
+import stat
 
 import pytest
 
-from fedkin.core.files import write_file
+from fedkin.core.files import write_file, write_secret
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
@@ -19,3 +21,33 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
         write_file(path, b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
     assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("fails", ["os.fsync", "Path.replace"])
+def test_a_secret_that_a_full_disk_kept_out_is_written_later(fails, tmp_path, monkeypatch):
+    path = tmp_path / "salt"
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"fedkin.core.files.{fails}", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_secret(path, b"new")
+    assert list(tmp_path.iterdir()) == []
+    write_secret(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_a_killed_process_left_of_a_secret_is_in_nobodys_way(tmp_path):
+    """Another process may have the same number; a link in the part's place leads nowhere."""
+    path, other = tmp_path / "salt", tmp_path / "other"
+    part = tmp_path / f"salt.{os.getpid()}.part"
+    part.write_bytes(b"half")
+    write_secret(path, b"new")
+    other.write_bytes(b"kept")
+    part.symlink_to(other)
+    write_secret(path, b"newer")
+    assert (path.read_bytes(), other.read_bytes()) == (b"newer", b"kept")
+    assert not part.exists()

@@ -105,13 +105,23 @@ def write_secret(path: Path, content: bytes) -> None:
     Args:
         path: Its folder exists.
         content: All of the file.
+
+    Raises:
+        OSError: It cannot be written; nothing of it stays.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    part.unlink(missing_ok=True)  # of a process that was killed; of a link, the link alone
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
 
 
 def typed_path(name: str | Path) -> Path:

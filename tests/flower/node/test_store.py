@@ -1,5 +1,7 @@
 """What a node keeps on its disk."""
 
+import errno
+
 import pytest
 
 from fedkin.engine.store import StoreError
@@ -45,3 +47,14 @@ def test_rounds_before_one_are_forgotten_and_the_model_is_not(tmp_path):
     node_store.forget(2)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "10.commit", "2.commit", "model.commit"]  # fmt: skip
+
+
+def test_a_salt_that_a_full_disk_kept_out_is_made_later(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fedkin.core.files.os.fsync", full)
+        with pytest.raises(StoreError, match=r"state cannot be written: No space left"):
+            store.salt_of(tmp_path / "state")
+    assert len(store.salt_of(tmp_path / "state")) == 32

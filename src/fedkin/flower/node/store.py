@@ -88,6 +88,9 @@ def salt_of(state: Path) -> bytes:
     """The secret of a node, in its state folder: what the digest of its data is keyed with."""
     path = state / SALT
     if not path.is_file():
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_secret(path, secrets.token_bytes(32))
+        try:
+            state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_secret(path, secrets.token_bytes(32))
+        except OSError as error:
+            raise StoreError(f"{state} cannot be written: {error.strerror}") from None
     return path.read_bytes()
