@@ -15,8 +15,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.flower import dispatcher
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello, skewed, states_follow
-from fedkin.flower.envelope import Base, Done, NodeReply, Refused, Request, Step, sealed
+from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
+from fedkin.flower.waiting import word_at
 
 ABOUT = RunIdentity("", "0123456789abcdef", "1")
 ONE, TWO = "11" * 32, "22" * 32
@@ -190,7 +191,10 @@ def test_another_version_is_named_before_its_reply_is_read(clock):
     of = dispatching(grid, clients=("a",))
     for changed, said in (
         ({"version": "2", "new_field": 1}, "its reply is of another version: 2"),
-        ({"protocol": 7, "steps": "of tomorrow"}, "its reply is of another protocol: 7"),
+        (
+            {"protocol": PROTOCOL + 1, "steps": "of tomorrow"},
+            f"its reply is of another protocol: {PROTOCOL + 1}",
+        ),
         ({"version": "2", "new_field": 1, "error": "why"}, "why"),
         ({"new_field": 1}, "nodereply is malformed: new_field: Extra inputs are not permitted"),
     ):
@@ -288,13 +292,33 @@ def test_no_soft_deadline_is_none():
     assert dispatching(None, soft_deadline=2)._soft(asking(of, steps=STEPS)) == 2
 
 
-def test_three_of_many_reasons_are_told(clock):
+@pytest.mark.parametrize(("many", "more"), [(4, ""), (20, ""), (23, "; and 3 more")])
+def test_reasons_are_told_up_to_a_screen(many, more, clock):
     grid = Grid(clock, names=())
-    of = dispatching(grid, clients=("a", "b", "c", "d"))
+    of = dispatching(grid, clients=tuple(f"n{k}" for k in range(many)))
     with pytest.raises(FedkinError) as told:
         hello(of, 0)
-    assert str(told.value).startswith("4 of 4 clients are not ready. a: ")
-    assert str(told.value).count("its node is not connected") == 3
+    assert str(told.value).startswith(f"{many} of {many} clients are not ready. n0: ")
+    assert str(told.value).count("its node is not connected") == min(many, 20)
+    assert str(told.value).endswith(f"n{min(many, 20) - 1}: its node is not connected{more}")
+
+
+def test_who_is_waited_for_is_written_when_it_is_somebody_else(clock, tmp_path, monkeypatch):
+    grid, word, words = Grid(clock), tmp_path / "word", []
+    grid.offline = {"a", "b"}
+    real = dispatcher.Waiting.tell
+
+    def tell(self, missing):
+        real(self, missing)
+        words.append(word_at(word))
+        grid.offline = {"b"} if len(words) > 1 else grid.offline
+        grid.offline = set() if len(words) > 3 else grid.offline
+
+    monkeypatch.setattr(dispatcher.Waiting, "tell", tell)
+    hello(dispatching(grid), 9, word)
+    two, one = "waiting for a, b (2 of 3 nodes)", "waiting for b (1 of 3 nodes)"
+    assert words == [two, two, one, one, ""]
+    assert not word.exists()
 
 
 def test_a_name_of_two_nodes_is_nobodys(clock):

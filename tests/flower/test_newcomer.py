@@ -276,7 +276,8 @@ def test_a_newcomer_works_at_most_as_long_as_the_run_had_rounds(tmp_path, monkey
     facts = {"late": told(run.parts.population)}
     (tmp_path / DEPLOYMENT).write_text(text_of(Deployment(**{**HERE, "wait": 9.0})))
 
-    def greet(dispatcher, patience):
+    def greet(dispatcher, patience, waiting):
+        assert waiting is None
         greeted.append((dispatcher.deployment.clients, dispatcher.about, patience))
         return facts
 

@@ -11,7 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import server
 from fedkin.flower.backend import NODES
-from fedkin.flower.config import DEPLOYMENT, Deployment, fingerprint, stop_of, text_of
+from fedkin.flower.config import DEPLOYMENT, Deployment, fingerprint, stop_of, text_of, waiting_of
 from fedkin.flower.envelope import Facts
 from tests.engine.small import small
 
@@ -39,13 +39,17 @@ def served(monkeypatch):
 def test_a_run_or_a_join_is_served_and_leaves_word(served, tmp_path):
     begin(tmp_path)
     stop = stop_of(tmp_path, "12")
-    assert served == [1, ("run", "grid", tmp_path, tmp_path / "out", stop)]
+    waiting = waiting_of(tmp_path, "12")
+    assert served == [1, ("run", "grid", tmp_path, tmp_path / "out", stop, waiting)]
     word = {"error": None, "interrupted": False}
     assert json.loads((tmp_path / "ended-12.json").read_text()) == word
     (tmp_path / "ended-12.json").unlink()
     for rounds, number in (("", None), ("0", 0), ("12", 12)):
         begin(tmp_path, "late", rounds)
-        assert served[-1] == ("join", "grid", tmp_path, tmp_path / "out", "late", number)
+        assert served[-1] == (
+            *("join", "grid", tmp_path, tmp_path / "out", "late", number),
+            waiting,
+        )
         assert json.loads((tmp_path / "ended-12.json").read_text()) == word
         (tmp_path / "ended-12.json").unlink()
 
@@ -93,7 +97,8 @@ def parts(monkeypatch, tmp_path):
     """What a run is begun with; nobody is asked, and nothing is trained."""
     seen = SimpleNamespace(begun=False, recorded=False, noted={}, hellos=[], began=[])
 
-    def hello(dispatcher, patience):
+    def hello(dispatcher, patience, waiting):
+        assert waiting is None
         seen.hellos.append((dispatcher.grid, dispatcher.about, patience))
         return {"a": FACTS}
 

@@ -183,6 +183,11 @@ def stop_of(folder: Path, number: str) -> Path:
     return folder / f"stop-{number}"
 
 
+def waiting_of(folder: Path, number: str) -> Path:
+    """Where the server app of this Flower run says which nodes it waits for."""
+    return folder / f"waiting-{number}.json"
+
+
 def socket_of(folder: Path, config: NodeConfig) -> Path:
     """Where a node's host listens."""
     path = (folder / config.state / "host.socket").absolute()

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
@@ -29,6 +30,7 @@ from fedkin.flower.envelope import (
 )
 from fedkin.flower.pulls import Parts, Pulls, taken
 from fedkin.flower.records import pack
+from fedkin.flower.waiting import SHOWN, Waiting
 
 KIND = "train.fedkin"
 SKEW = 3.0  # seconds between two clocks, from which it is said: Flower refuses 5 of them ahead
@@ -264,8 +266,10 @@ class Dispatcher:
         return reply, blobs
 
 
-def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
-    """What every client's node tells of its data.
+def hello(
+    dispatcher: Dispatcher, patience: float, word: Path | None = None
+) -> dict[str, Facts | None]:
+    """What every client's node tells of its data. ``word``: where it is left who is waited for.
 
     Raises FedkinError for nodes that do not come in time, and, once all have come, for those that
     refuse.
@@ -273,6 +277,7 @@ def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
     end = time.monotonic() + patience
     names = dispatcher.deployment.clients
     facts: dict[str, Facts | None] = {}
+    waiting = Waiting(word, len(names))
     while True:
         open_names = [name for name in names if name not in facts]
         nodes = dispatcher.nodes()
@@ -284,12 +289,15 @@ def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
             else:
                 facts[name] = reply[0].facts
                 del why[name]
+        waiting.tell(list(why))
         if not why:
             return {name: facts[name] for name in names}  # in their order, however they came
         if time.monotonic() > end or len(here) == len(open_names):
             missing = [f"{name}: {reason}" for name, reason in why.items()]
+            more = f"; and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
             raise FedkinError(
-                f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}"
+                f"{len(missing)} of {len(names)} clients are not ready. "
+                f"{'; '.join(missing[:SHOWN])}{more}"
             )
         time.sleep(1)
 

@@ -62,9 +62,16 @@ def run_of(token: str, place: int) -> str:
     return f"{token}{place:04x}"
 
 
-def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) -> dict[str, Any]:
+def serve(
+    grid: Grid,
+    folder: Path,
+    out: Path,
+    name: str,
+    rounds: int | None,
+    waiting: Path | None = None,
+) -> dict[str, Any]:
     """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to
-    out/joined/NAME.
+    out/joined/NAME. ``waiting``: where it is left that its node is waited for.
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:
@@ -73,7 +80,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         )
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)
-    facts = hello(Dispatcher(grid, alone, about), deployment.wait)[name]
+    facts = hello(Dispatcher(grid, alone, about), deployment.wait, waiting)[name]
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
     place, info = _place(run, name, facts)

@@ -39,12 +39,15 @@ def main(grid: Grid, context: Context) -> None:
     )
     torch.set_num_threads(1)
     number = str(context.run_id)
-    word, stop = (of(Path(folder), number) for of in (config.ended_of, config.stop_of))
+    word, stop, waiting = (
+        of(Path(folder), number) for of in (config.ended_of, config.stop_of, config.waiting_of)
+    )
     try:
         if name:
-            newcomer.serve(grid, Path(folder), Path(out), name, int(rounds) if rounds else None)
+            most = int(rounds) if rounds else None
+            newcomer.serve(grid, Path(folder), Path(out), name, most, waiting)
         else:
-            serve(grid, Path(folder), Path(out), stop)
+            serve(grid, Path(folder), Path(out), stop, waiting)
     except Interrupted:
         ended(
             word,
@@ -66,8 +69,10 @@ def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
     write_file(word, json.dumps({"error": error, "interrupted": interrupted}).encode())
 
 
-def serve(grid: Grid, folder: Path, out: Path, stop: Path) -> Path:
-    """Begin the run in ``out``, or continue it where there is one, until ``stop`` is there."""
+def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None = None) -> Path:
+    """Begin the run in ``out``, or continue it where there is one, until ``stop`` is there.
+    ``waiting``: where it is left which nodes are waited for.
+    """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
     goes_on = begun(out)
@@ -83,7 +88,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path) -> Path:
         facts = known_facts(known)
         check_clients(facts, deployment.clients, out)
     else:
-        facts = hello(dispatcher, deployment.wait)
+        facts = hello(dispatcher, deployment.wait, waiting)
     signed = masked(spec, deployment.insecure)
     verify = verifier(folder, about.experiment) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()

@@ -14,11 +14,12 @@ from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import SUBMITTED, ended_of, stop_of
+from fedkin.flower.config import SUBMITTED, ended_of, stop_of, waiting_of
 from fedkin.flower.envelope import Refused
 from fedkin.flower.operator import submit
 from fedkin.flower.operator.site import init
 from fedkin.flower.records import pack, unpack
+from fedkin.flower.waiting import Waiting
 from fedkin.runs import checkpoint
 from fedkin.runs.record import Record
 from tests.engine.small import small
@@ -183,6 +184,25 @@ def test_a_damaged_note_of_the_last_run_is_said(text, site):
     (site / SUBMITTED).write_text(text)
     with pytest.raises(FedkinError, match=r"submitted\.json cannot be read: .*; remove it once"):
         submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+def test_who_is_waited_for_is_said_once(site, monkeypatch, caplog):
+    words, waiting = [["b"], ["b"], ["a", "b"], [], ["a", "b"]], Waiting(waiting_of(site, "12"), 2)
+
+    def alive(self):
+        if words:
+            waiting.tell(words.pop(0))
+        else:
+            ended_of(site, "12").write_text(json.dumps({"error": None, "interrupted": False}))
+
+    real = submit.Submitted.over
+    monkeypatch.setattr(submit.Submitted, "over", lambda self: [alive(self), real(self)][1])
+    monkeypatch.setattr("fedkin.runs.follow.PAUSE", 0.0)
+    caplog.set_level("INFO", "fedkin")
+    submit.submit(site, site / "runs" / "1", lambda record: None)
+    a_and_b = "waiting for a, b (2 of 2 nodes)"
+    said = [one.getMessage() for one in caplog.records if "waiting" in one.getMessage()]
+    assert said == ["waiting for b (1 of 2 nodes)", a_and_b, a_and_b]
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import write_file
+from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import (
     DEPLOYMENT,
@@ -24,10 +25,12 @@ from fedkin.flower.config import (
     load,
     spec_of,
     stop_of,
+    waiting_of,
 )
 from fedkin.flower.identities import masked
 from fedkin.flower.operator.site import check_peers, write_app
 from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
+from fedkin.flower.waiting import word_at
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
 from fedkin.runs.directory import begun
@@ -127,7 +130,7 @@ def _check_over(folder: Path, deployment: Deployment) -> None:
             f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
             f"{LINK})"
         )
-    for left in (last.word, stop_of(folder, number)):
+    for left in (last.word, stop_of(folder, number), waiting_of(folder, number)):
         left.unlink(missing_ok=True)
 
 
@@ -171,6 +174,7 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
         time.sleep(0.5)
     flower.check("the run is as it was; ask again")
     flower.word.unlink(missing_ok=True)
+    waiting_of(folder, flower.number).unlink(missing_ok=True)
     found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
     return found
 
@@ -190,6 +194,7 @@ class Submitted:
         self.environment = environment(connection(folder, deployment))
         self._looked = time.monotonic()
         self._status = ""
+        self._waiting = ""
 
     @property
     def word(self) -> Path:
@@ -210,12 +215,20 @@ class Submitted:
 
     def over(self) -> bool:
         """Whether the server app has left word, or the SuperLink knows that it is gone."""
+        self._say_who_is_waited_for()
         if self.word.is_file():
             return True
         if time.monotonic() - self._looked > LOOK:
             self._status = self.status()
             self.alive()
         return self._status.startswith("finished")
+
+    def _say_who_is_waited_for(self) -> None:
+        """Each time that it is somebody else: nothing is shown until all nodes are there."""
+        word = word_at(waiting_of(self.folder, self.number))
+        if word and word != self._waiting:
+            warn(word)
+        self._waiting = word
 
     def status(self) -> str:
         """What the SuperLink says of the run; empty where it does not answer, for it may be
