@@ -56,9 +56,10 @@ class Personal(nn.Module):
         for name, value in self._frozen.items():
             self.register_buffer(_flat(f"{FROZEN}/{name}"), value.detach().clone())
         for path, leaf in named_leaves(view):
-            self.register_parameter(
-                _flat(path), nn.Parameter(leaf.detach().clone(), _trained(path, leaf))
-            )
+            if isinstance(leaf, Tensor):  # plain numbers (how many neighbours) stay what they are
+                self.register_parameter(
+                    _flat(path), nn.Parameter(leaf.detach().clone(), _trained(path, leaf))
+                )
 
     def extra_repr(self) -> str:
         """The architecture and its size: what ``print`` shows between the brackets."""
@@ -95,7 +96,14 @@ class Personal(nn.Module):
         """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result
         is class number c.
         """
-        view = fill(self._like, iter(self.parameters()))
+        tensors = iter(self.parameters())
+        view = fill(
+            self._like,
+            (
+                next(tensors) if isinstance(leaf, Tensor) else leaf
+                for _, leaf in named_leaves(self._like)
+            ),
+        )
         held = {name: getattr(self, _flat(f"{FROZEN}/{name}")) for name in self._frozen}
         return self._predict(self._model.holding(held) if held else self._model, view, x)
 
