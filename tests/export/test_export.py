@@ -114,6 +114,43 @@ def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
     torch.testing.assert_close(module(x).log_softmax(1), expected)
 
 
+def test_another_view_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Ditto's shared model beside the client's own."""
+    run = trained(tmp_path, "--method", "ditto:lam=1", "--model", "mlr")
+    own = load_file(exported(run, "safetensors"))
+    done = fedkin("export", run, "--client", "H02", "--view", "global")
+    assert done.exit_code == 0, done.output
+    folder = run / "export" / "H02" / "global"
+    shared = load_file(folder / "model.safetensors")
+    assert shared.keys() == own.keys()
+    told = Result(run).personal("H02", "global").named_parameters()
+    assert all(one.equal(shared[name.replace("_", ".")]) for name, one in told)
+    assert not all(shared[name].equal(own[name]) for name in own)
+    card = json.loads((folder / CARD).read_text())
+    assert (card["view"], card["holds_samples"]) == ("global", False)
+    assert (folder / "card.md").read_text().startswith("# Global model of client H02")
+    done = fedkin("export", run, "--client", "H02", "--view", "shared")
+    assert done.exit_code == 2
+    assert "unknown view 'shared'" in done.stderr
+    assert "(choices: global, personal)" in done.stderr
+    assert not (run / "export" / "H02" / "shared").exists()
+
+
+def test_a_card_says_that_a_file_holds_samples(tmp_path: Path) -> None:
+    """Of kNN-Per's personal model, and not of its shared one."""
+    run = trained(tmp_path, "--method", "knn_per", "--model", "dnn")
+    for view, holds in (("personal", True), ("global", False)):
+        done = fedkin("export", run, "--client", "H02", "--view", view)
+        assert done.exit_code == 0, done.output
+        folder = run / "export" / "H02" / ("" if view == "personal" else view)
+        card = json.loads((folder / CARD).read_text())
+        assert card["holds_samples"] is holds
+        line = f"features and label of each of this client's {card['data']['samples']['train']} "
+        assert (line in (folder / "card.md").read_text()) is holds
+    x, _ = Result(run).data(2)
+    assert Result(run).personal(2)(x).exp().sum(1).allclose(torch.ones(len(x)))
+
+
 def test_an_exported_model_holds_what_was_frozen_too(tmp_path: Path) -> None:
     frozen = ["--model", "dnn", "--set", "model.frozen=body"]
     run = trained(tmp_path, "--method", "fedavg", *frozen)

@@ -49,7 +49,7 @@ def opened():
     )
     return SimpleNamespace(
         parts=parts,
-        view=lambda member: MODEL.initial,
+        view=lambda member, name: MODEL.initial,
         deployed=lambda member, view: Personal(MODEL, view, plain_prediction),
         architecture=lambda member: "mlr",
     )

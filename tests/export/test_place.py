@@ -24,6 +24,8 @@ def test_a_clients_name_as_a_folders(name: str, number: int | None, folder: str)
     found = place_of(Path("run"), Path("to"), Member(name, number), "pt2")
     assert found == Path("to") / folder
     assert place_of(Path("run"), None, Member(name, number), "pt2") == Path("run/export") / folder
+    other = place_of(Path("run"), None, Member(name, number), "pt2", "global")
+    assert other == Path("run/export") / folder / "global"
 
 
 def test_a_link_in_the_run_is_no_place(tmp_path: Path) -> None:

@@ -42,6 +42,10 @@ def export(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Output folder; default: DIR/export."),
     ] = None,
+    view: Annotated[
+        str,
+        typer.Option("--view", metavar="VIEW", help="Model of the client: personal, global, …"),
+    ] = "personal",
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,8 +70,8 @@ def export(
     written: list[dict[str, Any]] = []
     for member in _shown_when_slow(chosen):
         try:
-            place = place_of(folder, out, member, format)
-            done = write(exportable(opened, member), format, place)
+            model = exportable(opened, member, view)
+            done = write(model, format, place_of(folder, out, member, format, view))
             written.append(_plain(done))
             if not as_json:
                 tell_file(done)

@@ -9,7 +9,7 @@ from fedkin.core.kinds import KINDS
 from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
-from fedkin.export.opened import Member, Opened
+from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.report import formatting
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
@@ -18,8 +18,8 @@ from fedkin.report.scores import measures
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
 
 
-def card_of(opened: Opened, member: Member) -> dict[str, Any]:
-    """The card as plain values.
+def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, Any]:
+    """The card as plain values. ``view``: which of its models it goes with.
 
     Scores are those of the run's end, or of the join, on the client's own samples.
     """
@@ -33,6 +33,7 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
         return {
             "client": member.name,
             "number": member.number,
+            "view": view,
             "method": facts["method"],
             "hyper_parameters": facts["hyper"],
             "architecture": opened.architecture(member),
@@ -164,12 +165,13 @@ def as_markdown(card: dict[str, Any]) -> str:
         ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
     )
     lines = [
-        f"# Personal model of client {card['client']}",
+        f"# {card.get('view', PERSONAL).capitalize()} model of client {card['client']}",
         "",
         f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed "
         f"{card['seed']}" + ("" if card["finished"] else ", not finished"),
         *([_joined(card["joined"])] if card["joined"] else []),
         *_rounds_of(card),
+        *_remembered(card),
         f"- architecture: {card['architecture']}",
         f"- data: {Path(card['data']['name']).name}; this client's samples: "
         f"{samples['train']} for training, "
@@ -238,6 +240,14 @@ def _rounds_of(card: Mapping[str, Any]) -> list[str]:
     said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
     what = f"what {card['method']} keeps of a personal model at its client is untrained here"
     return [f"{said}: {what}" if card["untrained"] else said]
+
+
+def _remembered(card: Mapping[str, Any]) -> list[str]:
+    """Where the file is as private as the samples."""
+    if not card.get("holds_samples"):
+        return []
+    what = many(card["data"]["samples"]["train"], "training sample")
+    return [f"- holds features and label of each of this client's {what}: keep it as you keep them"]
 
 
 def _parts(card: Mapping[str, Any]) -> list[str]:

@@ -56,7 +56,11 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
         raise unknown("format", format, FORMATS)
     client, view, personal = exportable.client, exportable.view, exportable.personal
     nested = _nested(view)
-    card = exportable.card() | {"tensors": _tensors(view) if nested else []}
+    card = exportable.card()
+    card |= {
+        "tensors": _tensors(view) if nested else [],
+        "holds_samples": _holds_samples(view, card["data"]["samples"]["train"]),
+    }
     known = _files_beside(out, card, f"model.{format}")
     x = exportable.samples()
     made = FORMATS[format](personal, view, x, card)
@@ -114,6 +118,16 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
 def _nested(view: Tree) -> bool:
     """Whether the personal model is made of several parts, and no module's parameters."""
     return any("/" in name and not is_buffer(name) for name, _ in named_leaves(view))
+
+
+def _holds_samples(view: Tree, samples: int) -> bool:
+    """Whether a view has a row and a class number for each training sample beside its parameters:
+    a method remembers them.
+    """
+    leaves = [torch.as_tensor(leaf) for _, leaf in named_leaves(view)]
+    rows = [leaf for leaf in leaves if leaf.dim() and len(leaf) == samples]
+    numbers = [leaf for leaf in rows if leaf.dim() == 1 and leaf.dtype == torch.int64]
+    return bool(numbers) and len(rows) > len(numbers)
 
 
 def _tensors(view: Tree) -> list[dict[str, Any]]:

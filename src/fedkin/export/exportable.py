@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.export.card import card_of
-from fedkin.export.opened import Member, Opened
+from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.runs.spec import DataSection
 
@@ -34,10 +34,13 @@ class Exportable(NamedTuple):
     data: DataSection
 
 
-def exportable(opened: Opened, member: Member) -> Exportable:
-    """That of a client of a run, or of one that joined it."""
+def exportable(opened: Opened, member: Member, name: str = PERSONAL) -> Exportable:
+    """That of a client of a run, or of one that joined it. ``name``: of one of its views.
+
+    Raises FedkinError for a view that is not there; names those that are.
+    """
     parts = opened.parts
-    view = opened.view(member)
+    view = opened.view(member, name)
     personal = opened.deployed(member, view)
     # one that joined keeps its own samples to itself, and is compared on those of the run
     own = list(range(parts.population.clients)) if member.number is None else [member.number]
@@ -46,7 +49,7 @@ def exportable(opened: Opened, member: Member) -> Exportable:
         member.name,
         personal,
         with_frozen(parts.models[opened.architecture(member)], view),
-        partial(card_of, opened, member),
+        partial(card_of, opened, member, name),
         samples,
         parts.population,
         parts.spec.data,

@@ -15,6 +15,8 @@ from fedkin.export.personal import Personal
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL
 from fedkin.setup.opened import load
 
+PERSONAL = "personal"  # the view that a client deploys
+
 
 class Member(NamedTuple):
     """Whose model: a client's ``number``; None for one that joined, of which ``details`` is
@@ -102,7 +104,7 @@ class Opened:
             return str(member.details["architecture"])
         return self.parts.infos[member.number].architecture
 
-    def view(self, member: Member, view: str = "personal") -> Tree:
+    def view(self, member: Member, view: str = PERSONAL) -> Tree:
         """What the method predicts with for it: parameters, or a mixture of several."""
         if member.folder is not None:
             views = (
@@ -119,7 +121,7 @@ class Opened:
             raise unknown("view", view, views)
         return views[view]
 
-    def personal(self, member: Member, view: str = "personal") -> Personal:
+    def personal(self, member: Member, view: str = PERSONAL) -> Personal:
         """The model that it would deploy, in evaluation mode."""
         return self.deployed(member, self.view(member, view))
 

@@ -3,20 +3,22 @@
 import re
 from pathlib import Path
 
-from fedkin.export.opened import Member
+from fedkin.export.opened import PERSONAL, Member
 from fedkin.runs.directory import own
 
 
-def place_of(run: Path, out: Path | None, member: Member, format: str) -> Path:
+def place_of(
+    run: Path, out: Path | None, member: Member, format: str, view: str = PERSONAL
+) -> Path:
     """The folder of a model: in ``out``, else in the run directory, where none of its files is a
-    link to somewhere else.
+    link to somewhere else. Other views than the personal one have folders in the client's.
     """
-    name = _safe(member.name, member.number)
+    names = [_safe(member.name, member.number), *([] if view == PERSONAL else [view])]
     if out is not None:
-        return out / name
+        return out.joinpath(*names)
     for file in (f"model.{format}", "card.json", "card.md"):
-        own(run, "export", name, file)
-    return own(run, "export", name)
+        own(run, "export", *names, file)
+    return own(run, "export", *names)
 
 
 def _safe(name: str, number: int | None) -> str:

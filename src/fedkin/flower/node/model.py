@@ -16,6 +16,7 @@ from fedkin.engine.codec import decode
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.export.card import input_of, output_of
 from fedkin.export.exportable import Exportable, samples_of
+from fedkin.export.opened import PERSONAL
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
@@ -91,6 +92,7 @@ def _card(
     return {
         "client": client,
         "number": details.place.client,
+        "view": PERSONAL,
         "method": method.name,
         "hyper_parameters": hyper_of(method),
         "architecture": details.place.architecture,
