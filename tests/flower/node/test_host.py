@@ -216,6 +216,16 @@ def test_an_exception_of_a_clients_work_quotes_nothing(node, spec, monkeypatch, 
     assert "target 71" in capfd.readouterr().err
 
 
+def test_a_node_computes_on_its_cpu(tmp_path):
+    spec = small("fedavg", run__clients=4)
+    node = made(tmp_path, spec.model_copy(update={"engine": spec.engine.model_copy(
+        update={"device": "cuda"})}))  # fmt: skip
+    reply, _ = ask(node, request(spec, steps=()))
+    assert reply.error == (
+        "engine.device is for simulations, nodes compute on their CPU: leave it out"
+    )
+
+
 def test_without_steps_or_a_place_a_node_says_who_it_is(node, spec):
     before = time.time()
     for changes in ({"steps": ()}, {"place": None}, {"steps": (), "place": None}):

@@ -28,6 +28,7 @@ from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
+from fedkin.flower.deployable import check_device
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     PROTOCOL,
@@ -161,6 +162,7 @@ class Node:
     def _experiment(self) -> tuple[Spec, str]:
         """Read each time: who replaces the file accepts another experiment, at once."""
         spec = config.spec_of(self.folder)
+        check_device(spec)  # [engine] is no part of the fingerprint
         return config.at_home(spec, self.folder), config.fingerprint(spec)
 
     def _about(self, spec: Spec, known: Known) -> dict[str, Any]:

@@ -91,10 +91,6 @@ def init(
         raise FedkinError(
             "run.holdout_clients is for simulations: set it to 0, and name the nodes that take part"
         )
-    if spec.engine.device != "cpu":
-        raise FedkinError(
-            "engine.device is for simulations, nodes compute on their CPU: leave it out"
-        )
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
     known = {
