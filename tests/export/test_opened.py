@@ -25,7 +25,10 @@ def of_a_run(folder: Path) -> Opened:
     opened = Opened.__new__(Opened)
     opened.folder, opened.names, opened.round = folder, NAMES, 5
     coordinator: Any = SimpleNamespace(
-        views=lambda client, at: {"personal": {"of": (client, at)}, "global": {"of": "all"}}
+        views=lambda client, at, trained: {
+            "personal": {"of": (client, at, trained)},
+            "global": {"of": "all"},
+        }
     )
     spec = SimpleNamespace(run=SimpleNamespace(rounds=7, seed=4))
     infos = [SimpleNamespace(architecture=name) for name in ("mlr", "cnn", "dnn", "cnn")]
@@ -108,7 +111,7 @@ def test_a_model_of_another_run_is_refused(other: dict[str, Any], tmp_path: Path
 
 def test_views_are_those_of_the_last_evaluation(tmp_path: Path) -> None:
     opened = of_a_run(tmp_path)
-    assert opened.view(Member("s2", 2)) == {"of": (2, 8)}
+    assert opened.view(Member("s2", 2)) == {"of": (2, 8, 5)}
     assert opened.view(Member("s2", 2), "global") == {"of": "all"}
     with pytest.raises(FedkinError, match="did you mean 'global'"):
         opened.view(Member("s2", 2), "globel")

@@ -115,7 +115,7 @@ class Opened:
         else:
             assert member.number is not None
             views = self.coordinator.views(
-                member.number, self.parts.spec.run.rounds + 1, self.at.trained
+                member.number, self.parts.spec.run.rounds + 1, self.round
             )  # as it was evaluated
         if view not in views:
             raise unknown("view", view, views)
