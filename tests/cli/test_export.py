@@ -47,7 +47,9 @@ def written(monkeypatch):
 
     monkeypatch.setattr("fedkin.cli.export._opened", lambda folder, trust_code: Opened())
     monkeypatch.setattr("fedkin.export.export.export", write)
-    monkeypatch.setattr("fedkin.export.exportable.exportable", lambda opened, member: member.name)
+    monkeypatch.setattr(
+        "fedkin.export.exportable.exportable", lambda opened, member, view="personal": member.name
+    )
     return places
 
 
