@@ -32,6 +32,7 @@ HYPER = {
     "as [train]": {"lam": 0.7},
     "default": {},
     "own steps": {"lam": 1.3, "personal_lr": 0.1, "personal_steps": 5},
+    "received": {"lam": 0.7, "personal_steps": 2, "start": "received"},
 }
 
 
@@ -55,6 +56,7 @@ def test_ditto(kind, hyper, work):
         run.rates(LR, ROUNDS),
         run.rates(hyper.get("personal_lr", LR), ROUNDS),
         hyper.get("lam", 1.0),
+        received=hyper.get("start") == "received",
     )
     for moment, other in zip(run.moments, theirs, strict=True):
         w = other["server"]["model"]

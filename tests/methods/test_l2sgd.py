@@ -41,10 +41,13 @@ def drawn(run, rounds):
 @pytest.mark.certifies("l2sgd", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
-@pytest.mark.parametrize("p", [0.3, 0.6])
-def test_l2sgd(p, kind, work):
+@pytest.mark.parametrize(
+    ("p", "start"), [(0.3, "persistent"), (0.6, "persistent"), (0.3, "received")]
+)
+def test_l2sgd(p, start, kind, work):
     model = architecture(kind)
-    run = Federated(l2sgd(lr=LR, lam=LAM, p=p), population(), {kind: model}, **work).run(ROUNDS)
+    method = l2sgd(lr=LR, lam=LAM, p=p, start=start)
+    run = Federated(method, population(), {kind: model}, **work).run(ROUNDS)
     counts = drawn(run, ROUNDS)
     assert len(set(counts)) > 1
     coins = [[HEADS] * pulls + [TAILS] * steps for pulls, steps in counts]
@@ -55,7 +58,16 @@ def test_l2sgd(p, kind, work):
     eta = [
         rate * len(run.infos) * (1 - p) for rate in run.rates(LR, ROUNDS)
     ]  # a local step of the paper is η/(M(1−p))
-    theirs = reference.l2sgd(arrays(model.initial), run.data, coins, plan, eta, LAM, p)
+    theirs = reference.l2sgd(
+        arrays(model.initial),
+        run.data,
+        coins,
+        plan,
+        eta,
+        LAM,
+        p,
+        received=start == "received",
+    )
     before = arrays(model.initial)
     for moment, other in zip(run.moments, theirs, strict=True):
         agree("l2sgd", moment.state["parameters"], other["server"]["model"])

@@ -1,7 +1,8 @@
 """Ditto, with plain loops: Li et al. 2021, Algorithm 2 (FedAvg as the global solver, means by
 samples).
 
-w^t in the personal step is the model the server sent at the start of the round.
+w^t in the personal step is the model the server sent at the start of the round. With ``received``
+v goes on from it, too, which is no part of the paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ def ditto(
     personal_lr: float | Sequence[float],
     lam: float,
     gradient: Gradient = batch_gradient,
+    received: bool = False,
 ) -> list[Snapshot]:
     """Snapshot: {"server": {"model": w}, "uploads": {k: w_k of the participants}, "personal": {k:
     v_k}}.
@@ -45,6 +47,8 @@ def ditto(
             for batch in plan[t][k]:
                 local = step(local, gradient(local, data[k], batch), at(lr, t))
             uploads[k] = local
+            if received:
+                personal[k] = copy(w)
             for batch in personal_plan[t][k]:
                 v = personal[k]
                 slope = gradient(v, data[k], batch)

@@ -35,9 +35,11 @@ def l2sgd(
     lam: float,
     p: float,
     gradient: Gradient = batch_gradient,
+    received: bool = False,
 ) -> list[Snapshot]:
     """coins[t]: the tosses of round t (heads, then tails); plan[t][k]: a mini-batch for each of the
-    tails of client k.
+    tails of client k. With ``received`` a head takes models all the way to their mean, which is no
+    part of the paper.
 
     The mean is taken anew at every head, though it does not move between two of them: nothing is
     assumed. Snapshot: {"server": {"model": w̄ of the models at the end of the round}, "personal":
@@ -51,7 +53,7 @@ def l2sgd(
         for coin in coins[t]:
             if coin == HEADS:
                 mean = average(models)
-                share = at(eta, t) * lam / (count * p)
+                share = 1.0 if received else at(eta, t) * lam / (count * p)
                 models = {k: combine([models[k], mean], [1.0 - share, share]) for k in data}
             else:
                 for k in data:

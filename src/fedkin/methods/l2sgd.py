@@ -5,6 +5,8 @@ min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algo
 gradients.
 """
 
+from typing import Literal
+
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Between, NotNegative, declared
@@ -16,7 +18,12 @@ from fedkin.core.tree import Tree, mix
 
 @declared
 def l2sgd(
-    *, lr: float, lam: NotNegative = 0.1, p: Between = 0.1, weights: Weights = "uniform"
+    *,
+    lr: float,
+    lam: NotNegative = 0.1,
+    p: Between = 0.1,
+    start: Literal["persistent", "received"] = "persistent",
+    weights: Weights = "uniform",
 ) -> Method:
     """L2SGD: in every step a coin decides, with probability p all models move towards their mean,
     else each takes a gradient step. Only a change from local steps to the mean costs communication:
@@ -31,11 +38,15 @@ def l2sgd(
     nothing. The decay multiplies η, so it slows both. Where an upload is lost, w̄ is the mean of
     those that arrived.
     Deviation: of the paper's methods only this one is built, not the variance-reduced L2SGD+.
+    start = "received" keeps no w_i from round to round, as code does that lays the received model
+    over all that a client has (pFedMe's, and its forks): w_i is then w̄ before its k steps, and λ
+    moves nothing.
 
     Args:
         lr: Learning rate of a local step.
         lam: λ, the pull towards the mean; 0 is local training.
         p: The coin's chance in (0, 1) of an averaging step; a round has 1/p local steps on average.
+        start: What w_i goes on from in a round: "persistent", itself, or "received", the mean w̄.
         weights: "samples" or "uniform": the weights of w̄; the paper's is uniform.
 
     Raises:
@@ -58,8 +69,10 @@ def l2sgd(
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         pulls, steps = received["control"]["pulls"], received["control"]["steps"]
-        share = 1 - (1 - pull * data.decay) ** pulls  # j pulls at once: w̄ stays where it is
-        w = mix(own["parameters"], received["parameters"], share)
+        w = received["parameters"]
+        if start == "persistent":
+            share = 1 - (1 - pull * data.decay) ** pulls  # j pulls at once: w̄ stays where it is
+            w = mix(own["parameters"], w, share)
         w = scan(sgd_step, w, data.batches(steps=steps), lr * data.decay)
         return {"parameters": w}, {"parameters": w}
 
