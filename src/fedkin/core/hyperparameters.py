@@ -9,7 +9,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, cast
+from typing import Annotated, Any, Literal, ParamSpec, cast
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
@@ -34,6 +34,7 @@ Count = Annotated[int, Field(ge=1, le=MOST)]
 Several = Annotated[int, Field(ge=2, le=MOST)]
 Fractions = Annotated[Sequence[Fraction], Field(min_length=1)]
 Positives = Annotated[Sequence[Positive], Field(min_length=1)]
+Start = Literal["persistent", "received"]  # what a personal model goes on from in a round
 
 
 def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:

@@ -5,7 +5,6 @@ its local copy; the server clusters the uploads. K = 1 is pFedMe.
 """
 
 from collections.abc import Mapping
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -13,7 +12,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -21,8 +20,6 @@ from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, st
 from fedkin.methods.parts.clusters import in_each_cluster
 
 __all__ = ["cgpfl", "regroup", "uploads", "widen"]
-
-ThetaStart = Literal["persistent", "received"]  # what θ goes on from in a round
 
 
 @declared
@@ -34,7 +31,7 @@ def cgpfl(
     personal_lr: Positive = 0.05,
     inner: Count = 5,
     alpha: Positive = 1.0,
-    start: ThetaStart = "persistent",
+    start: Start = "persistent",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 

@@ -9,10 +9,10 @@ import torch
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
-from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
+from fedkin.methods.cgpfl import cgpfl, regroup, uploads, widen
 
 __all__ = ["cgpfl_heur"]
 
@@ -41,7 +41,7 @@ def cgpfl_heur(
     personal_lr: Positive = 0.05,
     inner: Count = 5,
     alpha: Positive = 1.0,
-    start: ThetaStart = "persistent",
+    start: Start = "persistent",
 ) -> Method:
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
     then keeps it.

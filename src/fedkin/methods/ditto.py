@@ -1,8 +1,6 @@
 """Ditto (Li, Hu, Beirami & Smith, 2021): personal models beside FedAvg's. Algorithm 2."""
 
-from typing import Literal
-
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, Weights, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import home_step, scan
 from fedkin.core.tree import Tree
@@ -17,7 +15,7 @@ def ditto(
     lam: NotNegative = 1.0,
     personal_lr: Positive | None = None,
     personal_steps: Count | None = None,
-    start: Literal["persistent", "received"] = "persistent",
+    start: Start = "persistent",
     weights: Weights = "samples",
 ) -> Method:
     """Ditto: the global w by FedAvg; each participant moves a v of its own by ∇f(v) + λ(v − w).

@@ -5,11 +5,9 @@ min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algo
 gradients.
 """
 
-from typing import Literal
-
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Between, NotNegative, declared
+from fedkin.core.hyperparameters import Between, NotNegative, Start, declared
 from fedkin.core.method import ClientContext, Method, Needs, ServerContext
 from fedkin.core.ops import scan, sgd_step
 from fedkin.core.rng import Key
@@ -22,7 +20,7 @@ def l2sgd(
     lr: float,
     lam: NotNegative = 0.1,
     p: Between = 0.1,
-    start: Literal["persistent", "received"] = "persistent",
+    start: Start = "persistent",
     weights: Weights = "uniform",
 ) -> Method:
     """L2SGD: in every step a coin decides, with probability p all models move towards their mean,

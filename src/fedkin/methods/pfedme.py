@@ -2,9 +2,9 @@
 global model.
 """
 
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
 from fedkin.core.method import Method
-from fedkin.methods.cgpfl import ThetaStart, cgpfl
+from fedkin.methods.cgpfl import cgpfl
 
 
 @declared
@@ -15,7 +15,7 @@ def pfedme(
     personal_lr: Positive = 0.1,
     inner: Count = 5,
     beta: Positive = 1.0,
-    start: ThetaStart = "persistent",
+    start: Start = "persistent",
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
 
