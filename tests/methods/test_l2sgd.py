@@ -128,3 +128,7 @@ def test_every_round_is_drawn_anew_from_its_own_key():
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match="l2sgd"):
         l2sgd(**{"lr": 0.1, **wrong})
+
+
+def test_a_pull_overshoots_only_where_models_persist():
+    assert l2sgd(lr=0.1, lam=50.0, start="received").name == "l2sgd"

@@ -48,10 +48,10 @@ def l2sgd(
         weights: "samples" or "uniform": the weights of w̄; the paper's is uniform.
 
     Raises:
-        FedkinError: lr·λ(1−p)/p is above 1.
+        FedkinError: Models persist, and lr·λ(1−p)/p is above 1.
     """
     pull = lr * lam * (1 - p) / p
-    if pull > 1:
+    if start == "persistent" and pull > 1:
         raise FedkinError(
             f"l2sgd: lr · lam · (1 − p) / p is {pull:.3g}, and above 1 a pull overshoots the "
             "mean: lower method.lam"
