@@ -27,6 +27,8 @@ PLAIN = {
     for section, keys in Spec().model_dump(mode="json").items()
     for key, value in keys.items()
 } | FIRST
+# Hyper-parameters that methods got after rows of theirs were kept, as they were until then
+LATER = {"ditto": {"start": "persistent"}, "l2sgd": {"start": "persistent"}}
 
 
 class Kept(NamedTuple):
@@ -49,12 +51,14 @@ Keeping = Mapping[tuple[str, int], Kept]  # by row and seed
 def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
     """What is asked for, by dotted key, but for what is as [section]s have it by default: a new key
     changes no old row. ``hyper``: the method's hyper-parameters with their defaults, so that
-    another default is another setting.
+    another default is another setting; a new one at what the method did before is none.
     """
     asked = {
         key: value for key, value in settings.items() if key not in PLAIN or PLAIN[key] != value
     }
-    text = json.dumps([asked, dict(hyper)], sort_keys=True, default=str)
+    later = LATER.get(settings.get("method.name", ""), {})
+    kept = {key: value for key, value in hyper.items() if key not in later or later[key] != value}
+    text = json.dumps([asked, kept], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -27,7 +27,7 @@ def test_a_broadcast_is_encoded_once_and_counted_for_each():
     assert len({id(order.message) for order in orders}) == 1
     header, blobs = pack(orders)
     assert len(blobs) == 1
-    assert header == [(client, 0) for client in range(6)]
+    assert header == [(client, 0, None) for client in range(6)]
 
 
 def test_clusters_are_broadcasts_of_their_own():
