@@ -53,3 +53,9 @@ prepare_docs() {
     "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]" >&2
   fi
 }
+
+# suite [pytest's arguments]: all tests that are neither slow nor of Flower's processes.
+suite() {
+  export OMP_NUM_THREADS=1 # one thread a process: two intra-op threads make small steps many times slower
+  "$PY" -m pytest -n 2 -m "not slow and not flower" "$@"
+}
