@@ -8,6 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.host import Task
+from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
 from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
@@ -224,6 +225,13 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     for round, kept in ((3, {"reveal 3", "score_reveal 3"}), (4, set())):
         again.save(tmp_path, round)
         assert set(json.loads(path.read_text())) == kept
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"reveal 3": 1}', '{"reveal x": [0]}', '{"a": ["0"]}'])
+def test_a_list_of_survivors_that_is_none_is_refused(text, tmp_path):
+    (tmp_path / "s").write_text(text)
+    with pytest.raises(StoreError, match="is no list of survivors"):
+        Survivors(tmp_path / "s")
 
 
 def test_the_last_request_says_how_many_rounds_there_were(transport, nodes, tmp_path):

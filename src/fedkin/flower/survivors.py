@@ -5,6 +5,9 @@ set of clients a round, whatever becomes of the server.
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import StringConstraints, TypeAdapter
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import read_file, write_file
@@ -12,7 +15,11 @@ from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.engine.store import StoreError
 
 SURVIVORS = "survivors.json"  # in the run directory
-LARGEST = 1 << 30  # bytes of it
+LARGEST = 1 << 26  # bytes of it
+# the stage and the round → clients
+SETS = TypeAdapter(
+    dict[Annotated[str, StringConstraints(pattern=r"^[a-z_]+ [0-9]{1,9}$")], list[int]]
+)
 # What begins a sum → the stage in which its masks are taken off
 REVEALS = {"local": STAGES[-1], "evaluate": SCORE_STAGES[-1], "evaluate_all": SCORE_STAGES[-1]}
 NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
@@ -33,9 +40,11 @@ class Survivors:
         self._sets: dict[str, list[int]] = {}
         if path.is_file():
             try:
-                self._sets = json.loads(read_file(path, LARGEST))
-            except (OSError, ValueError) as error:
+                self._sets = SETS.validate_json(read_file(path, LARGEST), strict=True)
+            except OSError as error:
                 raise StoreError(f"{path} cannot be read: {error}") from None
+            except ValueError:
+                raise StoreError(f"{path} is no list of survivors: put it back as it was") from None
 
     def left_out(self, op: str, round: int, client: int) -> bool:
         """Whether a client cannot be in the sum that a piece of work is for any more.
