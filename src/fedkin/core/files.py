@@ -32,17 +32,7 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         target = _target(path)
         # a worker that outlived its run may write here too
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
-            with open(part, "wb") as file:
-                file.write(content)
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-            part.replace(target)
-        except OSError:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise
+        _put(part, target, content, os.O_TRUNC, 0o666, durable)
     except OSError as error:
         raise OSError(
             error.errno, error.strerror, str(path)
@@ -111,13 +101,23 @@ def write_secret(path: Path, content: bytes) -> None:
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)  # of a process that was killed; of a link, the link alone
+    _put(part, path, content, os.O_EXCL, 0o600)
+
+
+def _put(
+    part: Path, target: Path, content: bytes, how: int, mode: int, durable: bool = True
+) -> None:
+    """Write a file at ``part`` and rename it; nothing of it stays where that fails. ``how``: what
+    opening does with a file that is there; ``mode``: of the new one, before the umask.
+    """
     try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, 0o600)
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | how | OPEN, mode)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        part.replace(target)
     except OSError:
         with suppress(OSError):
             part.unlink(missing_ok=True)
