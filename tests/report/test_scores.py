@@ -44,16 +44,20 @@ def test_ties_go_to_the_earliest_round() -> None:
     assert chosen_rounds(Curve([1], [None], [None]))["best_by_validation"] is None
 
 
+def note(folder: Path, selected: str) -> None:
+    """A measure beside loss and accuracy: its name and values, as they are selected."""
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute(MEASURES)
+        database.execute(f"INSERT INTO measures SELECT round, client, view, split, {selected}")
+
+
 @pytest.mark.parametrize("measure", ["loss", "accuracy", "rmse"])
 def test_a_round_in_which_a_client_diverged_is_never_the_best_by_validation(
     measure: str, tmp_path: Path
 ) -> None:
     folder = write(tmp_path / "run")
+    note(folder, "'rmse', loss FROM metrics")
     with sqlite3.connect(folder / "run.db") as database:
-        database.execute(MEASURES)
-        database.execute(
-            "INSERT INTO measures SELECT round, client, view, split, 'rmse', loss FROM metrics"
-        )
         diverged = "round = 2 AND client = 2 AND split = 'val'"
         database.execute(f"UPDATE metrics SET loss = NULL WHERE {diverged}")
         database.execute(f"DELETE FROM measures WHERE {diverged}")
@@ -71,12 +75,7 @@ def test_a_measure_that_a_client_does_not_define_leaves_it_out_of_validation(
     tmp_path: Path,
 ) -> None:
     folder = write(tmp_path / "run")
-    with sqlite3.connect(folder / "run.db") as database:
-        database.execute(MEASURES)
-        database.execute(
-            "INSERT INTO measures SELECT round, client, view, split, 'auc', 0.25 * (client + 1) "
-            "FROM metrics WHERE client < 2"
-        )
+    note(folder, "'auc', 0.25 * (client + 1) FROM metrics WHERE client < 2")
     with opened(folder) as run_:
         assert curves(run_, "auc")["personal"].validation == [0.375, 0.375, 0.375]
 

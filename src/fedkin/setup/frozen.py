@@ -19,10 +19,15 @@ def digest(model: Model) -> str:
     """sha256 (hex) of a model's frozen parameters, names and shapes included; "" where it has
     none.
     """
-    if not model.frozen:
+    return digest_of(model.frozen)
+
+
+def digest_of(tensors: Params) -> str:
+    """sha256 (hex) of tensors, names and shapes included; "" of none."""
+    if not tensors:
         return ""
     total = hashlib.sha256()
-    for name, value in sorted(model.frozen.items()):
+    for name, value in sorted(tensors.items()):
         total.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         total.update(_bytes(value).data)
     return total.hexdigest()

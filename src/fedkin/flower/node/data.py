@@ -2,7 +2,6 @@
 or of none.
 """
 
-import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from fedkin.flower.envelope import COLUMNS as MOST_COLUMNS
 from fedkin.flower.envelope import LONGEST, Facts, Place
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
+from fedkin.setup.frozen import digest_of
 from fedkin.setup.population import HELD_OUT, MOST_PUBLIC
 
 MANY_CLASSES = 1000  # up to so many, one node may be alone to have them
@@ -240,14 +240,8 @@ def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence
 
 def digest_of_public(population: Population) -> str:
     """sha256 of the public set as it was drawn, with its labels; "" where there is none."""
-    if population.public is None:
-        return ""
-    digest = hashlib.sha256()
-    for tensor in (population.public, population.public_y):
-        if tensor is not None:
-            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    both = {"x": population.public, "y": population.public_y}
+    return digest_of({name: tensor for name, tensor in both.items() if tensor is not None})
 
 
 def check_public(population: Population, place: Place) -> None:
