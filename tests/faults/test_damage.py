@@ -166,7 +166,7 @@ def full(*_, **__):
 def test_disk_full(state, tmp_path, monkeypatch, finished):
     def fill(record):
         if record.round == 2:
-            monkeypatch.setattr("fedkin.core.files.open", full, raising=False)
+            monkeypatch.setattr("fedkin.core.files._put", full)
 
     with pytest.raises(Halted, match="No space left on device") as caught:
         run(small("pfedme", engine__state=state), tmp_path / "run", progress=fill)
@@ -220,7 +220,7 @@ def test_unwritable_folders(where, tmp_path):
 
 
 def test_no_space_for_the_first_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("fedkin.core.files.open", full, raising=False)
+    monkeypatch.setattr("fedkin.core.files._put", full)
     with pytest.raises(Halted, match=r"cannot be written.*No space left"):
         run(small("fedavg"), tmp_path / "run")
     monkeypatch.undo()
