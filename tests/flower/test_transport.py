@@ -12,7 +12,6 @@ from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
 from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
-from fedkin.runs import checkpoint
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
 SCORES = {"personal": dict.fromkeys(("train", "val", "test"), (0.5, 0.5))}
@@ -232,15 +231,3 @@ def test_a_list_of_survivors_that_is_none_is_refused(text, tmp_path):
     (tmp_path / "s").write_text(text)
     with pytest.raises(StoreError, match="is no list of survivors"):
         Survivors(tmp_path / "s")
-
-
-def test_the_last_request_says_how_many_rounds_there_were(transport, nodes, tmp_path):
-    orders = [Task(0, b"m")]
-    list(transport.ask("local", 2, orders))
-    list(transport.ask("evaluate_all", 4, orders))
-    assert [one.trained for one in nodes.asked] == [2, 2]
-    transport.save(tmp_path, 2)
-    again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(tmp_path / "s"))
-    again.load({0: tmp_path / checkpoint.name(0, 2)})
-    list(again.ask("evaluate_all", 4, orders))
-    assert nodes.asked[-1].trained == 2

@@ -173,7 +173,6 @@ class Request(_Header):
     base: Base = Base()
     keep: Round = 0  # states of rounds before this one are not asked for again
     steps: tuple[Step, ...] = Field(default=(), max_length=STEPS)
-    trained: Round | None = None  # rounds of the run so far, which a model's card names
 
 
 class Done(_Header):

@@ -51,7 +51,6 @@ class FlowerTransport:
         self._changed: set[int] = set()
         self._saved: dict[int, int] = {}
         self._saved_round = -1
-        self._trained = 0
         self._committed: dict[int, int] = {}
         self._ahead: dict[tuple[int, str, int], tuple[str, TaskResult, Base]] = {}
         self._said: list[str] = []
@@ -60,8 +59,6 @@ class FlowerTransport:
         found: list[tuple[TaskResult, Base]] = []
         open_orders: list[Task] = []
         orders = list(orders)
-        if op == WORK:
-            self._trained = max(self._trained, round)
         self.survivors.agree(op, round, (order.client for order in orders))
         for order in orders:
             if self._idle(op, round, order.client):
@@ -123,7 +120,6 @@ class FlowerTransport:
             )
         self._seen.update({client: self.own[client].digest for client in states})
         self._committed = self._saved = {client: own.round for client, own in self.own.items()}
-        self._trained = max(self._saved.values(), default=0)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
         return {client: self._seen.get(client, "") for client in clients}
@@ -160,7 +156,6 @@ class FlowerTransport:
                     Step(op=do, round=at, trained=order.trained)  # type: ignore[arg-type]
                     for do, at in todo
                 ),
-                trained=self._trained,
             )
             requests[name] = request, order.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))

@@ -210,7 +210,7 @@ def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
             "scores": {"personal": {"test": [0.25, 0.5] if masking else [0.5, 0.75]}},
             "place": asked.place.model_dump(),
             "round": 4,
-            "trained": None,
+            "trained": 3,
             "samples": {"train": 5, "val": 3, "test": 1},
         }
         assert [one.scores["personal"]["test"] for one in done] == [(0.5, 0.75)] * 2

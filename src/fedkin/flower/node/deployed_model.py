@@ -33,7 +33,7 @@ class Details(BaseModel):
     spec: Spec
     place: Place
     round: int = Field(ge=0)  # in which the model was looked at: the one after its last
-    trained: int | None = Field(default=None, ge=0)  # rounds of the run; None: not told
+    trained: int | None = Field(default=None, ge=0)  # rounds of the run; None: of a newcomer
     samples: dict[str, int]
     facts: Facts | None
     encoding: list[dict[str, object]] | None

@@ -159,11 +159,17 @@ class Work:
             **_reported(record),
             "place": self.place.model_dump(),
             "round": step.round,
-            "trained": self.request.trained,
+            "trained": self._trained(step),
             "samples": sizes,
         }
         personal = encode(decode(shown.message)["personal"])
         self.node_store.put(MODEL, Commit(self.request.experiment, personal, None, details))
+
+    def _trained(self, step: Step) -> int | None:
+        """How many rounds the client was trained in; a newcomer came after them."""
+        if self.place.joined is not None:
+            return None
+        return step.round - 1 if step.trained is None else step.trained
 
     def _key(self, step: Step) -> str:
         base = self.own
