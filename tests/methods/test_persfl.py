@@ -31,6 +31,7 @@ CASES = {
     "gd, final, trace": {"objective": "gd", "teacher": "final", "compile": "trace"},
     "decay": {"milestones": (2,), "decay": 0.2, "compile": "trace"},
     "one rate for both stages": {"student_lr": None},
+    "students stay teachers": {"student_lr": 0.0},
 }
 
 
@@ -50,7 +51,7 @@ def make(**case):
         run.plan(rounds),
         run.rates(LR, rounds),
         plan,
-        hyper["student_lr"] or LR,  # the schedule's decay is stage 1's
+        LR if hyper["student_lr"] is None else hyper["student_lr"],  # the schedule's decay is stage 1's
         GRID,
         hyper["objective"],
         hyper["teacher"],

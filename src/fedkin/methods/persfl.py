@@ -81,7 +81,8 @@ def persfl(
 
     Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
     last round is a candidate too; values that validation cannot tell apart are decided by the lower
-    loss, then by the order of the grid; λ = 0 does not depend on T and is trained once.
+    loss, then by the order of the grid; λ = 0 does not depend on T and is trained once. Stage 2 has
+    one rate: the schedule's decay is stage 1's.
 
     Args:
         lr: Learning rate of both stages.
@@ -103,6 +104,7 @@ def persfl(
     """
     base = fedavg(lr=lr)
     soften = SOFT[objective]
+    rate = lr if student_lr is None else student_lr  # 0 leaves the student at its teacher
 
     def distance(
         w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor
@@ -168,7 +170,7 @@ def persfl(
         )
 
         def measured(points: Sequence[Point]) -> list[Student]:
-            rows = [(student_lr or lr, lam, t) for lam, t in points]
+            rows = [(rate, lam, t) for lam, t in points]
             models = scan_several(step, expert, batches, rows)
             return [
                 Student(w, *point, data.rank(w, "val"))

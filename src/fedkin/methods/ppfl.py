@@ -71,7 +71,8 @@ def ppfl(
     client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is
     averaged over the participants. A newcomer fits its membership with θ as it is, and resembles
     nobody.
-    Deviations: the authors' scripts move c by c ∘ exp(exp(−ηg)) where eq. 24 has c ∘ exp(−ηg).
+    Deviations: Algorithm 2 moves c by one stochastic gradient, ours by that of all training data.
+    The authors' scripts move c by c ∘ exp(exp(−ηg)) where eq. 24 has c ∘ exp(−ηg).
     Their penalty on c is λ · diag(row sums of W) C, ours 2λ(D − W)C. They mix after every linear
     layer, which is structure 2. They move θ before c: the same sequence as Algorithm 3's, half a
     round apart. Their momentum of θ outlasts the round: [train] state = "kept".
