@@ -44,6 +44,7 @@ def make(**case):
     run = Federated(
         method, population((5, 9, 4, 11, 7, 6), seed=3, val=9), {kind: model}, epochs=2, **case
     ).run(rounds)
+    rate = LR if hyper["student_lr"] is None else hyper["student_lr"]
     plan = {k: run.student_plan(rounds + 1, k, EPOCHS) for k in run.infos}
     theirs = reference.persfl(
         arrays(model.initial),
@@ -51,7 +52,7 @@ def make(**case):
         run.plan(rounds),
         run.rates(LR, rounds),
         plan,
-        LR if hyper["student_lr"] is None else hyper["student_lr"],  # the schedule's decay is stage 1's
+        rate,  # the schedule's decay is stage 1's
         GRID,
         hyper["objective"],
         hyper["teacher"],
