@@ -115,6 +115,17 @@ def test_the_specification_says_why_beside_each_fix(wards: Path) -> None:
     assert max(map(len, lines)) <= 100
 
 
+def test_a_file_with_notes_of_a_user_is_not_replaced(wards: Path) -> None:
+    typed = ("data", "check", "wards.csv", *CHECK, "--fix", "fixed.toml")
+    fedkin(*typed)
+    before = Path("fixed.toml").read_text()
+    assert "there already" not in fedkin(*typed).stderr, "it would be the same again"
+    Path("fixed.toml").write_text(before + "# mine\n")
+    again = fedkin(*typed)
+    assert (again.exit_code, Path("fixed.toml").read_text()) == (2, before + "# mine\n")
+    assert "fixed.toml is there already: choose another name with --fix" in again.stderr
+
+
 def test_what_only_a_person_can_judge_stays_behind_a_sign(tmp_path: Path) -> None:
     rows = [f"{'abc'[i % 3]},{i % 7}.{i},{i * 7 % 60}" for i in range(600)] + ["d,1.5,3"] * 4
     (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))

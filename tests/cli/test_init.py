@@ -110,11 +110,17 @@ def test_numbers_without_parameters_stay_alone() -> None:
     assert tomllib.loads(Path("experiment.toml").read_text())["method"] == {"name": "local"}
 
 
+def test_what_no_key_mends_is_counted_too() -> None:
+    output = answered("", "digits", "--yes")
+    assert "1 remark: 0 mended in it, 0 proposed behind a #, 1 by hand" in output
+    assert "# By hand: no clients are named" in Path("experiment.toml").read_text()
+
+
 def test_a_folder_of_tables_has_its_clients_already() -> None:
     Path("sites").mkdir()
     for name in ("east", "west"):
         table(Path(f"sites/{name}.csv"), "a,b,label", "{a},{b},{label}")
-    output = answered("\n\n\n", "sites/")
+    output = answered("\n\n\n", "sites")
     assert "Who is a client?" not in output
     assert "client" not in tomllib.loads(Path("experiment.toml").read_text())["data"]
 

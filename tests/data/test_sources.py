@@ -206,6 +206,8 @@ def test_unknown_names(tmp_path: Path) -> None:
     fails("some.csv", tmp_path, "some.csv", "does not exist")
     fails(tmp_path / "some.npz", None, "does not exist")
     fails("digits", None, "no columns to choose", client="who")
+    fails("hospitalz", None, "unknown data set", label="ill")
+    fails("sites/", None, "sites/ does not exist: check the path of the folder", label="ill")
     fails("digits", None, "takes no parameter", clients=3)
     fails("linear_toy", None, "did you mean 'rows'", row=3)
 

@@ -61,7 +61,7 @@ def test_a_single_value_that_is_only_proposed_leaves_what_was_asked() -> None:
 def test_what_no_key_mends_is_said_at_the_top() -> None:
     text = written(asked(), Problem("gap", "row 7 has no label", "write one"))
     assert "#   " not in text.split("[data]")[1]
-    assert "  # To be mended in the files: row 7 has no label: write one." in text
+    assert "  # By hand: row 7 has no label: write one." in text
     assert "Nothing was found that needs mending." in written(asked())
 
 

@@ -1,5 +1,6 @@
 """An experiment before its first round: its specification, its folder, what is refused."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,10 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path) -> None:
         (kept / name).touch()
     assert new_folder(small(), "fedavg", kept) == kept
     (kept / "run.db").touch()
+    spaced = tmp_path / "a [b]"
+    shutil.copytree(kept, spaced)
+    with pytest.raises(FedkinError, match=r"fedkin resume '.*a \[b\]'$"):
+        new_folder(small(), "fedavg", spaced)
     with pytest.raises(FedkinError, match=r"exists and is not empty: .*: fedkin resume .*kept$"):
         new_folder(small(), "fedavg", kept)
     with pytest.raises(FedkinError, match=r"run\.db is a file: run\.out names a folder"):

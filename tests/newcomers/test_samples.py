@@ -154,6 +154,9 @@ def test_a_table_of_a_run_of_arrays_holds_one_newcomer(tmp_path: Path) -> None:
     found = read_newcomer(path, like, TOLD, Key(1))
     assert found.x[:, 1].tolist() == [k / 2 for k in range(20)]
     assert found.y.tolist() == [k % 11 for k in range(20)]
+    path.write_text("\n".join(["site,a,b,out", *rows]))
+    with pytest.raises(FedkinError, match=r"lacks the column 'label'.* a sample has 2 numbers"):
+        read_newcomer(path, like, TOLD, Key(1))
     path.write_text("\n".join(["site,a,b,label", *rows, "t,1,1,1", "u,1,1,1"]))
     with pytest.raises(FedkinError, match=r"holds 3 clients in column 'site': one newcomer"):
         read_newcomer(path, like, TOLD, Key(1))

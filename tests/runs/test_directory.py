@@ -18,6 +18,14 @@ def test_how_far_it_came(tmp_path: Path) -> None:
     assert stages == [(False, False, False), (True, False, True), (True, True, False)]
 
 
+def test_a_run_that_lost_its_record_does_not_begin_anew(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").touch()
+    (tmp_path / "checkpoint").mkdir()
+    assert unrecorded(tmp_path)
+    (tmp_path / "checkpoint" / "server-3.safetensors").touch()
+    assert not unrecorded(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "a\nb", "x" * 256, "ü" * 128])
 def test_no_name_leads_out_or_is_none(tmp_path: Path, name: str) -> None:
     with pytest.raises(FedkinError, match="cannot be the name of a file"):

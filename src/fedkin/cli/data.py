@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fedkin.cli.reading import AsJson, DataDir, as_given
 from fedkin.cli.talk.json_output import print_json
-from fedkin.core.errors import many
+from fedkin.core.errors import FedkinError, many
 from fedkin.experiment.terminal import console, tell_hints
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def check(
         typer.Option(
             "--fix",
             metavar="FILE",
-            help="Write an experiment file with all possible fixes.",
+            help="Write an experiment file with all possible fixes; must be new.",
         ),
     ] = None,
     set_: Annotated[
@@ -143,6 +143,8 @@ def _write(fix: Path, read: Path, spec: "Spec", found: dict[str, Any], command: 
     names = [column["name"] for column in found["columns"]]
     text = fixed_spec(spec, found["problems"], command, columns=names)
     parse(tomllib.loads(text), text, str(fix))
+    if fix.is_file() and fix != read and fix.read_bytes() != text.encode():
+        raise FedkinError(f"{fix} is there already: choose another name with --fix")
     write_outside(fix, text, EXPERIMENTS, [read])
 
 

@@ -56,7 +56,7 @@ def init(
         bool,
         typer.Option(
             "--rehearse",
-            help="Nodes use their share of the experiment's [data], for a rehearsal.",
+            help="Nodes use their share of the experiment's own data, for a rehearsal.",
         ),
     ] = False,
     insecure: Annotated[

@@ -75,10 +75,11 @@ def _answers(
     data_dir: str | None,
 ) -> "Answers":
     from fedkin.data.formats.hugging_face import HUB
+    from fedkin.data.sources import as_typed
     from fedkin.doctor.plan import Answers
 
     text = "Where are the data? A table (.csv, .parquet), a folder, or a name: see fedkin data"
-    name = data or ("digits" if yes else free(text, "digits", "DATA"))
+    name = as_typed(data or ("digits" if yes else free(text, "digits", "DATA")))
     table = _table(name, data_dir)
     invented = client == "none"
     if name.startswith(HUB):
@@ -147,9 +148,10 @@ def _tell(out: Path, found: "Plan") -> None:
     say(f"\nwrote   {out}")
     say(f"method  {found.method}: {found.why}")
     if found.problems:
+        by_hand = len(found.problems) - mended - perhaps
         say(
-            f"data    {many(len(found.problems), 'fault')}: {mended} mended in it, {perhaps} "
-            "proposed behind a #: read it once"
+            f"data    {many(len(found.problems), 'remark')}: {mended} mended in it, {perhaps} "
+            f"proposed behind a #, {by_hand} by hand: read it once"
         )
     file = shlex.quote(str(out))
     say("next")

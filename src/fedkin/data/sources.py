@@ -53,7 +53,7 @@ def load(
     }
     if is_path(name):
         return read_own(name, folder, {**columns, **params})
-    _refuse_unread_file(name)
+    check_name(name, dir)
     if columns:
         raise FedkinError(
             f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}"
@@ -67,7 +67,6 @@ def load(
             return reader(**params)
         with within_room(name):
             return reader(folder, **params)
-    check_name(name, dir)
     assert folder is not None  # the name is that of a file in it
     only_known(params, set(), "an .npz file")
     with within_room(name):

@@ -38,7 +38,7 @@ def fixed_spec(
     by_hand = [problem for problem in problems if not problem["fix"]]
     lines = [*_comment(f"Written by: {command}"), *_comment(_counted(problems))]
     for problem in by_hand:
-        lines += _comment(f"To be mended in the files: {problem['sentence']}.", "  ")
+        lines += _comment(f"By hand: {problem['sentence']}.", "  ")
     for section, given in sections.items():
         why = _comment(reasons[section]) if section in reasons else []
         lines += ["", f"[{section}]", *why, *_section(section, given, problems, columns)]
@@ -56,7 +56,7 @@ def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"{len(problems)} found: {sure} mended below, {len(fixes) - sure} proposed behind a "
         "#, for a person to judge, "
-        f"{len(problems) - len(fixes)} to be mended in the files."
+        f"{len(problems) - len(fixes)} by hand."
     )
 
 

@@ -3,6 +3,7 @@
 The Python interface and the command line both come here.
 """
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
     ):
         if not folder.is_dir():
             raise FedkinError(f"{folder} is a file: run.out names a folder")
-        again = f", or: fedkin resume {folder}" if begun(folder) else ""
+        again = f", or: fedkin resume {shlex.quote(str(folder))}" if begun(folder) else ""
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
     try:
         folder.mkdir(parents=True, exist_ok=True)

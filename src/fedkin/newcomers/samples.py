@@ -168,6 +168,13 @@ def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows
     """Arrays written as a table: the run itself was given none, so there is no encoding."""
     spelled = {key: str(layout.options[key]) for key in SPELLED if key in layout.options}
     columns = [str(name) for name in read_file(path, style(layout.options)).frame.columns]
+    if layout.label not in columns:
+        shape = " × ".join(str(size) for size in like.x.shape[1:])
+        raise FedkinError(
+            f"{path} lacks the column {layout.label!r}: a newcomer learns from labels. The run was "
+            f"given arrays, a sample has {shape} numbers: such a table has a column for each and "
+            f"{layout.label!r}; an .npz file has x and y"
+        )
     aside = next((name for name in (SPLIT, layout.client) if name in columns), None)
     name = _column(layout)
     grouped = {"group": name} if name in columns else {}

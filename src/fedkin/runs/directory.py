@@ -52,8 +52,10 @@ def recorded(run: Path) -> bool:
 
 
 def unrecorded(run: Path) -> bool:
-    """Whether a run was killed before its record was there: it begins anew."""
-    return begun(run) and not recorded(run)
+    """Whether a run was killed before its record was there: it begins anew. States come after the
+    record, so where there are some the record was lost.
+    """
+    return begun(run) and not recorded(run) and not any(states_of(run).glob("*"))
 
 
 def leftover(path: Path) -> bool:
