@@ -104,7 +104,6 @@ def persfl(
     """
     base = fedavg(lr=lr)
     soften = SOFT[objective]
-    rate = lr if student_lr is None else student_lr  # 0 leaves the student at its teacher
 
     def distance(
         w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor
@@ -170,7 +169,7 @@ def persfl(
         )
 
         def measured(points: Sequence[Point]) -> list[Student]:
-            rows = [(rate, lam, t) for lam, t in points]
+            rows = [(lr if student_lr is None else student_lr, lam, t) for lam, t in points]
             models = scan_several(step, expert, batches, rows)
             return [
                 Student(w, *point, data.rank(w, "val"))
