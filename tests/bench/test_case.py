@@ -1,40 +1,58 @@
-"""How many rounds fit a budget."""
+"""What makes a case another one, and what runs under which budget."""
 
 import pytest
 
 from fedkin.bench import case as cases
-from fedkin.bench.case import Allowance
-from fedkin.bench.trial import Ran, Sent, Work
+from fedkin.bench.budgets import Allowance, Used
+from fedkin.bench.trial import Ran
 from tests.bench.tiny import tiny
+
+TEN = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
+
+
+def ran_with(sent: Used, work: Used) -> Ran:
+    return Ran(None, {}, sent, work, 1.0, 0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("sent", "work", "plan"),
     [
-        (Sent(0, 1000, 0, 500, 500), Work(0, 50), {10: ["rounds", "bytes", "compute"]}),
-        (Sent(0, 2000, 0, 1000, 1000), Work(0, 100), {10: ["rounds"], 5: ["bytes", "compute"]}),
-        (Sent(600, 1000, 0, 800, 800), Work(0, 10), {10: ["rounds", "compute"], 4: ["bytes"]}),
-        (Sent(2000, 0, 0, 1000, 1000), Work(900, 1), {10: ["rounds"]}),
-        (Sent(0, 0, 0, 0, 0), Work(0, 52), {10: ["rounds", "bytes", "compute"]}),
+        (Used(0, (100,) * 10), Used(0, (50,) * 10), {10: ["rounds", "bytes", "compute"]}),
+        (Used(0, (200,) * 10), Used(0, (100,) * 10), {10: ["rounds"], 5: ["bytes", "compute"]}),
+        (
+            Used(300, (100,) * 10, 300),
+            Used(0, (10,) * 10),
+            {10: ["rounds", "compute"], 4: ["bytes"]},
+        ),
+        (Used(2000), Used(900, (1,) * 10), {10: ["rounds"], 0: ["bytes", "compute"]}),
+        (Used(0, (0,) * 10), Used(0, (52,) * 10), {10: ["rounds", "bytes", "compute"]}),
+        (Used(0, (1,) * 10), Used(0, (10, 400, *(10,) * 8)), {10: ["rounds", "bytes", "compute"]}),
+        (Used(0, (600, *(55,) * 9)), Used(0, (1,) * 10), {10: ["rounds", "compute"], 9: ["bytes"]}),
     ],
 )
 def test_a_budget_is_as_many_rounds_as_fit(
-    sent: Sent, work: Work, plan: dict[int, list[str]], monkeypatch: pytest.MonkeyPatch
+    sent: Used, work: Used, plan: dict[int, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
-    given = cases.case_of("tiny", tiny(settings=settings), "a", "ditto", "digest")
-    first = Ran(None, {}, sent, 1.0, 0.5)  # type: ignore[arg-type]
-    assert cases._plan(given, Allowance(1000, 500), first, work) == plan
+    given = cases.case_of("tiny", tiny(settings=TEN), "a", "ditto", "digest")
+
+    def cut(self: cases.Runs, seed: int, rounds: int) -> Ran:
+        return ran_with(*(used._replace(rounds=used.rounds[:rounds]) for used in (sent, work)))
+
+    monkeypatch.setattr(cases.Runs, "of", cut)
+    runs = cases.Runs({}, None, None)  # type: ignore[arg-type]
+    allowance = Allowance({3: 1000}, {3: 500})
+    assert cases._plan(given, allowance, 3, ran_with(sent, work), runs) == plan
 
 
-def test_cheaper_methods_may_stretch() -> None:
-    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
-    suite = tiny(settings=settings, stretch=3, budgets=["bytes"], slack=0.0)
+def test_cheaper_methods_may_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = tiny(settings=TEN, stretch=3, budgets=["bytes"], slack=0.0)
     given = cases.case_of("tiny", suite, "a", "ditto", "digest")
-    for rounds, expected in [(500, 20), (100, 30)]:
-        first = Ran(None, {}, Sent(0, rounds, 0, rounds, 0), 1.0, 0.5)  # type: ignore[arg-type]
-        plan = cases._plan(given, Allowance(1000, 500), first, Work(0, 1))
-        assert list(plan) == [expected]
+    for each, expected in [(50, 20), (10, 30)]:
+        first = ran_with(Used(0, (each,) * 10), Used())
+        longer = ran_with(Used(0, (each,) * expected), Used())
+        monkeypatch.setattr(cases.Runs, "of", lambda self, seed, rounds, longer=longer: longer)
+        runs = cases.Runs({}, None, None)  # type: ignore[arg-type]
+        assert list(cases._plan(given, Allowance({3: 1000}), 3, first, runs)) == [expected]
 
 
 def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:

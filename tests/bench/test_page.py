@@ -10,6 +10,7 @@ from playwright.sync_api import Browser
 from fedkin.bench.page import markdown, page, write_page
 from fedkin.core.errors import FedkinError
 from tests.bench.made_rows import made_rows
+from tests.bench.test_verify import a_row
 from tests.report.browser import opened, started
 
 ROWS = made_rows()
@@ -72,3 +73,9 @@ def test_it_leads_with_who_is_best() -> None:
     (said,) = re.findall(r'<p class="lead">(.*?)</p>', text)
     assert said.startswith("At equal rounds the best method of each of ")
     assert "Training alone is beaten on " in said
+
+
+def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> None:
+    rows = [a_row(id=f"{seed}" * 12, seed=seed, rounds=seed, setting="har") for seed in (7, 9)]
+    assert ">7–9<" in page(rows)
+    assert ">7<" in page(rows[:1])

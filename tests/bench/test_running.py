@@ -252,3 +252,34 @@ def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:
     only = tiny(settings={"gone": settings["gone"]}, methods=["local"])
     with pytest.raises(FedkinError, match="no setting can be run: gone is left out"):
         bench(asked(tmp_path / "none", suite=only), quiet)
+
+
+ODD = ["fedala", "hypcluster", "l2sgd"]
+
+
+def test_no_row_uses_more_of_a_budget_than_it_names(tmp_path: Path) -> None:
+    """Methods of which one round is not like the next; fedavg's row of the seed is the measure."""
+    spec = tiny().settings["digits"].spec
+    small = {**spec, "model": {"name": "dnn", "hidden": 8}, "run": {"clients": 3, "rounds": 8}}
+    suite = tiny(
+        methods=ODD,
+        trials=1,
+        rates=[0.1],
+        seeds=[3, 4],
+        stretch=2,
+        settings={"digits": {"title": "Digits", "spec": small}},
+    )
+    rows = bench(asked(tmp_path, suite=suite), quiet)
+    fedavg = {row.seed: row for row in rows if row.method == "fedavg"}
+    held = [row for row in rows if row.method in ODD and row.budgets]
+    for row in held:
+        own = fedavg[row.seed]
+        assert "rounds" not in row.budgets or row.rounds == 8
+        assert "bytes" not in row.budgets or row.bytes <= 1.05 * own.bytes
+        assert "compute" not in row.budgets or row.flops <= 1.05 * own.flops
+    named = {(row.method, row.seed, budget) for row in held for budget in row.budgets}
+    assert named >= {(method, seed, "rounds") for method in ODD for seed in (3, 4)}
+    shorter = [row for row in held if row.method == "hypcluster" and row.rounds < 8]
+    assert shorter
+    for row in shorter:
+        assert row.flops > row.rounds / 8 * fedavg[row.seed].flops

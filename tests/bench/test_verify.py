@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.bench.case import filled
 from fedkin.bench.row import Row
-from fedkin.bench.trial import ran, spec_of, work_of
+from fedkin.bench.trial import ran, spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
 from fedkin.setup.population import population_of
@@ -85,8 +85,7 @@ def test_a_row_of_before_public_groups_was_a_key_is_repeated_as_it_was_run() -> 
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Row:
     """A row as a bench would have written it."""
     folder = tmp_path_factory.mktemp("honest")
-    work = work_of(CONTENT, folder / "probe", None)
-    return filled(a_row(), ran(CONTENT, folder / "run", None), work.of(1), ("rounds",))
+    return filled(a_row(), ran(CONTENT, folder / "run", None), ("rounds",))
 
 
 def test_an_honest_row_is_true(honest: Row) -> None:

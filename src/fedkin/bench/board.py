@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     budget: str
     measure: str
     seeds: tuple[int, ...]
-    rounds: int
+    rounds: tuple[int, ...]  # of each seed: its own budget may have room for others
     mean: float
     spread: float | None
     worst_decile: float | None
@@ -89,7 +89,7 @@ def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> E
         budget,
         group[0].measure,
         tuple(row.seed for row in group),
-        group[0].rounds,
+        tuple(row.rounds for row in group),
         fmean(means),
         stdev(means) if len(means) > 1 else None,
         fmean(worst) if worst else None,

@@ -2,30 +2,23 @@
 every seed and budget. Validation chooses; test data are read once, into the rows.
 """
 
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, NamedTuple
 
+from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
 from fedkin.bench.outside import code_digest, is_outside
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
-from fedkin.bench.trial import Ran, Work, epsilon_of, ran, work_of
+from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
 
 NO_ROOM = "none of its budgets has room for one round"
-
-
-class Allowance(NamedTuple):
-    """What a setting's budgets are: what fedavg sends and computes in the setting's rounds.
-    ``missing``: why there is none but equal rounds.
-    """
-
-    bytes: float = 0.0
-    flops: float = 0.0
-    missing: str = ""
+NO_ROOM_OF = "equal {} has no room for one round"
 
 
 class Case(NamedTuple):
@@ -86,35 +79,72 @@ def rows_of(
         reason = next((one.lost for one in tried if one.lost), "no trial")
         return [_missing(case, {}, 1, tried, reason)]
     content, first = best
-    try:
-        work = _work(content, folder, data_dir)
-    except Halted:
-        raise
-    except FedkinError as error:
-        return [_missing(case, {}, 1, tried, str(error))]
-    plan = _plan(case, allowance, first, work)
-    runs = [
-        (seed, rounds, budgets) for rounds, budgets in plan.items() for seed in case.suite.seeds
-    ]
+    runs = Runs(content, folder, data_dir)
+    found: list[Row] = []
+    roomless: list[tuple[int, str]] = []
+    for seed in case.suite.seeds:
+        for rounds, budgets in _plan(case, allowance, seed, first, runs).items():
+            if rounds:
+                found.append(_run_row(case, runs, seed, rounds, tuple(budgets), tried))
+            else:
+                roomless += [(seed, budget) for budget in budgets]
+    kept = {budget for row in found for budget in row.budgets}
+    for seed, budget in roomless:
+        if budget in kept:  # under another seed: a mean without this one would be of other data
+            found.append(_apart(case, tried, seed, budget))
     unknown = _unknown(case, allowance)
-    number = len(runs) + bool(unknown)
-    found = []
-    for seed, rounds, budgets in runs:
-        whole = _with(content, seed, rounds)
-        try:
-            done = ran(whole, folder / _name(whole), data_dir)
-        except Halted:
-            raise
-        except FedkinError as error:  # it diverged under this seed, say
-            lost = _missing(case, whole, number, tried, f"seed {seed}: {error}")
-            found.append(lost.model_copy(update={"budgets": tuple(budgets), "seed": seed}))
-            continue
-        row = _row(case, whole, number, tried)
-        found.append(filled(row, done, work.of(rounds), tuple(budgets)))
     if allowance is not None and unknown:
-        lost = _missing(case, {}, number, tried, allowance.missing)
+        lost = _missing(case, {}, 1, tried, allowance.missing)
         found.append(lost.model_copy(update={"budgets": unknown}))
-    return found or [_missing(case, {}, 1, tried, NO_ROOM)]
+    rows = found or [_missing(case, {}, 1, tried, NO_ROOM)]
+    return [row.model_copy(update={"of": len(rows)}) for row in rows]
+
+
+def _run_row(
+    case: Case, runs: "Runs", seed: int, rounds: int, budgets: tuple[Any, ...], tried: list[Tried]
+) -> Row:
+    whole, done = _with(runs.content, seed, rounds), runs.of(seed, rounds)
+    if isinstance(done, Ran):
+        return filled(_row(case, whole, 1, tried), done, budgets)
+    lost = _missing(case, whole, 1, tried, f"seed {seed}: {done}")
+    return lost.model_copy(update={"budgets": budgets, "seed": seed})
+
+
+def _apart(case: Case, tried: list[Tried], seed: int, budget: str) -> Row:
+    lost = _missing(case, {}, 1, tried, f"seed {seed}: {NO_ROOM_OF.format(budget)}")
+    own = digest([case.digest, seed, budget])
+    return lost.model_copy(update={"id": own, "budgets": (budget,), "seed": seed})
+
+
+@dataclass
+class Runs:
+    """Of the chosen hyper-parameters, each made once; what failed is kept as its error."""
+
+    content: Content
+    folder: Path
+    data_dir: str | None
+    known: dict[tuple[int, int], Ran | FedkinError] = field(default_factory=dict)
+
+    def of(self, seed: int, rounds: int) -> Ran | FedkinError:
+        """One run. Raises Halted where the bench is stopped."""
+        if (seed, rounds) not in self.known:
+            whole = _with(self.content, seed, rounds)
+            try:
+                self.known[seed, rounds] = ran(whole, self.folder / _name(whole), self.data_dir)
+            except Halted:
+                raise
+            except FedkinError as error:  # it diverged under this seed, say
+                self.known[seed, rounds] = error
+        return self.known[seed, rounds]
+
+    def used(self, budget: str, seed: int, rounds: int) -> Used | None:
+        """What that run used of a budget; None where it failed."""
+        done = self.of(seed, rounds)
+        return _used(done, budget) if isinstance(done, Ran) else None
+
+
+def _used(done: Ran, budget: str) -> Used:
+    return done.flops if budget == "compute" else done.bytes
 
 
 def _unknown(case: Case, allowance: Allowance | None) -> tuple[Any, ...]:
@@ -147,44 +177,24 @@ def _searched(
     return tried, best
 
 
-def _plan(case: Case, allowance: Allowance | None, first: Ran, work: Work) -> dict[int, list[Any]]:
-    """{rounds: the budgets that it keeps}; a budget that not one round fits has none."""
-    rounds = case.setting.rounds
+def _plan(
+    case: Case, allowance: Allowance | None, seed: int, first: Ran, runs: Runs
+) -> dict[int, list[str]]:
+    """{rounds: the budgets that they keep under a seed}; 0: those that not one round fits."""
+    rounds, slack = case.setting.rounds, case.suite.slack
     unknown = _unknown(case, allowance)
-    plan: dict[int, list[Any]] = {}
-    most = int(rounds * case.suite.stretch) if allowance is not None else rounds
+    plan: dict[int, list[str]] = {}
+    asked = rounds, int(rounds * case.suite.stretch), slack
     for budget in case.suite.budgets:
         if budget in unknown:
             continue
         fit = rounds
-        if allowance is not None and budget == "bytes":
-            sent = first.sent
-            once = sent.setup + sent.finish
-            fit = fitting(allowance.bytes * (1 + case.suite.slack) - once, sent.rounds / rounds)
-        elif allowance is not None and budget == "compute":
-            fit = fitting(allowance.flops * (1 + case.suite.slack) - work.once, work.round)
-        fit = min(fit, most)
-        at = rounds if rounds <= fit <= rounds * (1 + case.suite.slack) else fit
-        if at >= 1:
-            plan.setdefault(at, []).append(budget)
+        if allowance is not None and budget != "rounds":
+            start = runs.used(budget, seed, rounds) or _used(first, budget)
+            used_by = partial(runs.used, budget, seed)
+            fit = rounds_within(allowance.of(budget, seed), asked, start, used_by)
+        plan.setdefault(fit, []).append(budget)
     return plan
-
-
-def fitting(left: float, each: float) -> int:
-    """How many rounds a budget has room for.
-
-    >>> fitting(10.0, 3.0), fitting(-1.0, 3.0), fitting(5.0, 0.0) > 10**6
-    (3, 0, True)
-    """
-    if left < 0:
-        return 0
-    return int(left / each + 1e-9) if each > 0 else 2**31
-
-
-def _work(content: Content, folder: Path, data_dir: str | None) -> Work:
-    probe = folder / "probe"
-    rmtree(probe, ignore_errors=True)  # of a bench that was killed: it takes seconds
-    return work_of(content, probe, data_dir)
 
 
 def _with(content: Content, seed: int, rounds: int) -> Content:
@@ -231,9 +241,10 @@ def _missing(case: Case, content: Content, number: int, tried: list[Tried], why:
     return _row(case, content, number, tried).model_copy(update={"missing": why})
 
 
-def filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:
+def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
     """The row with what its run came to."""
     last = done.found["headline"]["personal"]["final"]
+    up, down = up_and_down(done.found["communication"])
     numbers = {
         "seed": row.content["run"]["seed"],
         "rounds": row.content["run"]["rounds"],
@@ -242,9 +253,9 @@ def filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:
         "mean": last["mean"],
         "worst_decile": last["worst_decile"],
         "clients": {str(k): round(v, 6) for k, v in done.seen.personal.items()},
-        "bytes_up": done.sent.up,
-        "bytes_down": done.sent.down,
-        "flops": flops,
+        "bytes_up": up,
+        "bytes_down": down,
+        "flops": done.flops.total,
         "seconds": round(done.seconds, 3),
         "epsilon": epsilon_of(done.found),
         "fingerprint": done.found["fingerprint"],

@@ -177,7 +177,7 @@ def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
         (formatting.value(one.measure, one.worst_decile), one.worst_decile),
         (formatting.percent(one.helped), one.helped),
         (formatting.percent(one.hurt), one.hurt),
-        one.rounds,
+        _rounds(one.rounds),
         (formatting.size(one.bytes), one.bytes),
         (formatting.count(one.flops), one.flops),
         (formatting.seconds(one.seconds), one.seconds),
@@ -185,6 +185,11 @@ def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
         one.hyper,
         " ".join(one.ids),
     ]
+
+
+def _rounds(each: Sequence[int]) -> tuple[str, int]:
+    least, most = min(each), max(each)
+    return (str(least) if least == most else f"{least}–{most}"), least
 
 
 def _value(one: Entry) -> tuple[str, float]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.bench.beside import ALONE, beside_local
-from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
+from fedkin.bench.budgets import Allowance
+from fedkin.bench.case import Case, case_of, outside_of, rows_of
 from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.search import untried
@@ -216,9 +217,10 @@ def _allowance(case: Case, held: Held, known: Sequence[Row]) -> Allowance | None
     if case.method in BASELINES:
         return None
     mine = [row for row in known if row.case == held[case.label, SHARED]]
-    for row in mine:
-        if not row.missing and row.rounds == case.setting.rounds:
-            return Allowance(row.bytes, row.flops)
+    whole = [row for row in mine if not row.missing and row.rounds == case.setting.rounds]
+    if whole:
+        sent = {row.seed: row.bytes for row in whole}
+        return Allowance(sent, {row.seed: row.flops for row in whole})
     why = next((row.missing for row in mine if row.missing), "it has no row")
     return Allowance(missing=f"{SHARED} could not be run, so it sets no such budget: {why}")
 

@@ -1,72 +1,58 @@
 """One run of the leaderboard: from a specification to what it scored, sent and computed."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, NamedTuple
 
-from torch.utils.flop_counter import FlopCounterMode
-
+from fedkin.bench.budgets import Used
+from fedkin.bench.counting import counted
 from fedkin.bench.outside import is_outside, outside_method
 from fedkin.bench.suite import Content
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
 from fedkin.report.comparison.run_row import Seen, read_run
+from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
-from fedkin.runs.record import EPSILON
+from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import named
 
-PROBED = 3  # rounds of a run that only counts; what the second one needs, each further one needs
-STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
+KEPT = "multiplied.json"  # of a run, beside its record
+LARGEST = 1 << 24  # bytes of it
 DIVERGED = "the validation score is no finite number"
 
 
-class Sent(NamedTuple):
-    """Bytes of every message: before the first round, in all rounds, after the last."""
-
-    setup: int
-    rounds: int
-    finish: int
-    up: int
-    down: int
-
-
-class Work(NamedTuple):
-    """Multiplications and additions of matrices and convolutions by the steps of a method."""
-
-    once: float
-    round: float
-
-    def of(self, rounds: int) -> float:
-        return self.once + self.round * rounds
-
-
 class Ran(NamedTuple):
-    """What one finished run came to; ``validation``: what hyper-parameters are chosen by."""
+    """What one finished run came to; ``validation``: what hyper-parameters are chosen by.
+    ``flops``: multiplications and additions of matrices and convolutions in a method's own steps.
+    """
 
     seen: Seen
     found: Mapping[str, Any]
-    sent: Sent
+    bytes: Used
+    flops: Used
     seconds: float
     validation: float
     data_digest: str = ""
 
 
-def spec_of(content: Content, data_dir: str | None = None, engine: str = "auto") -> Spec:
+def spec_of(content: Content, data_dir: str | None = None) -> Spec:
     """The checked specification; a method of somebody's module is given as a value beside it."""
     method = content.get("method", {})
     if is_outside(str(method.get("name", ""))):
         method = {"name": "fedavg"}
     data = {**content["data"], **({} if data_dir is None else {"dir": data_dir})}
     whole = {**content, "method": method, "data": data}
-    return parse({**whole, "engine": {"name": "inprocess", "compile": engine}}, where="bench")[0]
+    return parse({**whole, "engine": {"name": "inprocess"}}, where="bench")[0]
 
 
 def method_of(content: Content) -> Method | None:
@@ -81,12 +67,7 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
 
     Raises FedkinError where it cannot be run, or has no finite validation score.
     """
-    method = method_of(content)
-    if begun(folder):
-        work = partial(_resumed, folder, method)
-    else:
-        work = partial(_begun, spec_of(content, data_dir), method, folder)
-    clocked(folder, work)
+    _trained(content, folder, data_dir)
     seen, found = read_run(folder, folder.name), summary(folder)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
         raise FedkinError(DIVERGED)
@@ -94,15 +75,24 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     seconds = found["seconds"]["total"] if spent is None else spent.total
     with opened(folder) as record:
         digest = str(record.facts.get("data_digest", ""))[:12]
-    return Ran(seen, found, sent_of(found["communication"]), seconds, seen.validation, digest)
+        by_round = bytes_by_round(record)
+    rounds = found["rounds"]
+    each = tuple(by_round.get(number, (0, 0))[1] for number in range(1, rounds + 1))
+    setup, finish = (_parts(found["communication"])[at]["total"] for at in (0, 2))
+    flops = _kept(folder, rounds) or _again(content, folder, data_dir, rounds)
+    sent = Used(setup, each, finish)
+    return Ran(seen, found, sent, flops, seconds, seen.validation, digest)
 
 
-def sent_of(found: Mapping[str, Any]) -> Sent:
-    """The bytes of a summary's communication."""
-    parts = [found["setup"]["unicast"], found["unicast"], found["finish"]["unicast"]]
-    setup, rounds, finish = (part["bytes"]["total"] for part in parts)
-    up, down = (sum(part["bytes"][way] for part in parts) for way in ("up", "down"))
-    return Sent(setup, rounds, finish, up, down)
+def up_and_down(found: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes of every message, of a summary's communication."""
+    up, down = (sum(part[way] for part in _parts(found)) for way in ("up", "down"))
+    return up, down
+
+
+def _parts(found: Mapping[str, Any]) -> list[Mapping[str, int]]:
+    """Bytes before the first round, in all rounds, after the last."""
+    return [part["unicast"]["bytes"] for part in (found["setup"], found, found["finish"])]
 
 
 def epsilon_of(found: Mapping[str, Any]) -> float | None:
@@ -111,48 +101,65 @@ def epsilon_of(found: Mapping[str, Any]) -> float | None:
     return max(map(float, values)) if values else None
 
 
-def work_of(content: Content, folder: Path, data_dir: str | None) -> Work:
-    """Counted in a run of three rounds by autograd: the same on every machine.
-
-    The seed is left out, so that every row of a search tells the work of the same clients.
-    """
-    asked = {key: value for key, value in content.get("run", {}).items() if key != "seed"}
-    short = {**asked, "rounds": PROBED, "evaluate_every": PROBED}
-    spec = spec_of({**content, "run": short}, data_dir, engine="never")
-    method, counts = counted(method_of(content) or named(spec))
+def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
+    """Run it, or go on, and keep what each of its rounds multiplied."""
+    spec = spec_of(content, data_dir)
+    method, counter = counted(method_of(content) or named(spec))
     marks: list[tuple[str, int]] = []
-    run(
-        spec,
-        folder,
-        method=method,
-        progress=lambda record: marks.append((record.phase, sum(counts))),
+
+    def training(progress: Progress) -> Path:
+        def noting(record: Record) -> None:
+            marks.append((f"{record.phase} {record.round}", counter.total))
+            progress(record)
+
+        if begun(folder):
+            return resume(folder, method=method, progress=noting)
+        return run(spec, folder, method=method, progress=noting)
+
+    try:
+        clocked(folder, training)
+    finally:
+        if marks:
+            _keep(folder, marks)
+
+
+def _keep(folder: Path, marks: Sequence[tuple[str, int]]) -> None:
+    """Beside what earlier sessions kept: (what was done, counted until then), in order."""
+    found, before = _read(folder), 0
+    for done, until in marks:
+        found[done], before = until - before, until
+    write_file(folder / KEPT, json.dumps(found).encode())
+
+
+def _read(folder: Path) -> dict[str, int]:
+    try:
+        found = json.loads(read_file(folder / KEPT, LARGEST))
+    except (OSError, RecursionError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _kept(folder: Path, rounds: int) -> Used | None:
+    """None where a session was killed before it could say what it had counted."""
+    found = _read(folder)
+    before, after = (
+        [number for done, number in found.items() if done.startswith(phase)]
+        for phase in ("setup", "finish")
     )
-    rounds = [at for phase, at in marks if phase == "round"]
-    each = rounds[1] - rounds[0]
-    return Work(float(marks[-1][1] - PROBED * each), float(each))
+    names = [f"round {number}" for number in range(1, rounds + 1)]
+    each = tuple(found[name] for name in names if name in found)
+    if not before or not after or len(each) < rounds:
+        return None
+    return Used(sum(before), each, sum(after))
 
 
-def counted(method: Method) -> tuple[Method, list[int]]:
-    """The method, and a list to which each of its steps adds what it multiplied."""
-    counts: list[int] = []
-
-    def counting(step: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*given: Any) -> Any:
-            with FlopCounterMode(display=False) as counter:
-                found = step(*given)
-            counts.append(counter.get_total_flops())
-            return found
-
-        return made
-
-    steps = {name: getattr(method, name) for name in STEPS}
-    counters: dict[str, Any] = {name: counting(step) for name, step in steps.items() if step}
-    return method._replace(**counters), counts
-
-
-def _begun(spec: Spec, method: Method | None, folder: Path, progress: Progress) -> Path:
-    return run(spec, folder, method=method, progress=progress)
-
-
-def _resumed(folder: Path, method: Method | None, progress: Progress) -> Path:
-    return resume(folder, method=method, progress=progress)
+def _again(content: Content, folder: Path, data_dir: str | None, rounds: int) -> Used:
+    """Counted in a run of its own, which is the same run."""
+    apart = folder.with_name(f"{folder.name}-counted")
+    rmtree(apart, ignore_errors=True)  # of a bench that was killed
+    _trained(content, apart, data_dir)
+    found = _kept(apart, rounds)
+    rmtree(apart, ignore_errors=True)
+    if found is None:
+        raise FedkinError(f"{folder}: what its rounds multiply cannot be counted")
+    return found

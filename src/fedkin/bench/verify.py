@@ -11,7 +11,7 @@ from fedkin.bench.machine import commit, differences, machine, versions
 from fedkin.bench.outside import allow, is_outside
 from fedkin.bench.row import Row
 from fedkin.bench.suite import Content
-from fedkin.bench.trial import ran, spec_of, work_of
+from fedkin.bench.trial import ran, spec_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
@@ -94,8 +94,7 @@ def verify(
     content = _as_measured(row, data_dir)
     with TemporaryDirectory(prefix="fedkin-verify-") as folder:
         done = ran(content, Path(folder) / "run", data_dir)
-        work = work_of(content, Path(folder) / "probe", data_dir)
-    again = filled(row, done, work.of(row.rounds), row.budgets)
+    again = filled(row, done, row.budgets)
     fingerprint, personal = str(done.found["fingerprint"]), done.seen.personal
     scores = {str(client): value for client, value in personal.items()}
     same = fingerprint == row.fingerprint

@@ -55,11 +55,13 @@ class Replay:
     leaves.
 
     Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are
-    first needed.
+    first needed. ``recorded``: it does the same operations whatever the values.
     """
 
-    def __init__(self, one: Flat, several: Flat | None = None, size: int = 1) -> None:
-        self.one, self.several, self.size = one, several, size
+    def __init__(
+        self, one: Flat, several: Flat | None = None, size: int = 1, recorded: bool = True
+    ) -> None:
+        self.one, self.several, self.size, self.recorded = one, several, size, recorded
 
     def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
         return self.one(*flat)
@@ -142,7 +144,7 @@ class Runtime:
             return _laid_out(_next(step, model, *fill(arguments, iter(flat))))
 
         if self.mode == "never":
-            return Replay(_plain(run))
+            return Replay(_plain(run), recorded=False)
         inputs = [leaf.clone() for leaf in leaves(arguments)]
         try:
             graph = _operations(run, inputs)
@@ -155,7 +157,7 @@ class Runtime:
                 _plain(run)(*(leaf.clone() for leaf in leaves(arguments)))
             why = str(error) if isinstance(error, Untraceable) else named_line(error)
             self.say(f"steps run without tracing: {why}")
-            return Replay(_plain(run))
+            return Replay(_plain(run), recorded=False)
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
         compiles = self.mode == "always" or (

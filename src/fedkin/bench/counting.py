@@ -1,0 +1,162 @@
+"""What a method multiplies while it runs: every one of its steps is watched, and a step of a scan,
+which does the same for batches of the same shapes, is counted once and then told by its number.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from fedkin.core.method import Method
+from fedkin.core.model import Model
+from fedkin.core.ops import Step
+from fedkin.core.tree import Tree, leaves, map_tree, row
+from fedkin.engine.contexts import LocalData, ServerTools
+from fedkin.runtime.generators import forked
+from fedkin.runtime.replay import Runtime, kind_of
+
+STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
+
+
+@dataclass
+class Counter:
+    """``total``: multiplications and additions of matrices and convolutions so far."""
+
+    total: int = 0
+    kinds: dict[Any, int] = field(default_factory=dict)  # of one step of a scan
+    _mode: FlopCounterMode | None = None
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Everything inside counts.
+
+        Yields:
+            Nothing.
+        """
+        self._begin()
+        try:
+            yield
+        finally:
+            self._end()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing inside counts, and nothing is slowed down.
+
+        Yields:
+            Nothing.
+        """
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._mode = FlopCounterMode(display=False)
+        self._mode.__enter__()  # type: ignore[no-untyped-call]
+
+    def _end(self) -> None:
+        assert self._mode is not None
+        self._mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self.total += self._mode.get_total_flops()
+        self._mode = None
+
+
+@dataclass(frozen=True)
+class CountedScans:
+    """A runtime whose scans add what their steps multiply: replayed and compiled ones tell nobody
+    by themselves.
+    """
+
+    inner: Runtime
+    counter: Counter
+
+    @property
+    def said(self) -> list[str]:
+        return self.inner.said
+
+    def scan(
+        self,
+        step: Step,
+        model: Model,
+        carry: Tree,
+        blocks: Iterable[Tree],
+        constants: tuple[Tree, ...],
+    ) -> Tree:
+        """As the runtime's own, whose result it is.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            carry: What goes from step to step.
+            blocks: Trees of batches along a first axis.
+            constants: What is the same in all steps.
+
+        Returns:
+            The carry after the last step.
+        """
+        rest = iter(blocks)
+        first = next(rest, None)
+        if first is None:
+            return carry
+        whole, arguments = chain([first], rest), (carry, row(first, 0), *constants)
+        with self.counter.paused():
+            recorded = self.inner.prepare(step, model, arguments).recorded
+        if not recorded:  # it may read values: it runs by autograd, which is watched as it is
+            return self.inner.scan(step, model, carry, whole, constants)
+        told = self._told(whole, self._of_one(step, model, arguments))
+        with self.counter.paused():
+            return self.inner.scan(step, model, carry, told, constants)
+
+    def _told(self, blocks: Iterable[Tree], each: int) -> Iterator[Tree]:
+        for block in blocks:
+            self.counter.total += each * len(leaves(block)[0])
+            yield block
+
+    def _of_one(self, step: Step, model: Model, arguments: Tree) -> int:
+        kind = kind_of(step, model, arguments)
+        kinds = self.counter.kinds
+        if kind not in kinds:
+            once = Counter()
+            with self.counter.paused(), forked(self.inner.device), torch.inference_mode(False):
+                given = map_tree(lambda leaf: leaf.clone(), arguments)
+                with torch.no_grad(), once.watching():
+                    step(model, *given)
+            kinds[kind] = once.total
+        return kinds[kind]
+
+
+def counted(method: Method) -> tuple[Method, Counter]:
+    """The method, and what its steps have multiplied so far. It does what it did, bit by bit.
+
+    Args:
+        method: Whose steps run in this process.
+
+    Returns:
+        The same method but for its steps, and their counter.
+    """
+    counter = Counter()
+
+    def counting(step: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*given: Any) -> Any:
+            watched = [_watched(one, counter) for one in given]
+            with counter.watching():
+                return step(*watched)
+
+        return made
+
+    steps = {name: getattr(method, name) for name in STEPS}
+    counters: dict[str, Any] = {name: counting(step) for name, step in steps.items() if step}
+    return method._replace(**counters), counter
+
+
+def _watched(given: Any, counter: Counter) -> Any:
+    """A client's or the server's tools, whose scans are counted."""
+    if not isinstance(given, LocalData | ServerTools) or not isinstance(given.runtime, Runtime):
+        return given
+    return replace(given, runtime=CountedScans(given.runtime, counter))
