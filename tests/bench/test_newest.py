@@ -1,5 +1,7 @@
 """Several searches of one method in one file, and settings that were changed since."""
 
+import pytest
+
 from fedkin.bench.board import entries
 from fedkin.bench.newest import ELSEWHERE, newest
 from fedkin.bench.page import page
@@ -47,6 +49,50 @@ def test_a_method_of_another_setting_is_told_not_shown() -> None:
     ]
     assert {one.method for one in entries(found)} == {"local"}
     assert ELSEWHERE in page([*rows, *again])
+
+
+def tries(rates: list[float], own: int = 1) -> tuple[dict[str, object], ...]:
+    return tuple({"hyper": {"lr": lr, "k": k}} for k in range(own) for lr in rates)
+
+
+LOCAL = {"rounds": 10, "trials": tries([0.1, 0.2])}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rounds": 20}, "its rows have other rounds than those of local (20, not 10)"),
+        ({"seed": 5}, "its rows have other seeds than those of local (1, 5, not 0, 1)"),
+        (
+            {"trials": tries([0.1, 0.3])},
+            "other rates than those of local (0.1, 0.3, not 0.1,",
+        ),
+        ({"trials": tries([0.1])}, "other rates than those of local (0.1, not 0.1, 0.2)"),
+        ({"trials_allowed": 6}, "its search had 6 trials where that of local had 3"),
+    ],
+)
+def test_a_method_of_other_rounds_seeds_rates_or_trials_is_told_not_shown(
+    change: dict[str, object], said: str
+) -> None:
+    local = rows_with("a", "local", 0.5, **LOCAL, trials_allowed=3)
+    told = {**LOCAL, "trials_allowed": 3, **change}
+    first, second = rows_with("b", "ditto", 0.6, **{k: v for k, v in told.items() if k != "seed"})
+    changed = [first.model_copy(update={"seed": told.get("seed", 0)}), second]
+    found = newest([*local, *changed])
+    assert found[:2] == local
+    (one,) = found[2:]
+    assert said in one.missing
+    assert (one.method, one.budgets) == ("ditto", ())
+
+
+def test_what_a_method_has_of_its_own_to_try_makes_no_other_search() -> None:
+    rows = rows_with("a", "local", 0.5, **LOCAL)
+    rows += rows_with("b", "ditto", 0.6, **{**LOCAL, "trials": tries([0.1, 0.2], own=2)})
+    fewer = rows_with("c", "ditto", 0.6, **LOCAL, trials_allowed=3)  # of before that was told
+    shorter = rows_with("b", "ditto", 0.6, **{**LOCAL, "rounds": 5}, budgets=("compute",))
+    assert newest(rows) == rows
+    assert newest([*rows[:2], *fewer]) == [*rows[:2], *fewer]
+    assert newest([*rows, *shorter]) == [*rows, *shorter]
 
 
 def test_a_strangers_row_may_hold_anything() -> None:

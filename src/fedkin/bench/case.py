@@ -229,6 +229,7 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
         method=case.method,
         hyper=hyper,
         trials=tuple(tried),
+        trials_allowed=case.suite.trials,
         content=content,
         commit=commit(),
         versions=versions(),

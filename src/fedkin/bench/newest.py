@@ -3,13 +3,24 @@ several searches of one method, and settings that were changed since.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedkin.bench.row import Row
 from fedkin.bench.suite import BASELINES, digest, settled
+from fedkin.core.errors import some
 
 CHOSEN = {"train": ("lr",), "run": ("seed", "rounds", "evaluate_every")}  # by a search, or a budget
 ELSEWHERE = "its rows are of another setting than those of local: run it again"
+
+
+class _Asked(NamedTuple):
+    """What all methods of a federation have alike, by what a person calls it. Rounds are those of
+    the rows that have as many as all others; {} where a suite has no such rows.
+    """
+
+    rounds: frozenset[int]
+    seeds: frozenset[int]
+    rates: frozenset[str]
 
 
 def newest(rows: Sequence[Row]) -> list[Row]:
@@ -19,28 +30,73 @@ def newest(rows: Sequence[Row]) -> list[Row]:
         rows: In the order in which they were written.
 
     Returns:
-        Those, in their order. Where a method's last search was on another setting than local's,
-        one row that says so.
+        Those, in their order. Where a method's last search was on another setting than local's, or
+        with other rounds, seeds, rates or trials, one row that says so.
     """
     last = {(row.federation, row.method): row.case for row in rows}
     kept = [row for row in rows if row.case == last[row.federation, row.method]]
-    alone = {
-        row.federation: _setting(row) for row in kept if row.method == BASELINES[0] and row.content
+    searches: dict[tuple[str, str], list[Row]] = {}
+    for row in kept:
+        searches.setdefault((row.federation, row.method), []).append(row)
+    why = {
+        at: _apart(mine, searches.get((at[0], BASELINES[0]), [])) for at, mine in searches.items()
     }
     found: list[Row] = []
     said: set[tuple[str, str]] = set()
     for row in kept:
         at = row.federation, row.method
-        if not row.content or alone.get(row.federation, _setting(row)) == _setting(row):
+        if not why[at]:
             found.append(row)
         elif at not in said:
             said.add(at)
             found.append(
                 row.model_copy(
-                    update={"missing": ELSEWHERE, "mean": None, "budgets": (), "clients": {}}
+                    update={"missing": why[at], "mean": None, "budgets": (), "clients": {}}
                 )
             )
     return found
+
+
+def _apart(mine: Sequence[Row], alone: Sequence[Row]) -> str:
+    """Why a search does not stand beside that of local; "" where it does."""
+    own, others = ([row for row in rows if row.content] for rows in (mine, alone))
+    if not others or all(row.missing for row in own):  # which says why itself
+        return ""
+    if {_setting(row) for row in own} != {_setting(row) for row in others}:
+        return ELSEWHERE
+    one, other = _asked(own), _asked(others)
+    for what in _Asked._fields:
+        found, expected = getattr(one, what), getattr(other, what)
+        if found != expected and ((found and expected) or what != "rounds"):
+            return (
+                f"its rows have other {what} than those of local ({_shown(found)}, not "
+                f"{_shown(expected)}): run it again"
+            )
+    return _fewer(own[0], others[0])
+
+
+def _asked(rows: Sequence[Row]) -> _Asked:
+    equal = frozenset(row.rounds for row in rows if "rounds" in row.budgets and not row.missing)
+    rates = frozenset(str(one.hyper.get("lr")) for row in rows for one in row.trials)
+    return _Asked(equal, frozenset(row.seed for row in rows), rates)
+
+
+def _fewer(own: Row, alone: Row) -> str:
+    """A method has as many trials as its suite says, or all that it has to try: never fewer than
+    local, which tries rates alone.
+    """
+    suites = own.trials_allowed, alone.trials_allowed
+    if all(suites) and suites[0] != suites[1]:
+        found, expected = suites
+    elif len(own.trials) < len(alone.trials):
+        found, expected = len(own.trials), len(alone.trials)
+    else:
+        return ""
+    return f"its search had {found} trials where that of local had {expected}: run it again"
+
+
+def _shown(values: frozenset[Any]) -> str:
+    return some([str(value) for value in sorted(values, key=str)]) if values else "none"
 
 
 def _setting(row: Row) -> str:

@@ -91,6 +91,7 @@ class Row(Section):
     method: Text
     hyper: Values = Field(default_factory=dict)
     trials: Annotated[tuple[Tried, ...], Field(max_length=MOST_TRIALS)] = ()
+    trials_allowed: Annotated[int, Field(ge=0, le=MOST_TRIALS)] = 0  # by the suite; 0: not told
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     rounds: Count = 0
     budgets: Annotated[tuple[Budget, ...], AfterValidator(_once)] = ()
