@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fedkin.bench.case import filled
+from fedkin.bench.claimed import wrong
 from fedkin.bench.row import Row
 from fedkin.bench.trial import ran, spec_of
 from fedkin.bench.verify import Verified, verify
@@ -29,7 +30,7 @@ def a_row(**changes: Any) -> Row:
         "setting": "digits",
         "data": "digits",
         "data_digest": "d",
-        "split": "iid",
+        "split": "dirichlet",
         "model": "mlr",
         "method": "fedavg",
         "hyper": {"lr": 0.1},
@@ -74,11 +75,11 @@ def test_a_row_of_before_public_groups_was_a_key_is_repeated_as_it_was_run() -> 
     whole = population_of(spec_of(older), wanted=False).digest()[:12]
     own = population_of(spec_of(parted), wanted=False).digest()[:12]
     assert whole != own
-    now = verify(a_row(content=parted, own_digest=own), None).fingerprint
-    assert verify(a_row(content=older, own_digest=own, fingerprint=now), None).same
-    assert verify(a_row(content=older, own_digest=whole), None)
+    now = verify(a_row(split="iid", content=parted, own_digest=own), None).fingerprint
+    assert verify(a_row(split="iid", content=older, own_digest=own, fingerprint=now), None).same
+    assert verify(a_row(split="iid", content=older, own_digest=whole), None)
     with pytest.raises(FedkinError, match="the data of digits here are not those"):
-        verify(a_row(content=parted, own_digest=whole), None)
+        verify(a_row(split="iid", content=parted, own_digest=whole), None)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +126,9 @@ def test_other_clients_and_another_measure_are_wrong_too(honest: Row) -> None:
         ({"hyper": {"lr": 9.0}}, "its hyper is .*9.*, that of its specification .*0.1"),
         ({"seed": 7}, "its seed is 7, that of its specification 2"),
         ({"rounds": 90}, "its rounds is 90, that of its specification 1"),
+        ({"data": "har"}, "its data is har, that of its specification digits"),
+        ({"split": "iid"}, "its split is iid, that of its specification dirichlet"),
+        ({"model": "resnet18"}, "its model is resnet18, that of its specification mlr"),
     ],
 )
 def test_a_row_that_contradicts_its_specification_is_not_run(
@@ -133,3 +137,31 @@ def test_a_row_that_contradicts_its_specification_is_not_run(
     monkeypatch.setattr("fedkin.bench.verify.ran", None)
     with pytest.raises(FedkinError, match=f"0123456789ab contradicts itself: {said}"):
         verify(a_row(**change), None)
+
+
+@pytest.mark.parametrize(
+    ("fedavg", "said"),
+    [
+        ({"rounds": 2}, ["rounds are no equal rounds: 1, and 2 of fedavg"]),
+        ({"bytes_up": 0}, ["equal bytes are exceeded: "]),
+        ({"flops": 7.0}, ["equal compute are exceeded: "]),
+        ({"slack": 0.5}, ["slack is 0.0500, and 0.5000 of fedavg"]),
+        ({"seed": 9, "flops": 0.0}, ["equal compute are exceeded: "]),
+        ({}, []),
+        ({"setting": "another", "flops": 0.0}, []),
+        ({"missing": "it diverged", "flops": 0.0}, []),
+    ],
+)
+def test_budgets_are_those_of_the_files_fedavg(
+    fedavg: dict[str, Any], said: list[str], honest: Row
+) -> None:
+    mine = {"method": "ditto", "budgets": ("rounds", "bytes", "compute")}
+    row = honest.model_copy(update=mine)
+    beside = [row, honest.model_copy(update={"budgets": mine["budgets"], **fedavg})]
+    found = wrong(row, row, beside)
+    assert len(found) == len(said)
+    assert all(text.startswith(start) for text, start in zip(found, said, strict=True))
+    assert wrong(row, row, [*beside, honest]) == []  # another search of fedavg will do
+    alone = row.model_copy(update={"method": "local"})
+    stretched = [text for text in wrong(alone, alone, beside) if "exceeded" in text]
+    assert stretched == []

@@ -230,6 +230,7 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
         hyper=hyper,
         trials=tuple(tried),
         trials_allowed=case.suite.trials,
+        slack=case.suite.slack,
         content=content,
         commit=commit(),
         versions=versions(),

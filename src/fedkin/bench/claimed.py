@@ -7,9 +7,11 @@ from typing import Any
 from fedkin.bench.beside import ALONE, compared
 from fedkin.bench.case import hyper_of
 from fedkin.bench.row import Row
+from fedkin.bench.suite import BASELINES
 from fedkin.core.errors import FedkinError
 
 NUMBERS = ("mean", "worst_decile", "bytes_up", "bytes_down", "flops", "epsilon")
+SHARED = BASELINES[1]
 NEAR = 1e-6  # relative: a sum of floats may end otherwise elsewhere
 
 
@@ -22,6 +24,7 @@ def as_specified(row: Row) -> None:
         "hyper": hyper_of(content),
         "seed": run.get("seed") if isinstance(run, dict) else None,
         "rounds": run.get("rounds") if isinstance(run, dict) else None,
+        **{part: _name(content.get(part, {})) for part in ("data", "split", "model")},
     }
     for name, value in asked.items():
         said = getattr(row, name)
@@ -32,13 +35,18 @@ def as_specified(row: Row) -> None:
             )
 
 
-def wrong(row: Row, again: Row, alone: Sequence[Row]) -> list[str]:
+def _name(section: Any) -> Any:
+    return section.get("name", "") if isinstance(section, dict) else None
+
+
+def wrong(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
     """What a row says that its run does not come to.
 
     Args:
         row: From anywhere.
         again: The same, filled with what the run came to now.
-        alone: Rows of training alone in the same file, which helped and hurt are counted beside.
+        beside: The rows of its file: helped and hurt are counted beside training alone, budgets
+            are those of fedavg.
 
     Returns:
         As "mean is 0.9990, not 0.5242"; nothing where all is true.
@@ -50,7 +58,12 @@ def wrong(row: Row, again: Row, alone: Sequence[Row]) -> list[str]:
         said, true = getattr(row, name), getattr(again, name)
         if not _same(said, true):
             found.append(f"{name} is {_shown(said)}, not {_shown(true)}")
-    return [*found, *_wrong_clients(row.clients, again.clients), *_wrong_shares(row, again, alone)]
+    return [
+        *found,
+        *_wrong_clients(row.clients, again.clients),
+        *_wrong_shares(row, again, beside),
+        *_wrong_budgets(row, again, beside),
+    ]
 
 
 def _wrong_clients(said: Mapping[str, float], true: Mapping[str, float]) -> list[str]:
@@ -83,6 +96,38 @@ def _wrong_shares(row: Row, again: Row, alone: Sequence[Row]) -> list[str]:
         for name in ("helped", "hurt")
         if not _same(getattr(row, name), getattr(last, name))
     ]
+
+
+def _wrong_budgets(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
+    """Budgets that the run does not keep; a file may have several searches of fedavg, of which one
+    will do.
+    """
+    every = [
+        one
+        for one in beside
+        if (one.method, one.federation) == (SHARED, row.federation) and not one.missing
+    ]
+    mine = [one for one in every if one.seed == row.seed] or every
+    if row.method == SHARED or not mine:
+        return []
+    found = [_exceeded(row, again, one) for one in mine]
+    return min(found, key=len)
+
+
+def _exceeded(row: Row, again: Row, fedavg: Row) -> list[str]:
+    found = []
+    if "rounds" in row.budgets and again.rounds != fedavg.rounds:
+        found.append(f"rounds are no equal rounds: {again.rounds}, and {fedavg.rounds} of fedavg")
+    if row.slack != fedavg.slack:
+        found.append(f"slack is {_shown(row.slack)}, and {_shown(fedavg.slack)} of fedavg")
+    used = {"bytes": (again.bytes, fedavg.bytes), "compute": (again.flops, fedavg.flops)}
+    for budget, (own, whole) in used.items():
+        # nobody stretches training alone, which sends nothing
+        if budget in row.budgets and row.method != ALONE and own > whole * (1 + fedavg.slack):
+            found.append(
+                f"equal {budget} are exceeded: {_shown(own)}, and {_shown(whole)} of fedavg"
+            )
+    return found
 
 
 def _same(said: float | None, true: float | None) -> bool:

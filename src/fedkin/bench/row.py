@@ -95,6 +95,7 @@ class Row(Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     rounds: Count = 0
     budgets: Annotated[tuple[Budget, ...], AfterValidator(_once)] = ()
+    slack: Share = 0.05  # of its suite: bytes and multiplications may exceed budgets by so much
     missing: Sentence = ""
     measure: Annotated[str, AfterValidator(_measure)] = "accuracy"
     mean: Score | None = None

@@ -81,7 +81,8 @@ def verify(
         row: From anywhere.
         data_dir: Data directory; None: that of FEDKIN_DATA.
         trusted: Whether code that it names may be imported.
-        rows: Those of its file: who was helped and hurt is counted beside local's.
+        rows: Those of its file: who was helped and hurt is counted beside local's, and budgets are
+            those of fedavg's.
 
     Raises:
         FedkinError: it cannot be run here: code that nobody trusts, no data, other data, an
