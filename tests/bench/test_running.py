@@ -283,3 +283,13 @@ def test_no_row_uses_more_of_a_budget_than_it_names(tmp_path: Path) -> None:
     assert shorter
     for row in shorter:
         assert row.flops > row.rounds / 8 * fedavg[row.seed].flops
+
+
+def test_a_setting_that_names_no_data_has_those_of_an_experiment_that_names_none(
+    tmp_path: Path,
+) -> None:
+    spec = {key: value for key, value in tiny().settings["digits"].spec.items() if key != "data"}
+    suite = tiny(settings={"plain": {"title": "Plain", "spec": spec}}, methods=["local"])
+    rows = bench(asked(tmp_path, suite=suite), quiet)
+    assert {row.data for row in rows} == {"digits"}
+    assert all(row.mean is not None for row in rows)

@@ -24,6 +24,7 @@ BASELINES = ("local", "fedavg")  # whose rows every suite has
 MOST_TRIALS = 64
 LONGEST = 100  # letters of a setting's label
 LABEL = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST}}}")
+DATA = parse({})[0].data.name  # of an experiment that names none
 PUBLIC = {"source": "held-out", "labeled": True}  # unless the setting says
 
 
@@ -36,8 +37,13 @@ class Setting(Section):
     @field_validator("spec")
     @classmethod
     def _same_data(cls, spec: Content) -> Content:
-        """Who needs no public set has the same clients' data as who needs one."""
-        return {"public": PUBLIC, **spec}
+        """Who needs no public set has the same clients' data as who needs one. Rows name their
+        data, those of an experiment that names none too.
+        """
+        data = spec.get("data", {})
+        if isinstance(data, dict):
+            data = {"name": DATA, **data}
+        return {"public": PUBLIC, **spec, "data": data}
 
     @property
     def rounds(self) -> int:
