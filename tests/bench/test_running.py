@@ -293,3 +293,14 @@ def test_a_setting_that_names_no_data_has_those_of_an_experiment_that_names_none
     rows = bench(asked(tmp_path, suite=suite), quiet)
     assert {row.data for row in rows} == {"digits"}
     assert all(row.mean is not None for row in rows)
+
+
+def test_a_setting_without_validation_samples_is_left_out_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = tiny().settings["digits"].spec
+    none = {**spec, "split": {**spec["split"], "val": 0.0}}
+    suite = tiny(settings={"blind": {"title": "Blind", "spec": none}}, methods=["local"])
+    monkeypatch.setattr(cases, "ran", None)
+    with pytest.raises(FedkinError, match="blind is left out: clients have no validation samples"):
+        bench(asked(tmp_path, suite=suite), quiet)

@@ -25,6 +25,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
+from fedkin.sweep.space import NO_VALIDATION
 
 ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
 SHARED = BASELINES[1]
@@ -123,7 +124,9 @@ def _say_untried(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
 
 
 def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
-    """The digest of each setting's data; a setting whose data are not here is left out."""
+    """The digest of each setting's data; a setting whose data are not here is left out, and one
+    without validation samples, by which nobody could choose.
+    """
     found: dict[str, str] = {}
     reasons = []
     for label in labels:
@@ -132,7 +135,10 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
         first = {**spec.get("run", {}), "seed": asked.suite.seeds[0]}
         try:
             whole = parse({**spec, "data": data, "run": first}, where=label)[0]
-            found[label] = population_of(whole, wanted=False).digest()[:12]
+            population = population_of(whole, wanted=False)
+            if not population.sizes("val").any():
+                raise FedkinError(NO_VALIDATION)
+            found[label] = population.digest()[:12]
         except FedkinError as error:
             reasons.append(f"{label} is left out: {error}")
             tell(reasons[-1])

@@ -16,6 +16,10 @@ from fedkin.setup.architectures import described, models_of, permit
 from fedkin.setup.build import method_of, names_of
 from fedkin.setup.population import population_of
 
+NO_VALIDATION = (
+    "clients have no validation samples, and nothing else chooses: set split.val above 0"
+)
+
 NAME = "method.name"
 MOST = 100  # combinations that are tried for one that a method takes
 RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
@@ -104,9 +108,7 @@ def check(base: Spec, space: Space) -> str:
         for value in _ends(values_or_range):
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
-        raise FedkinError(
-            "clients have no validation samples, and nothing else chooses: set split.val above 0"
-        )
+        raise FedkinError(NO_VALIDATION)
     _check_method(base, space)
     population = population_of(base, wanted=False)
     _check_models(base, space, population)

@@ -33,7 +33,7 @@ from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, Score
-from fedkin.sweep.space import Space, changed, check, drawn, grid
+from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
@@ -159,9 +159,7 @@ def _score(base: Spec, claim: Claim) -> Score:
                 f"no client's validation samples define {seen.measure}: choose another, such "
                 "as --measure log_loss"
             )
-        raise NoValidation(
-            "clients have no validation samples, and nothing else chooses: set split.val above 0"
-        )
+        raise NoValidation(NO_VALIDATION)
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
     return Score(seen.measure, seen.validation, seen.validated, seen.samples)
