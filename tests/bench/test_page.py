@@ -79,3 +79,7 @@ def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> No
     rows = [a_row(id=f"{seed}" * 12, seed=seed, rounds=seed, setting="har") for seed in (7, 9)]
     assert ">7–9<" in page(rows)
     assert ">7<" in page(rows[:1])
+
+
+def test_the_page_says_that_nobody_stretches_training_alone() -> None:
+    assert "local, which sends nothing, has the equal ones" in page(made_rows())

@@ -160,7 +160,9 @@ def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
     note = (
         "Choose a heading to sort; search for words, such as “digits rounds”. "
         "On local: how much better than training alone, in points of a share. Helped, hurt: "
-        "shares of clients. Rows: ids for fedkin bench verify."
+        "shares of clients. Rows: ids for fedkin bench verify. At equal bytes and compute a cheap "
+        "method may have more rounds, as its suite allows; local, which sends nothing, has the "
+        "equal ones, for more would only be more training."
     )
     content = table(head, lines, marks=[""] * len(lines))
     return section("all", "All methods", note, content, tall=True, above=search_bar("rows"))
