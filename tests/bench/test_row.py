@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from fedkin.bench.row import Row, append, incomplete, read_rows, row_of, whole_cases
+from fedkin.bench.row import (
+    Row,
+    append,
+    half_written,
+    incomplete,
+    read_rows,
+    row_of,
+    whole_cases,
+)
 from fedkin.bench.running import ROWS, bench
 from fedkin.core.errors import FedkinError
 from tests.bench.tiny import asked, quiet
@@ -87,3 +95,25 @@ def test_a_search_whose_rows_are_lacking_is_named_by_the_page(
     shown = fedkin("bench", "page", str(path), "--out", str(tmp_path / "page.html"))
     assert shown.exit_code == 0
     assert said in " ".join(shown.stderr.split())
+
+
+def test_half_a_last_row_is_named_by_every_command_that_reads_it(
+    done: tuple[Path, list[Row]], tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    append(path, done[1])
+    assert half_written(path) == half_written(tmp_path / "nowhere") == []
+    whole = path.read_bytes()
+    path.write_bytes(whole.rstrip(b"\n"))
+    assert half_written(path) == []
+    path.write_bytes(whole + whole[:40])
+    (said,) = half_written(path)
+    assert said == (
+        f"{path}: the last line is left out, for whoever wrote it was stopped before its end"
+    )
+    for command in (
+        ("page", path, "--out", tmp_path / "page.html"),
+        ("verify", done[1][0].id, "--rows", path),
+    ):
+        shown = fedkin("bench", *command)
+        assert " ".join(shown.stderr.split()).count(said) == 1

@@ -8,9 +8,10 @@ import pytest
 from fedkin.bench import case as cases
 from fedkin.bench import running
 from fedkin.bench.live import LiveRows
+from fedkin.bench.machine import versions
 from fedkin.bench.newest import newest
 from fedkin.bench.page import page
-from fedkin.bench.row import Row, read_rows, whole_cases
+from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.running import ROWS, bench
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError, Halted
@@ -96,7 +97,9 @@ def test_a_killed_bench_goes_on(
         return real(content, folder, data_dir)
 
     monkeypatch.setattr(cases, "ran", noting)
-    rows = bench(asked(tmp_path), quiet)
+    said: list[str] = []
+    rows = bench(asked(tmp_path), said.append)
+    assert "the last line is left out" in said[0]
     assert began
     assert [row.fingerprint for row in rows] == [row.fingerprint for row in done[1]]
     assert len(read_rows(tmp_path / ROWS)) == len(rows)
@@ -304,3 +307,24 @@ def test_a_setting_without_validation_samples_is_left_out_before_anything_is_run
     monkeypatch.setattr(cases, "ran", None)
     with pytest.raises(FedkinError, match="blind is left out: clients have no validation samples"):
         bench(asked(tmp_path, suite=suite), quiet)
+
+
+def test_rows_of_another_version_stay_and_are_named(
+    tmp_path: Path, done: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {"fedkin": "0.0.1"}
+    rows = [
+        row.model_copy(update={"versions": older}) if row.method == "ditto" else row
+        for row in done[1]
+    ]
+    append(tmp_path / ROWS, rows)
+    monkeypatch.setattr(running, "rows_of", None)
+    said: list[str] = []
+    assert bench(asked(tmp_path), said.append) == rows
+    own = versions()["fedkin"]
+    assert said == [
+        "1 of 1 are done already",
+        "1 of 1 are done already",
+        f"1 of 1 are done already, 1 of them by fedkin 0.0.1, not {own}: another --out measures "
+        "them again",
+    ]

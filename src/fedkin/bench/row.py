@@ -132,18 +132,31 @@ def read_rows(path: Path) -> list[Row]:
 
     Raises FedkinError for a file that is none of ours.
     """
+    whole, _, last = _text_of(path).rpartition("\n")
+    lines = whole.split("\n")  # JSON may hold what splitlines() takes for the end of a line
+    if _is_row(last):
+        lines.append(last)
+    return [row_of(line, f"{path}: line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+
+
+def half_written(path: Path) -> list[str]:
+    """A sentence where a file's last line is no whole row, which ``read_rows`` leaves out; none of
+    a file that is not there.
+    """
+    last = _text_of(path).rpartition("\n")[2] if path.exists() else ""
+    if not last.strip() or _is_row(last):
+        return []
+    return [f"{path}: the last line is left out, for whoever wrote it was stopped before its end"]
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = read_file(path, LARGEST).decode("utf-8")
+        return read_file(path, LARGEST).decode("utf-8")
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise FedkinError(f"{path} cannot be read: {reason}") from None
-    whole, _, last = text.rpartition("\n")
-    lines = whole.split("\n")  # JSON may hold what splitlines() takes for the end of a line
-    if _is_row(last):
-        lines.append(last)
-    return [row_of(line, f"{path}: line {n}") for n, line in enumerate(lines, 1) if line.strip()]
 
 
 def row_of(line: str, where: str) -> Row:

@@ -16,8 +16,9 @@ from filelock import FileLock, Timeout
 from fedkin.bench.beside import ALONE, beside_local
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
+from fedkin.bench.machine import versions
 from fedkin.bench.outside import allow, checked_name, is_outside
-from fedkin.bench.row import Row, append, read_rows, whole_cases
+from fedkin.bench.row import Row, append, half_written, read_rows, whole_cases
 from fedkin.bench.search import untried
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
@@ -68,6 +69,8 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     except OSError as error:
         raise FedkinError(f"{asked.out} cannot be made: {error.strerror}") from None
     with _alone(asked.out):
+        for said in half_written(asked.out / ROWS):
+            tell(said)
         digests = _digests(asked, chosen, tell)
         cases = [
             case_of(asked.name, asked.suite, label, method, found, _own(asked, method))
@@ -157,7 +160,7 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
         append(asked.out / ROWS, back)
     left = [case for case in cases if case.digest not in there]
     if len(left) < len(cases):
-        tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
+        tell(f"{len(cases) - len(left)} of {len(cases)} are done already{_by_others(cases, known)}")
     jobs = [(case, _allowance(case, held, known)) for case in left]
     for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
         rows = beside_local(rows, held.get((case.label, ALONE)), known)
@@ -165,6 +168,19 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
         tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_summary(rows)}")
+
+
+def _by_others(cases: Sequence[Case], known: Sequence[Row]) -> str:
+    """What other versions of fedkin measured: it stays, and is said."""
+    asked, own = {case.digest for case in cases}, versions()["fedkin"]
+    found = {row.case: row.versions.get("fedkin", "unknown") for row in known if row.case in asked}
+    others = [version for version in found.values() if version != own]
+    if not others:
+        return ""
+    return (
+        f", {len(others)} of them by fedkin {some(sorted(set(others)))}, not {own}: another --out "
+        "measures them again"
+    )
 
 
 def _gone_back_to(cases: Sequence[Case], known: Sequence[Row]) -> list[Row]:

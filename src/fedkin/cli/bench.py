@@ -95,13 +95,14 @@ def page(
     """Write the leaderboard as an HTML page."""
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import not_run, write_page
-    from fedkin.bench.row import incomplete, read_rows, whole_cases
+    from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
     from fedkin.bench.running import ROWS
     from fedkin.runs.outside import MARKDOWN, write_outside
 
     files = rows or [Path("bench") / ROWS]
     read = [row for file in files for row in read_rows(file)]
-    for said in incomplete(read):
+    cut = [said for file in files for said in half_written(file)]
+    for said in [*cut, *incomplete(read)]:
         warn(said)
     found = whole_cases(read)
     if markdown is not None:
@@ -161,12 +162,15 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Repeat a row, compare bits and numbers; exit status 1 if they differ."""
-    from fedkin.bench.row import read_rows
+    from fedkin.bench.row import half_written, read_rows
     from fedkin.bench.running import ROWS
     from fedkin.bench.verify import named
     from fedkin.bench.verify import verify as again
 
-    whole = read_rows(rows or Path("bench") / ROWS)
+    file = rows or Path("bench") / ROWS
+    whole = read_rows(file)
+    for said in half_written(file):
+        warn(said)
     found = named(whole, row)
     find_own_code()
     done = again(found, as_given(data_dir), trust_code, whole)
