@@ -1,12 +1,16 @@
 """How much memory a file may take, and the end of those that take more."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.formats import memory
+from fedkin.data.formats.frames import Style, read_file
 from fedkin.data.formats.memory import room, within_room
 from fedkin.data.sources import load
 
@@ -46,3 +50,34 @@ def test_what_a_container_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     (tmp_path / "max").write_text("2000000\n")
     monkeypatch.setattr(memory, "CGROUPS", (str(tmp_path / "max"), str(tmp_path / "none")))
     assert room() == 1_000_000
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_small_table_is_read_within_its_bound(ending: str, tmp_path: Path) -> None:
+    """In a process of its own: what pyarrow's allocator reserves there at its first use would leave
+    no room for the threads that it then waits for.
+    """
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"t.{ending}"
+    frame = pd.DataFrame(np.random.default_rng(0).random((700, 8)), columns=[*"abcdefgh"])
+    frame.assign(label=0).to_parquet(path) if ending == "parquet" else frame.to_feather(path)
+    code = (
+        "from pathlib import Path\n"
+        "from fedkin.data.formats.frames import Style, read_file\n"
+        f"print(len(read_file(Path({str(path)!r}), Style()).frame))"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.stdout, done.returncode) == ("700\n", 0), done.stderr
+
+
+def test_what_pyarrow_reserves_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(memory, "LEAST", LITTLE)
+    frame = pd.DataFrame({"x": np.zeros(3_000_000)})  # 24 MB of a file of a few kB
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert len(read_file(tmp_path / "t.parquet", Style()).frame) == len(frame)

@@ -2,16 +2,17 @@
 each client.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError, first_line, some
+from fedkin.core.errors import FedkinError, some
+from fedkin.data.formats.columnar import read_arrow, read_parquet
 from fedkin.data.formats.csv_file import check_columns, read_csv, written
-from fedkin.data.formats.memory import room_of_compressed, within_room
+from fedkin.data.formats.memory import within_room
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text
 
@@ -141,8 +142,7 @@ def _one(path: Path, style: Style) -> Read:
     if not path.is_file():
         raise FedkinError(f"{path} is no file: a table is read more than once")
     recipe = READERS[path.suffix.lower()]
-    with within_room(path, None if recipe is _csv else room_of_compressed(path)):
-        frame = recipe(path, style).reset_index(drop=True)
+    frame = recipe(path, style).reset_index(drop=True)
     check_columns(path, len(frame.columns))
     frame.columns = pd.Index([str(name) for name in frame.columns])
     twice = frame.columns[frame.columns.duplicated()]
@@ -184,51 +184,16 @@ def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) 
 
 
 def _csv(path: Path, style: Style) -> pd.DataFrame:
-    return read_csv(path, style.as_text, style.separator, style.decimal, style.encoding)
+    with within_room(path):
+        return read_csv(path, style.as_text, style.separator, style.decimal, style.encoding)
 
 
 def _parquet(path: Path, style: Style) -> pd.DataFrame:
-    return _columnar(path, "Parquet", _read_parquet)
+    return read_parquet(path)
 
 
 def _arrow(path: Path, style: Style) -> pd.DataFrame:
-    return _columnar(path, "Arrow", _read_arrow)
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    from pyarrow import parquet
-
-    return _sound(parquet.read_table(path))
-
-
-def _read_arrow(path: Path) -> pd.DataFrame:
-    from pyarrow import feather
-
-    return _sound(feather.read_table(path))
-
-
-def _sound(table: Any) -> pd.DataFrame:
-    """A table of pyarrow's, once every text and every offset in it was looked at: a damaged one
-    leads beyond its own memory.
-    """
-    table.validate(full=True)
-    found: pd.DataFrame = table.to_pandas()
-    return found
-
-
-def _columnar(path: Path, format: str, reader: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
-    try:
-        return reader(path)
-    except ImportError:
-        raise FedkinError(
-            f"{path}: reading {format} needs pyarrow: install fedkin[parquet]"
-        ) from None
-    except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
-    except MemoryError:  # pyarrow's is one
-        raise
-    except Exception as error:  # pyarrow's errors cannot be named where it is not installed
-        raise FedkinError(f"{path} is not a readable {format} file: {first_line(error)}") from None
+    return read_arrow(path)
 
 
 READERS: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

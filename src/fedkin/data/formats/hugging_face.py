@@ -14,6 +14,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError, cut, first_line
 from fedkin.core.files import read_file
+from fedkin.data.formats.columnar import to_frame
 from fedkin.data.formats.frames import Read
 from fedkin.data.formats.images import Colour
 from fedkin.data.formats.saved_pictures import pictures_of
@@ -195,14 +196,15 @@ def _one(name: str, folder: Path) -> Part:
         raise FedkinError(
             f"{folder}: reading Arrow needs pyarrow: install fedkin[parquet]"
         ) from None
+    pool = arrow.system_memory_pool()  # and no threads: see ``columnar``
+    options = arrow.ipc.IpcReadOptions(use_threads=False)
     try:
         tables = []
         for file in files:
             with arrow.memory_map(str(file)) as mapped:
-                tables.append(arrow.ipc.open_stream(mapped).read_all())
-        whole = arrow.concat_tables(tables)
-        whole.validate(full=True)  # a damaged one leads beyond its own memory
-        frame = whole.to_pandas()
+                stream = arrow.ipc.open_stream(mapped, options=options, memory_pool=pool)
+                tables.append(stream.read_all())
+        frame = to_frame(arrow.concat_tables(tables), pool)
     except MemoryError:
         raise
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed

@@ -1,0 +1,101 @@
+"""Parquet and Arrow files as DataFrames, read by one thread and within a bound on memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fedkin.core.errors import FedkinError, first_line
+from fedkin.data.formats.memory import room_of_compressed, within_room
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """The rows of a Parquet file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its columns, in their order.
+
+    Raises:
+        FedkinError: It is damaged, takes too much memory, or pyarrow is not installed.
+    """
+    return _columnar(path, "Parquet", _parquet)
+
+
+def read_arrow(path: Path) -> pd.DataFrame:
+    """The rows of an Arrow (Feather) file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its columns, in their order.
+
+    Raises:
+        FedkinError: It is damaged, takes too much memory, or pyarrow is not installed.
+    """
+    return _columnar(path, "Arrow", _arrow)
+
+
+def to_frame(table: Any, pool: Any) -> pd.DataFrame:
+    """A table of pyarrow's, once every text and every offset in it was looked at: a damaged one
+    leads beyond its own memory.
+
+    Args:
+        table: A ``pyarrow.Table``.
+        pool: The ``pyarrow.MemoryPool`` that the copy is taken of.
+
+    Returns:
+        The same columns.
+    """
+    table.validate(full=True)
+    found: pd.DataFrame = table.to_pandas(use_threads=False, memory_pool=pool)
+    return found
+
+
+def _columnar(path: Path, format: str, reader: Callable[[Any, Any], Any]) -> pd.DataFrame:
+    try:
+        import pyarrow
+    except ImportError:
+        raise FedkinError(
+            f"{path}: reading {format} needs pyarrow: install fedkin[parquet]"
+        ) from None
+    # pyarrow's own allocator reserves a gigabyte at its first use. Counted against the bound, that
+    # would leave no room for threads, for whose work pyarrow then waits for ever: so it is
+    # reserved before, nothing here needs a thread, and the table itself comes from the system.
+    pyarrow.allocate_buffer(1)
+    pool = pyarrow.system_memory_pool()
+    try:
+        with (
+            within_room(path, room_of_compressed(path)),
+            pyarrow.OSFile(str(path), memory_pool=pool) as file,
+        ):
+            return to_frame(reader(file, pool), pool)
+    except FedkinError:
+        raise
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
+    except Exception as error:  # pyarrow's errors cannot be named where it is not installed
+        raise FedkinError(f"{path} is not a readable {format} file: {first_line(error)}") from None
+
+
+def _parquet(file: Any, pool: Any) -> Any:
+    import pyarrow
+    from pyarrow import parquet
+
+    before = pyarrow.default_memory_pool()
+    pyarrow.set_memory_pool(pool)  # the only way to name one
+    try:
+        return parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
+    finally:
+        pyarrow.set_memory_pool(before)
+
+
+def _arrow(file: Any, pool: Any) -> Any:
+    from pyarrow import ipc
+
+    options = ipc.IpcReadOptions(use_threads=False)
+    return ipc.open_file(file, options=options, memory_pool=pool).read_all()
