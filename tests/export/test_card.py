@@ -1,6 +1,7 @@
 """The card as text: names as they are read, and only tables that belong there."""
 
 import json
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.family import standardised
 from fedkin.experiment.run import run
 from fedkin.export.card import as_markdown, card_of, input_of, output_of
 from fedkin.export.opened import Member, Opened
@@ -17,6 +19,7 @@ from tests import awkward
 from tests.cli.command import fedkin
 from tests.engine.small import small
 from tests.export.clinics import write_clinics
+from tests.methods.federation import architecture
 
 
 def exported(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
@@ -185,17 +188,26 @@ def test_a_client_that_no_round_had_is_called_so(
 
 
 def test_what_a_model_takes_and_says() -> None:
-    people = awkward.population()
-    assert input_of(people) == {"shape": ["samples", 5], "dtype": "float32"}
-    assert output_of(people) == {
+    people, model = awkward.population(), architecture("mlr")
+    assert input_of(people, model) == {
+        "shape": ["samples", 5],
+        "dtype": "float32",
+        "module": {"divided_by": 1, "mean": [0.0], "std": [1.0]},
+    }
+    assert output_of(people, model) == {
         "is": "log-probabilities",
         "shape": ["samples", 11],
         "classes": list(awkward.CLASS_NAMES),
+        "module": {"y": "log_softmax(m)"},
     }
     unnamed = replace(people, class_names=(), classes=3)
-    assert output_of(unnamed)["classes"] == ["0", "1", "2"]
+    assert output_of(unnamed, model)["classes"] == ["0", "1", "2"]
     numbers = replace(people, task="regression")
-    assert output_of(numbers) == {"is": "the predicted mean", "shape": ["samples", 1]}
+    assert output_of(numbers, model._replace(family=standardised(3.0, 2.0))) == {
+        "is": "the predicted mean",
+        "shape": ["samples", 1],
+        "module": {"y": "offset + scale * m", "offset": 3.0, "scale": 2.0},
+    }
 
 
 def opened_at(folder: Path, at: int) -> Any:
@@ -210,7 +222,9 @@ def opened_at(folder: Path, at: int) -> Any:
         folder=record,
         at=SimpleNamespace(round=at, finished=at == 4),
         round=min(at, 3),
-        parts=SimpleNamespace(population=awkward.population()),
+        parts=SimpleNamespace(
+            population=awkward.population(), models=defaultdict(lambda: architecture("mlr"))
+        ),
         architecture=lambda member: f"that of {member.name}",
     )
 

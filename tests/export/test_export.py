@@ -471,8 +471,16 @@ CARD_OF_ZEROS: dict[str, Any] = {
     "data": {"name": "d", "samples": {"train": 1, "val": 2, "test": 3}},
     "scores": {},
     "communicated": {"up": {"bytes": 0}, "down": {"bytes": 0}},
-    "input": {"dtype": "float32", "shape": ["samples", 4]},
-    "output": {"is": "log-probabilities", "shape": ["samples", 2]},
+    "input": {
+        "dtype": "float32",
+        "shape": ["samples", 4],
+        "module": {"divided_by": 1, "mean": [0.0], "std": [1.0]},
+    },
+    "output": {
+        "is": "log-probabilities",
+        "shape": ["samples", 2],
+        "module": {"y": "log_softmax(m)"},
+    },
     "versions": {},
 }
 

@@ -29,6 +29,9 @@ class Family(NamedTuple):
     """The factor of ``nll`` and ``nll_of_mean`` where they are reported: it makes their unit that
     of the labels.
     """
+    offset: float = 0.0
+    """Gaussian means are offset + scale · outputs."""
+    scale: float = 1.0
 
     def probabilities(self, outputs: Tensor) -> Tensor:
         """Class probabilities, one column a class: of a single logit those of both classes.
@@ -104,6 +107,8 @@ def standardised(offset: float, scale: float) -> Family:
         nll_of_mean=lambda means, y: GAUSSIAN.nll_of_mean(means, y) / scale**2,
         classes=False,
         unit=scale**2,
+        offset=offset,
+        scale=scale,
     )
 
 

@@ -111,6 +111,36 @@ class Head(NamedTuple):
     """(w, features) → linear predictors (logits) [batch, C]; w may hold the head alone."""
 
 
+class Inputs(NamedTuple):
+    """How samples enter a model: (x − mean) / std, one number for all or one a channel; () leaves
+    them as they are.
+    """
+
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    tokens: bool = False  # samples are rows of symbols, which are integers
+
+    def __call__(self, x: Tensor, like: Tensor) -> Tensor:
+        """uint8 images become numbers in [0, 1] first; floats take the model's dtype; tokens become
+        int64.
+        """
+        if x.dtype != torch.uint8 and not x.is_floating_point():
+            return x.to(torch.int64)
+        x = x.to(like.dtype) / 255 if x.dtype == torch.uint8 else x.to(like.dtype)
+        if self.mean:
+            x = x - _by_channel(self.mean, x)
+        return x / _by_channel(self.std, x) if self.std else x
+
+
+PLAIN = Inputs()
+
+
+def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
+    if len(values) == 1:
+        return values[0]
+    return torch.tensor(values, dtype=x.dtype).to(x.device).view(-1, *[1] * (x.dim() - 2))
+
+
 def _left_here(w: Params) -> Params:
     return w
 
@@ -149,6 +179,8 @@ class Model(NamedTuple):
     """w, with the frozen ones → what ``load_state_dict`` of its torch module takes; None: it has
     none.
     """
+    inputs: Inputs = PLAIN
+    """How samples enter its torch module, which ``outputs`` sees to."""
 
     def freezing(self, frozen: Params) -> "Model":
         """This model with some of its parameters as constants: methods see the others only.
@@ -267,36 +299,6 @@ def collecting_buffers() -> Iterator[list[Params]]:
         _refreshed.reset(token)
 
 
-class Inputs(NamedTuple):
-    """How samples enter a model: (x − mean) / std, one number for all or one a channel; () leaves
-    them as they are.
-    """
-
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-    tokens: bool = False  # samples are rows of symbols, which are integers
-
-    def __call__(self, x: Tensor, like: Tensor) -> Tensor:
-        """uint8 images become numbers in [0, 1] first; floats take the model's dtype; tokens become
-        int64.
-        """
-        if x.dtype != torch.uint8 and not x.is_floating_point():
-            return x.to(torch.int64)
-        x = x.to(like.dtype) / 255 if x.dtype == torch.uint8 else x.to(like.dtype)
-        if self.mean:
-            x = x - _by_channel(self.mean, x)
-        return x / _by_channel(self.std, x) if self.std else x
-
-
-PLAIN = Inputs()
-
-
-def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
-    if len(values) == 1:
-        return values[0]
-    return torch.tensor(values, dtype=x.dtype).to(x.device).view(-1, *[1] * (x.dim() - 2))
-
-
 def from_module(
     name: str,
     module: nn.Module,
@@ -377,6 +379,7 @@ def from_module(
         train_outputs=lambda w, x: forward(w, x, training=True),
         pads=not mixes,
         state_dict=state_dict_of(module),
+        inputs=inputs,
     )
 
 

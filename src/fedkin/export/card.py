@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import many
 from fedkin.core.kinds import KINDS
+from fedkin.core.model import Model
 from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
+from fedkin.export.around import after, before
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.report import formatting
 from fedkin.report.records import Run, number
@@ -25,6 +27,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
     """
     with records(opened.folder) as run:
         facts = run.facts
+        model = opened.parts.models[opened.architecture(member)]
         own = (
             _of_newcomer(member.details)
             if member.number is None
@@ -51,8 +54,8 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             },
             "scores": own.scores,
             "communicated": own.communicated,
-            "input": input_of(opened.parts.population),
-            "output": output_of(opened.parts.population),
+            "input": input_of(opened.parts.population, model),
+            "output": output_of(opened.parts.population, model),
             "versions": facts["versions"],
             "privacy": facts.get("privacy"),
         }
@@ -134,26 +137,29 @@ def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
     }
 
 
-def input_of(population: Population) -> dict[str, Any]:
-    """What the model takes, as plain values."""
+def input_of(population: Population, model: Model) -> dict[str, Any]:
+    """What the model takes, as plain values; ``module``: with what that enters its torch module."""
     found: dict[str, Any] = {
         "shape": ["samples", *population.x.shape[1:]],
         "dtype": str(population.x.dtype).removeprefix("torch."),
+        "module": before(population.x.dtype, model.inputs),
     }
     if population.encoding is not None:
         found |= {"numbers": population.encoding.outputs, "columns": population.encoding.plain()}
     return found
 
 
-def output_of(population: Population) -> dict[str, Any]:
-    """What it says."""
+def output_of(population: Population, model: Model) -> dict[str, Any]:
+    """What it says; ``module``: how that comes of what its torch module gives."""
+    module = after(model.family)
     if population.task == "regression":
-        return {"is": "the predicted mean", "shape": ["samples", 1]}
+        return {"is": "the predicted mean", "shape": ["samples", 1], "module": module}
     names = population.class_names or tuple(str(c) for c in range(population.classes))
     return {
         "is": "log-probabilities",
         "shape": ["samples", population.classes],
         "classes": list(names),
+        "module": module,
     }
 
 

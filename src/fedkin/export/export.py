@@ -12,6 +12,7 @@ import torch
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
+from fedkin.export.around import in_words
 from fedkin.export.card import as_markdown
 from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS
@@ -65,6 +66,8 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     x = exportable.samples()
     made = FORMATS[format](personal, view, x, card)
     entry: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
+    if made.run is None and not nested:
+        entry["use"] += f"; {in_words(card)}"
     apart = None
     if made.run is not None:
         with torch.no_grad():

@@ -110,8 +110,8 @@ def _card(
             "digest": details.place.data or population.digest(),
         },
         "scores": {view: _scores(details, view) for view in details.scores},
-        "input": input_of(population),
-        "output": output_of(population),
+        "input": input_of(population, model),
+        "output": output_of(population, model),
         "versions": {"fedkin": details.version},
     }
 
