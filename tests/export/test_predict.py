@@ -160,3 +160,24 @@ def test_a_file_of_arrays_is_read_as_the_training_data_were(tmp_path: Path) -> N
     np.savez(tmp_path / "x.npz", x=np.full((4, 2, 3), -1.0, dtype=np.float32))
     found, said = predict(one, tmp_path / "x.npz")
     assert (len(found), said) == (4, ())
+
+
+def trained(tmp_path: Path, table: Path, *settings: str) -> Result:
+    """One round on a table with columns ``site`` and ``label``."""
+    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2", *settings]
+    given = ["--data", f"{table}:client=site", "--method", "local", "--out", tmp_path / "run"]
+    done = fedkin("run", *few, *given)
+    assert done.exit_code == 0, done.output
+    return Result(tmp_path / "run")
+
+
+def test_a_frame_is_not_read_as_the_runs_files_are_written(tmp_path: Path) -> None:
+    rows = [(f"A{at % 2}", at * 0.5, "grün" if at % 3 else "weiß", at % 2) for at in range(60)]
+    frame = pd.DataFrame(rows, columns=["site", "x", "farbe", "label"])
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="latin-1")
+    settings = ("separator=';'", "decimal=','", "encoding=latin-1")
+    result = trained(tmp_path, path, *(w for one in settings for w in ("--set", f"data.{one}")))
+    of_file = result.predict(0, path)
+    pd.testing.assert_frame_equal(result.predict(0, frame), of_file)
+    assert result.predict(0, frame).attrs["said"] == of_file.attrs["said"]

@@ -39,14 +39,17 @@ class Asked(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def predict(exportable: Exportable, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def predict(
+    exportable: Exportable, path: Path, copy: bool = False
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
 
+    ``copy``: the file is one that fedkin wrote of a DataFrame, not in the way of the run's files.
     Raises FedkinError where the file lacks a column, or has other samples than the model was
     trained on.
     """
     population = exportable.population
-    asked = _read(path, population, exportable.data)
+    asked = _read(path, population, exportable.data, copy)
     with torch.inference_mode():
         found = torch.cat(
             [exportable.personal(part) for part in torch.split(asked.x, ROWS)]
@@ -68,7 +71,7 @@ def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFram
     return frame
 
 
-def _read(path: Path, population: Population, data: DataSection) -> Asked:
+def _read(path: Path, population: Population, data: DataSection, copy: bool = False) -> Asked:
     if not path.exists():
         raise FedkinError(f"file {path} does not exist: check the path")
     if not path.is_file():
@@ -78,7 +81,7 @@ def _read(path: Path, population: Population, data: DataSection) -> Asked:
             raise FedkinError(
                 f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}"
             )
-        return _table(path, population.encoding, population.class_names, data)
+        return _table(path, population.encoding, population.class_names, data, copy)
     if path.suffix.lower() != ".npz":
         raise FedkinError(
             f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
@@ -98,9 +101,11 @@ def _read(path: Path, population: Population, data: DataSection) -> Asked:
     return Asked(torch.from_numpy(x), None)
 
 
-def _table(path: Path, encoding: Encoding, classes: tuple[str, ...], data: DataSection) -> Asked:
+def _table(
+    path: Path, encoding: Encoding, classes: tuple[str, ...], data: DataSection, copy: bool = False
+) -> Asked:
     label = data.label or "label"
-    read = read_later(path, encoding, data.options, [label] if stay_text(classes) else [])
+    read = read_later(path, encoding, data.options, [label] if stay_text(classes) else [], copy)
     x, said = encoded(read, encoding, [label])
     if label not in read.frame.columns:
         return Asked(torch.from_numpy(x), None, said)
@@ -148,7 +153,7 @@ def predicted(opened: Opened, member: Member, x: Any) -> pd.DataFrame:
         frame, said = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            frame, said = predict(one, given_data(x).write(Path(folder)))
+            frame, said = predict(one, given_data(x).write(Path(folder)), copy=True)
     else:
         frame, said = _of_samples(one, x), ()
     frame.attrs["said"] = list(said)

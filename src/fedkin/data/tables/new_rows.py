@@ -22,7 +22,11 @@ SHOWN = 8  # names in a sentence
 
 
 def read_later(
-    path: Path, encoding: Encoding, options: Mapping[str, Any], others: Sequence[str]
+    path: Path,
+    encoding: Encoding,
+    options: Mapping[str, Any],
+    others: Sequence[str],
+    copy: bool = False,
 ) -> Read:
     """A table with the columns of training, in any order, and perhaps others.
 
@@ -34,6 +38,7 @@ def read_later(
         encoding: Of the run's training rows.
         options: The keys of the run's [data].
         others: Names of columns.
+        copy: Whether the file is a copy that fedkin wrote of a DataFrame, not in the run's own way.
 
     Returns:
         Its rows.
@@ -42,7 +47,7 @@ def read_later(
         FedkinError: It lacks a column that the run was trained with.
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
-    read = read_file(path, style(options, (*apart, *others)))
+    read = read_file(path, style({} if copy else options, (*apart, *others)))
     seen = [feature.name for feature in encoding.features]
     read = as_trained(read, str(path), options, seen, (*apart, *others))
     names = [str(name) for name in read.frame.columns]
