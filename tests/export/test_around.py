@@ -71,7 +71,9 @@ def table(tmp_path: Path, counts: bool = False) -> Path:
 @pytest.mark.parametrize("target", ["auto", "none"])
 def test_numbers_are_trained_in_another_unit(target: str, tmp_path: Path) -> None:
     given = f"{table(tmp_path)}:client=shop,label=price"
-    result, card = exported(tmp_path, "--data", given, "--set", f"model.target={target}", "--set", "train.lr=1e-4")
+    result, card = exported(
+        tmp_path, "--data", given, "--set", f"model.target={target}", "--set", "train.lr=1e-4"
+    )
     same(result, card, 1)
     after = card["output"]["module"]
     assert (after["scale"] > 20) == (target == "auto")

@@ -181,3 +181,31 @@ def test_a_frame_is_not_read_as_the_runs_files_are_written(tmp_path: Path) -> No
     of_file = result.predict(0, path)
     pd.testing.assert_frame_equal(result.predict(0, frame), of_file)
     assert result.predict(0, frame).attrs["said"] == of_file.attrs["said"]
+
+
+def test_messages_name_rows_of_a_frame_and_no_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"site": ["A", "B"] * 20, "x": range(40), "label": [0, 0, 1, 1] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    result = trained(tmp_path, tmp_path / "t.csv")
+    wrong = frame.astype({"x": object})
+    wrong.loc[7, "x"] = "many"
+    for asked, said in [
+        (wrong, "row 7 of the DataFrame: column 'x' holds 'many', but"),
+        (frame[["label"]], "the DataFrame lacks the column 'x', which the run was trained with"),
+        (frame[["x", "x"]], "data: column 'x' appears twice"),
+    ]:
+        with pytest.raises(FedkinError) as error:
+            result.predict(0, asked)
+        assert str(error.value).startswith(said)
+    far = frame.assign(x=frame["x"].where(frame.index != 3, 1e6))
+    said, _ = result.predict(0, far.drop(columns="site")).attrs["said"]
+    assert "row 3 of the DataFrame" in said
+
+
+def test_a_frame_is_no_array(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.ones((60, 2)), y=np.arange(60) % 2)
+    few = ["--engine", "inprocess", "--rounds", "1", "--clients", "2", "--method", "local"]
+    done = fedkin("run", *few, "--data", tmp_path / "d.npz", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    with pytest.raises(FedkinError, match=r"x is a DataFrame, and .* arrays: give x \[rows, 2\]"):
+        Result(tmp_path / "run").predict(0, pd.DataFrame({"a": [1.0], "b": [2.0]}))

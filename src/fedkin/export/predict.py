@@ -152,6 +152,11 @@ def predicted(opened: Opened, member: Member, x: Any) -> pd.DataFrame:
     if isinstance(x, str | Path):
         frame, said = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):
+        if one.population.encoding is None:
+            raise FedkinError(
+                "x is a DataFrame, and this model takes arrays: give x [rows, "
+                f"{', '.join(map(str, one.population.x.shape[1:]))}], as x.to_numpy() may be"
+            )
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
             frame, said = predict(one, given_data(x).write(Path(folder)), copy=True)
     else:

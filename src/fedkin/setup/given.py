@@ -57,6 +57,11 @@ def given_data(value: Any) -> Given:
     rows, columns = value.shape
     if not rows:
         raise FedkinError("data: the DataFrame has no rows")
+    twice = value.columns[value.columns.duplicated()]
+    if len(twice):
+        raise FedkinError(
+            f"data: column {str(twice[0])!r} appears twice: give every column its own name"
+        )
     return Given(
         TABLE, value.to_csv(index=False).encode(), f"<DataFrame: {rows:,} rows, {columns} columns>"
     )

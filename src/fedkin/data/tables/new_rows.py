@@ -49,12 +49,16 @@ def read_later(
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     read = read_file(path, style({} if copy else options, (*apart, *others)))
     seen = [feature.name for feature in encoding.features]
-    read = as_trained(read, str(path), options, seen, (*apart, *others))
+    where = str(path)
+    if copy:  # of which the caller has never heard
+        where = "the DataFrame"
+        read = read._replace(place=lambda row: f"row {row} of the DataFrame")
+    read = as_trained(read, where, options, seen, (*apart, *others))
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:
         which = some(map(repr, lacking), 1)
-        raise FedkinError(f"{path} lacks the column {which}, which the run was trained with")
+        raise FedkinError(f"{where} lacks the column {which}, which the run was trained with")
     return read
 
 
