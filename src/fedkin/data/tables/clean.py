@@ -34,7 +34,7 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
         FedkinError: A column that is not there.
     """
     names = [str(name) for name in read.frame.columns]
-    apart = {roles.label, roles.client, roles.group}
+    apart = {roles.label, roles.client, roles.group, *listed("drop", roles.drop)}
     marks = marks_of(roles.missing, [name for name in names if name not in apart])
     unexpected = [name for name in marks if name not in names]
     if unexpected:

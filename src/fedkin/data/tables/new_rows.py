@@ -14,6 +14,7 @@ from fedkin.data.formats.frames import Read, Style, read_file
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Encoding, Feature
+from fedkin.data.tables.nested import nested_in
 from fedkin.data.tables.unseen_values import unseen_remarks
 
 WANTED = {"category": "category", "words": "text"}
@@ -53,6 +54,11 @@ def read_later(
     if copy:  # of which the caller has never heard
         where = "the DataFrame"
         read = read._replace(place=lambda row: f"row {row} of the DataFrame")
+    for name in (one for one in seen if one in read.frame.columns):
+        if what := nested_in(read.frame[name]):
+            raise FedkinError(
+                f"{read.place(0)}: column {name!r} holds {what}, and training had one value a cell"
+            )
     read = as_trained(read, where, options, seen, (*apart, *others))
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]

@@ -22,6 +22,7 @@ from fedkin.data.tables.columns import Cells, Place, cells_of
 from fedkin.data.tables.encoding import Scale
 from fedkin.data.tables.gaps import filled, labeled
 from fedkin.data.tables.kinds import as_text
+from fedkin.data.tables.nested import nested_in, refuse_nested
 from fedkin.data.tables.recipe import Recipe
 from fedkin.data.tables.schema import LISTS, Missing, Names, Publicity, Roles, as_asked, listed
 
@@ -139,15 +140,17 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
     label, client, group = roles.label, roles.client, roles.group
     check_columns_there(read, where, roles, lists)
-    read = unified(with_gaps(read, where, roles), lists["unify"])
-    read = labeled(read, label, roles.unlabeled)
-    for role in (label, *(one for one in (client, group) if one)):
-        filled(read.frame[role], read.place)
+    roles_of = [one for one in (label, client, group) if one]
     wanted = [
         column
         for column in read.frame.columns
-        if column not in (label, client, group, *lists["drop"], *lists["about"])
+        if column not in (*roles_of, *lists["drop"], *lists["about"])
     ]
+    refuse_nested(read, wanted, roles_of)
+    read = unified(with_gaps(read, where, roles), lists["unify"])
+    read = labeled(read, label, roles.unlabeled)
+    for role in roles_of:
+        filled(read.frame[role], read.place)
     if not wanted:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     read = without_repeats(read, [label, *wanted], roles.duplicates)
@@ -310,8 +313,10 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
         (y [n], class names).
 
     Raises:
-        FedkinError: Regression is asked for, and a cell is no number.
+        FedkinError: Regression is asked for, and a cell is no number; or cells are lists.
     """
+    if what := nested_in(column):
+        raise FedkinError(f"{place(0)}: column {column.name!r} holds {what}: a label is one value")
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
         found: Cells = cells_of(column, place)
