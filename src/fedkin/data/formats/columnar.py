@@ -9,6 +9,8 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, first_line
 from fedkin.data.formats.memory import room_of_compressed, within_room
 
+WHOLE = 18  # digits of a whole number that int64 holds, whichever they are
+
 
 def read_parquet(path: Path) -> pd.DataFrame:
     """The rows of a Parquet file.
@@ -42,7 +44,7 @@ def read_arrow(path: Path) -> pd.DataFrame:
 
 def to_frame(table: Any, pool: Any) -> pd.DataFrame:
     """A table of pyarrow's, once every text and every offset in it was looked at: a damaged one
-    leads beyond its own memory.
+    leads beyond its own memory. Decimals become numbers.
 
     Args:
         table: A ``pyarrow.Table``.
@@ -52,8 +54,20 @@ def to_frame(table: Any, pool: Any) -> pd.DataFrame:
         The same columns.
     """
     table.validate(full=True)
-    found: pd.DataFrame = table.to_pandas(use_threads=False, memory_pool=pool)
+    found: pd.DataFrame = _with_numbers(table).to_pandas(use_threads=False, memory_pool=pool)
     return found
+
+
+def _with_numbers(table: Any) -> Any:
+    """Decimals as numbers: pandas has only objects for them, which would be words."""
+    import pyarrow
+
+    for at, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            whole = field.type.scale == 0 and field.type.precision <= WHOLE
+            kind = pyarrow.int64() if whole else pyarrow.float64()
+            table = table.set_column(at, field.name, table.column(at).cast(kind))
+    return table
 
 
 def _columnar(path: Path, format: str, reader: Callable[[Any, Any], Any]) -> pd.DataFrame:
