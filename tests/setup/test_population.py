@@ -87,3 +87,28 @@ def test_clients_that_nobody_named_are_asked_for(own) -> None:
     assert asked_to_divide(divided)
     assert population_of(divided, wanted=False).clients == 4
     assert not asked_to_divide(spec(**bare, split={"train": 0.5, "val": 0.2, "test": 0.3}))
+
+
+@pytest.mark.parametrize("partition", ["iid", "dirichlet"])
+def test_the_group_of_a_table_is_kept_together_under_every_partition(tmp_path, partition) -> None:
+    rows = [f"{at * 0.5},{at % 2},{at // 6}" for at in range(240)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,label,patient", *rows]) + "\n")
+    asked = {
+        "data": {"name": str(tmp_path / "t.csv"), "group": "patient"},
+        "run": {"clients": 3},
+    }
+    found = population_of(spec(**asked, split={"name": partition}), wanted=False)
+    patients = found.truth["patient"]
+    for parts in zip(found.train, found.val, found.test, strict=True):
+        seen = [set(patients[part]) for part in parts]
+        assert all(seen)
+        assert not (seen[0] & seen[1] | seen[0] & seen[2] | seen[1] & seen[2])
+    assert any(
+        f"values of 'patient' have rows at several clients, as {partition}" in one
+        for one in found.said
+    )
+    alone = spec(**asked, split={"name": partition, "group": "none"})
+    parted = population_of(alone, wanted=False)
+    both = zip(parted.train, parted.test, strict=True)
+    assert any(set(patients[train]) & set(patients[test]) for train, test in both)
+    assert not any("several clients" in one for one in parted.said)

@@ -150,6 +150,7 @@ def build(
             *left_out,
             *(() if drawn is None else drawn.said),
             *_in_no_split(held, group),
+            *_over_clients(source, partition_name, groups, group, indices),
         ),
     )
     check_population(population)
@@ -223,6 +224,26 @@ def _in_no_split(held: Holdout, group: str | None) -> list[str]:
     return [
         f"{many(held.parted, 'row is', 'rows are')} in no split: they belong together ({group}) "
         "with official test rows of the same client"
+    ]
+
+
+def _over_clients(
+    source: Source,
+    partition_name: str,
+    groups: Array | None,
+    group: str | None,
+    indices: Sequence[Ints],
+) -> list[str]:
+    """What no split of a client undoes: a group of the source of which clients have a part each."""
+    if partition_name == "natural" or groups is None or group != source.group:
+        return []
+    held = np.concatenate([np.unique(groups[mine]) for mine in indices])
+    shared = int((np.unique(held, return_counts=True)[1] > 1).sum())
+    if not shared:
+        return []
+    return [
+        f"{many(shared, 'value')} of {group!r} {'has' if shared == 1 else 'have'} rows at several "
+        f"clients, as {partition_name} divides them: what one trains on, another may be tested on"
     ]
 
 

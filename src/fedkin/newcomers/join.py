@@ -121,7 +121,6 @@ def _from_file(parts: Assembled, path: Path) -> Population:
     fractions: Fractions = (
         "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
     )
-    # where the run's clients are not the natural ones, its table's groups kept nothing together
     group = parts.population.group or data.options.get("group")
     aside = TableLayout(
         data.label or "label",

@@ -117,7 +117,8 @@ def population_of(spec: Spec, wanted: bool) -> Population:
         pool=data.pool,
         public=_public(spec, source, _folder(spec), wanted),
         test=data.test,
-        group=split.group,
+        # who names a column of the table means it, however rows are divided over clients
+        group=split.group or data.options.get("group"),
         empty=split.empty,
         least=split.least,
         apart=spec.run.holdout_clients,
