@@ -237,12 +237,14 @@ def test_samples_have_the_kind_of_the_runs(tmp_path: Path) -> None:
     for value in (256.0, -1.0, 0.5):
         wrong = rows.copy()
         wrong[3, 2] = value
-        with pytest.raises(FedkinError, match="samples are float32, those of the run uint8"):
+        with pytest.raises(
+            FedkinError, match=r"samples are float32 \[4\], the model takes uint8 \[1, 2, 2\]"
+        ):
             read_newcomer(arrays(tmp_path, x=wrong, y=y), like, TOLD, Key(3))
     with pytest.raises(FedkinError, match=r"have shape \[3\], those of the run \[1, 2, 2\]"):
         read_newcomer(arrays(tmp_path, x=rows[:, :3], y=y), like, TOLD, Key(3))
     floats = of_numbers("classification", np.zeros((2, 4), dtype=np.float32))
-    with pytest.raises(FedkinError, match="those of the run float32"):
+    with pytest.raises(FedkinError, match=r"uint8 \[4\], the model takes float32 \[4\]"):
         read_newcomer(arrays(tmp_path, x=rows.astype(np.uint8), y=y), floats, TOLD, Key(3))
     for labels in (y[:4], np.stack([y, y], 1)):
         with pytest.raises(FedkinError, match=r"x has 5 rows but y has shape .*one label a row"):

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.arrays import features, images
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -23,6 +22,7 @@ from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.opened import Member, Opened
+from fedkin.newcomers.arrays import as_in_the_run, other_samples
 from fedkin.runs.spec import DataSection
 from fedkin.setup.given import given_data
 
@@ -89,15 +89,9 @@ def _read(path: Path, population: Population, data: DataSection, copy: bool = Fa
     arrays = load_arrays(path)
     if "x" not in arrays:
         raise FedkinError(f"{path} lacks x: it has {', '.join(arrays) or 'nothing'}")
-    x = images(features(arrays["x"], str(path)))
-    if x.shape[1:] != tuple(population.x.shape[1:]) or str(x.dtype) != str(
-        population.x.numpy().dtype
-    ):
-        raise FedkinError(
-            f"{path}: its samples are {x.dtype} {list(x.shape[1:])}, the model takes "
-            f"{population.x.numpy().dtype} "
-            f"{list(population.x.shape[1:])}"
-        )
+    x = as_in_the_run(arrays["x"], population, str(path))
+    if x.shape[1:] != tuple(population.x.shape[1:]):
+        raise other_samples(x, population, str(path))
     return Asked(torch.from_numpy(x), None)
 
 
@@ -166,18 +160,31 @@ def predicted(opened: Opened, member: Member, x: Any) -> pd.DataFrame:
 
 
 def _of_samples(one: Exportable, x: Any) -> pd.DataFrame:
-    wanted = one.population.x
-    try:
-        samples = torch.as_tensor(np.asarray(x)).to(wanted.dtype)
-    except (TypeError, ValueError):
+    wanted, given = one.population.x, _array_of(x)
+    if given.dtype.kind not in "buif":
         raise FedkinError(
             f"x is a {type(x).__name__}: give a file, a DataFrame, or samples as arrays"
-        ) from None
+        )
+    samples = given
+    if given.ndim > 1 and given.size:
+        samples = as_in_the_run(given, one.population, "x")
     if samples.shape[1:] != wanted.shape[1:] or samples.ndim < 2 or not len(samples):
         raise FedkinError(
             f"x has shape {list(samples.shape)}: the model takes [rows, "
             f"{', '.join(map(str, wanted.shape[1:]))}]; a table's own columns come as a DataFrame"
         )
     with torch.inference_mode():
-        found = torch.cat([one.personal(part) for part in torch.split(samples, ROWS)]).numpy()
+        parts = torch.split(torch.from_numpy(samples), ROWS)
+        found = torch.cat([one.personal(part) for part in parts]).numpy()
     return answered(found, one.population)
+
+
+def _array_of(x: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(x)
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # rows of several lengths, a tensor with gradients
+        return np.asarray(None)

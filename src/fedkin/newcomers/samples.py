@@ -9,7 +9,7 @@ import torch
 
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
-from fedkin.data.arrays import Array, Ints, class_labels, features, images, targets
+from fedkin.data.arrays import Array, Ints, class_labels, targets
 from fedkin.data.formats.frames import SUFFIXES, Read, read_file
 from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.holdout import Fractions, holdout
@@ -21,6 +21,7 @@ from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
 from fedkin.data.tables.kinds import stay_text
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
+from fedkin.newcomers.arrays import as_in_the_run
 
 SPLIT = "split"  # a column that says train, val or test
 PARTED = "rows that belong together may be parted"
@@ -89,7 +90,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
 def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
-        x = images(features(arrays["x"], str(path)))
+        x = as_in_the_run(arrays["x"], like, str(path))
         group, said = _group_of_arrays(arrays, len(x), layout, path)
         rows = _checked(x, arrays["y"], like, path, None)
         return rows._replace(said=said, group=group)
@@ -97,7 +98,7 @@ def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
         arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
     )
     division = np.repeat(list(sizes), list(sizes.values()))
-    return _checked(images(features(x, str(path))), y, like, path, division)
+    return _checked(as_in_the_run(x, like, str(path)), y, like, path, division)
 
 
 def _group_of_arrays(
@@ -186,7 +187,8 @@ def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows
         _one_client(source.client, str(aside), path)
     y = _labels(source.y, source.class_names, like, path)
     division = source.client if aside == SPLIT else None
-    rows = _checked(numbers_only(source, str(path)), y, like, path, division)
+    x = as_in_the_run(numbers_only(source, str(path)), like, str(path))
+    rows = _checked(x, y, like, path, division)
     if name is None or grouped:
         return rows._replace(group=None if name is None else source.truth[name])
     return rows._replace(said=(f"{path} lacks the column {name!r}: {PARTED}",))
@@ -224,8 +226,8 @@ def _checked(x: Array, y: Array, like: Population, path: Path, division: Array |
 
 
 def _shaped(x: Array, like: Population, path: Path) -> Array:
-    """Samples in the shape and the kind of the run's: flat rows of numbers may be images, and an
-    axis of size 1 may be missing. Other axes would have to be guessed.
+    """Samples in the shape of the run's: flat rows of numbers may be images, and an axis of size 1
+    may be missing. Other axes would have to be guessed.
     """
     shape, given = tuple(like.x.shape[1:]), x.shape[1:]
     flat = x.ndim == 2 and x.shape[1] == int(np.prod(shape))
@@ -234,15 +236,7 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
             f"{path}: samples have shape {list(given)}, those of the run {list(shape)}: give "
             "them in that shape, or as flat rows of it"
         )
-    x = x.reshape(len(x), *shape)
-    wanted = like.x.numpy().dtype
-    if wanted == x.dtype:
-        return x
-    if wanted.kind not in "ui" or not (
-        np.equal(x, np.rint(x)).all() and x.min() >= 0 and x.max() < 256
-    ):
-        raise FedkinError(f"{path}: samples are {x.dtype}, those of the run {wanted}")
-    return x.astype(wanted)
+    return x.reshape(len(x), *shape)
 
 
 def _long(shape: tuple[int, ...]) -> list[int]:
