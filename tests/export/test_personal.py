@@ -85,3 +85,20 @@ def test_what_can_be_trained_on() -> None:
 
 def _named(personal: Personal) -> list[tuple[str, Any]]:
     return list(personal.named_parameters())
+
+
+def test_names_that_differ_by_a_dot_alone() -> None:
+    """Also names of what every module has."""
+    view = {"fc.0.weight": W, "fc_0.weight": 2 * W, "forward": 3 * W, "_model": 4 * W}
+
+    def predict(of: Any, view: Any, x: Tensor) -> Tensor:
+        return torch.stack([x @ leaf.T for leaf in view.values()])
+
+    personal = Personal(model(), view, predict)
+    x = torch.tensor([[1.0, 0.0]])
+    assert personal(x).flatten().tolist() == [1.5, 3, 4.5, 6]
+    names = [name for name, _ in personal.named_parameters()]
+    assert names == ["fc_0_weight", "fc_0_weight_", "forward_", "_model_"]
+    frozen = Personal(model({"a.b": W, "a_b": B}), {"mix": {"a.w": W}}, lambda of, view, x: of)
+    held = frozen(x).held
+    assert (held["a.b"].equal(W), held["a_b"].equal(B)) == (True, True)

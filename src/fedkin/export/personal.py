@@ -53,13 +53,22 @@ class Personal(nn.Module):
         if not self._frozen:
             view = with_frozen(model, view)
         self._model, self._predict, self._like = model, predict, view
+        self._held: dict[str, str] = {}  # the name that a frozen parameter has here
         for name, value in self._frozen.items():
-            self.register_buffer(_flat(f"{FROZEN}/{name}"), value.detach().clone())
+            self._held[name] = self._free(f"{FROZEN}/{name}")
+            self.register_buffer(self._held[name], value.detach().clone())
         for path, leaf in named_leaves(view):
             if isinstance(leaf, Tensor):  # plain numbers (how many neighbours) stay what they are
                 self.register_parameter(
-                    _flat(path), nn.Parameter(leaf.detach().clone(), _trained(path, leaf))
+                    self._free(path), nn.Parameter(leaf.detach().clone(), _trained(path, leaf))
                 )
+
+    def _free(self, path: str) -> str:
+        """A name that torch takes, and that nothing has here: "a.b" and "a_b" become two."""
+        name = path.replace(".", "_")
+        while hasattr(self, name):
+            name += "_"
+        return name
 
     def extra_repr(self) -> str:
         """The architecture and its size: what ``print`` shows between the brackets."""
@@ -104,10 +113,5 @@ class Personal(nn.Module):
                 for _, leaf in named_leaves(self._like)
             ),
         )
-        held = {name: getattr(self, _flat(f"{FROZEN}/{name}")) for name in self._frozen}
+        held = {name: getattr(self, self._held[name]) for name in self._frozen}
         return self._predict(self._model.holding(held) if held else self._model, view, x)
-
-
-def _flat(path: str) -> str:
-    """A name that torch takes."""
-    return path.replace(".", "_")
