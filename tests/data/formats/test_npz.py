@@ -123,3 +123,12 @@ def test_clients_that_are_none(client: Array, names: dict[str, Array], tmp_path:
     np.savez(tmp_path / "own.npz", **arrays)  # type: ignore[arg-type]
     with pytest.raises(FedkinError, match=r"own\.npz: client (has shape|holds nan at 1)"):
         load(str(tmp_path / "own.npz"))
+
+
+@pytest.mark.parametrize("keys", [["x", "y"], ["x", "y", "client"]])
+def test_validation_samples_of_a_data_set_are_not_dropped(keys: list[str], tmp_path: Path) -> None:
+    more = {f"{key}_val": SPLIT["x_train" if key == "x" else "y_train"] for key in keys}
+    np.savez(tmp_path / "own.npz", **(SPLIT | more))  # type: ignore[arg-type]
+    named = ", ".join(more)
+    with pytest.raises(FedkinError, match=rf"has {named}, and .* append them to x_train and y_tr"):
+        load(str(tmp_path / "own.npz"))

@@ -170,6 +170,11 @@ def _flat(
                 f"all samples into {', '.join(SPLIT)}"
             )
         return arrays, None
+    if found := [f"{key}_val" for key in KEYS if f"{key}_val" in arrays]:
+        raise FedkinError(
+            f"{path} has {', '.join(found)}, and validation samples are a share of each client's "
+            "(split.val): append them to x_train and y_train"
+        )
     wanted = [f"{key}_{part}" for part in parts for key in "xy"]
     missing = [key for key in wanted if key not in arrays]
     if missing:
