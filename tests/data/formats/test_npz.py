@@ -132,3 +132,19 @@ def test_validation_samples_of_a_data_set_are_not_dropped(keys: list[str], tmp_p
     named = ", ".join(more)
     with pytest.raises(FedkinError, match=rf"has {named}, and .* append them to x_train and y_tr"):
         load(str(tmp_path / "own.npz"))
+
+
+def test_flags_are_no_pixels(tmp_path: Path) -> None:
+    """A 1 of 255 would be nearly 0; what may be flat pictures stays, and is spoken of."""
+    flags = np.arange(8, dtype=np.uint8).reshape(4, 2) % 2
+    y = np.array([0, 1, 0, 1])
+    np.savez(tmp_path / "own.npz", x=flags, y=y)
+    source = load(str(tmp_path / "own.npz"))
+    assert (source.x.dtype, source.x.tolist(), source.said) == (np.float32, flags.tolist(), ())
+    np.savez(tmp_path / "own.npz", x=flags * 255, y=y)
+    flat = load(str(tmp_path / "own.npz"))
+    assert flat.x.dtype == np.uint8
+    assert flat.said[0].startswith("x is uint8 and so taken for pixels, divided by 255")
+    np.savez(tmp_path / "own.npz", x=flags.reshape(4, 1, 2), y=y)
+    pictures = load(str(tmp_path / "own.npz"))
+    assert (pictures.x.dtype, pictures.said) == (np.uint8, ())

@@ -43,7 +43,7 @@ def read_npz(
     set); optional ``client`` (``client_train, client_test``) and ``client_name`` (its integers are
     rows of it), ``names`` or ``class_names``; every further array with a row a sample is kept in
     ``truth``. Integer y is classification, floating y regression. uint8 images get the channel axis
-    first. Never unpickles.
+    first; flat uint8 of 0 and 1 are numbers. Never unpickles.
 
     Args:
         path: The archive.
@@ -64,9 +64,10 @@ def read_npz(
     rows = len(flat["x"]) if flat["x"].ndim else 0
     known = {"x", "y", "client", "client_name", "names", "class_names"}
     truth = {k: v for k, v in flat.items() if k not in known and v.ndim and len(v) == rows}
-    return classified(
+    x, said = _flat_bytes(images(flat["x"]))
+    found = classified(
         name,
-        images(flat["x"]),
+        x,
         flat["y"],
         where=str(path),
         classes=classes,
@@ -75,6 +76,23 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
+    return found._replace(said=(*found.said, *said))
+
+
+def _flat_bytes(x: Array) -> tuple[Array, tuple[str, ...]]:
+    """uint8 without axes of a picture: flags are numbers, others are pixels of which that is said.
+
+    Args:
+        x: [n, …].
+
+    Returns:
+        The samples, and what there is to say of them.
+    """
+    if x.dtype != np.uint8 or x.ndim != 2 or not x.size:
+        return x, ()
+    if x.max() <= 1:
+        return x.astype(np.float32), ()
+    return x, ("x is uint8 and so taken for pixels, divided by 255: save other numbers as float32",)
 
 
 def _names(arrays: dict[str, Array], path: Path) -> tuple[str, ...]:
