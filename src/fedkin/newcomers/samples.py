@@ -134,7 +134,7 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     if len(gaps) and layout.options.get("unlabeled") != "drop":
         found = gap_sentence(read.frame[layout.label], gaps, read.place)
         raise FedkinError(f"{found}: fill it, or take rows without a label out of the file")
-    read = labeled(read, layout.label, "drop")
+    read = labeled(read, layout.label, "drop", bool(spelled))
     if layout.client in read.frame.columns:
         _one_client(
             read.frame[layout.client].astype(str).to_numpy(dtype=str), str(layout.client), path

@@ -14,18 +14,24 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
 from fedkin.runs.directory import GIVEN
+from fedkin.setup.frame import as_csv, categories_in, names_in
 
 TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
 
 
 class Given(NamedTuple):
-    """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words."""
+    """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words.
+    ``categories``: columns that are categories though the copy holds numbers; ``names``: those of
+    which the same is true as labels.
+    """
 
     file: str
     content: bytes
     says: str
     has_clients: bool = False
+    categories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> Path:
         """The copy, which the run's specification names: it is resumed from it."""
@@ -63,7 +69,11 @@ def given_data(value: Any) -> Given:
             f"data: column {str(twice[0])!r} appears twice: give every column its own name"
         )
     return Given(
-        TABLE, value.to_csv(index=False).encode(), f"<DataFrame: {rows:,} rows, {columns} columns>"
+        TABLE,
+        as_csv(value),
+        f"<DataFrame: {rows:,} rows, {columns} columns>",
+        categories=categories_in(value),
+        names=names_in(value),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.tables.schema import listed
 from fedkin.models.build import GIVEN_MODELS
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
@@ -65,10 +66,23 @@ def _place(key: str) -> str:
 
 
 def _in_place(content: dict[str, Any], data: Given) -> None:
-    """Arrays that name their clients are divided so."""
-    split = content.get("split", {})
+    """Arrays that name their clients are divided so; columns that are categories in a DataFrame are
+    named as such, and labels that are words of digits.
+    """
+    split, section = content.get("split", {}), content.get("data", {})
     if data.has_clients and "name" not in split:
         content["split"] = {**split, "name": "natural"}
+    label = section.get("label", "label")
+    aside = {label, section.get("client"), section.get("group")}
+    aside |= {
+        name for key in ("drop", "text", "about") for name in listed(key, section.get(key, ()))
+    }
+    found = [name for name in data.categories if name not in aside]
+    if label in data.names and section.get("task") != "regression":
+        found.append(label)
+    named = listed("categorical", section.get("categorical", ()))
+    if more := [name for name in found if name not in named]:
+        content["data"] = {**section, "categorical": [*named, *more]}
 
 
 def given_model(model: Callable[..., Any]) -> str:

@@ -13,13 +13,14 @@ from fedkin.data.tables.columns import MISSING, Place
 from fedkin.data.tables.kinds import decided
 
 
-def labeled(read: Read, label: str, unlabeled: str) -> Read:
+def labeled(read: Read, label: str, unlabeled: str, words: bool = False) -> Read:
     """The rows with a label. Without being asked, none is left out.
 
     Args:
         read: The table.
         label: The name of the label's column.
         unlabeled: "refuse" or "drop".
+        words: Whether labels stay as they are written, such as "01".
 
     Returns:
         The rows that stay, and how many went, in words.
@@ -47,7 +48,8 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
         raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
     said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
     frame = read.frame.iloc[kept].reset_index(drop=True)
-    frame[label] = decided(frame[label])  # it may be text because of a gap's mark alone
+    if not words:
+        frame[label] = decided(frame[label])  # it may be text because of a gap's mark alone
     return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
 
 

@@ -148,7 +148,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     ]
     refuse_nested(read, wanted, roles_of)
     read = unified(with_gaps(read, where, roles), lists["unify"])
-    read = labeled(read, label, roles.unlabeled)
+    read = labeled(read, label, roles.unlabeled, label in lists["categorical"])
     for role in roles_of:
         filled(read.frame[role], read.place)
     if not wanted:
