@@ -13,8 +13,8 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
+from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.runs.directory import GIVEN
-from fedkin.setup.frame import as_csv, categories_in, names_in
 
 TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})

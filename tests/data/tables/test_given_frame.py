@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedkin import Experiment, run
-from fedkin.setup.frame import as_csv, categories_in, names_in
+from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.setup.keywords import content_of
 
 FRAME = pd.DataFrame(
