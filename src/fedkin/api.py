@@ -104,7 +104,7 @@ class Experiment:
         with self._placed() as spec:
             return checked(spec).found
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] = ()) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:
@@ -358,7 +358,7 @@ class Result:
         """Write report.html into the run directory."""
         return write_report(self.folder)
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] = ()) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
         --json`` prints.
 

@@ -188,7 +188,8 @@ def test_what_is_shown_in_notebooks_and_on_terminals(
 def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) -> None:
     keys = {"client": "hospital", "label": "outcome", "data": "patients.csv", **SMALL}
     result = run(Experiment("finetune", **keys), out="run")
-    told = result.doctor(rounds=0)
+    told = result.doctor(rounds=np.int64(0), methods=None)
+    json.dumps(told)
     experiment = Experiment("finetune", **keys)
     assert told["verdict"] == experiment.doctor(rounds=0)["verdict"]
     assert experiment.doctor(1, "ditto")["probes"][-1]["method"] == "ditto"
@@ -209,7 +210,7 @@ def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) 
     with pytest.raises(FedkinError, match=r"^rounds=-1 must be a whole number of at least 0$"):
         result.join("new.csv", rounds=-1)
     assert not Path("run/joined").exists()
-    joined = result.join("new.csv", rounds=1)
+    joined = result.join("new.csv", rounds=np.int64(1))
     assert Path(joined["model"]).is_file()
     assert result.predict("new", own.drop(columns="outcome")).shape[0] == len(own)
 

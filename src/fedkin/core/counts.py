@@ -2,6 +2,7 @@
 own bounds, and what is none.
 """
 
+from numbers import Integral
 from typing import Any, get_args
 
 from fedkin.core.errors import FedkinError
@@ -20,7 +21,9 @@ def at_least(least: int, **counts: int | None) -> None:
         FedkinError: Names the argument and what would fit.
     """
     for name, value in counts.items():
-        if value is not None and (type(value) is not int or value < least):
+        # one of numpy's is a whole number too, and true is none
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and (not whole or value < least):
             raise FedkinError(f"{name}={value!r} must be a whole number of at least {least}")
 
 

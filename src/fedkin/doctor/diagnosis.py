@@ -23,7 +23,7 @@ from fedkin.setup.resolved import resolved
 
 
 def diagnosis(
-    spec: Spec, rounds: int, methods: Sequence[str] = (), named: bool = True
+    spec: Spec, rounds: int, methods: Sequence[str] | None = (), named: bool = True
 ) -> dict[str, Any]:
     """What ``fedkin doctor --json`` prints.
 
@@ -37,7 +37,7 @@ def diagnosis(
         FedkinError: what is wrong with the experiment, the rounds or a method's name.
     """
     at_least(0, rounds=rounds)
-    more = [known_name(name) for name in ([methods] if isinstance(methods, str) else methods)]
+    more = [known_name(name) for name in ([methods] if isinstance(methods, str) else methods or ())]
     with reading_once():
         parts = assemble(spec)
         traps = traps_of(parts)
@@ -59,7 +59,7 @@ def diagnosis(
         "verdict": None if found is None else verdict(found),
         "candidates": first,
         "probes": [one._asdict() for one in probes],
-        "rounds": rounds,
+        "rounds": int(rounds),
         "of": spec.run.rounds,
         "privacy": privacy_of(parts),
     }

@@ -47,6 +47,7 @@ def join(
     record nor its checkpoint changes. Raises FedkinError.
     """
     at_least(0, rounds=rounds)
+    rounds = None if rounds is None else int(rounds)  # one of numpy's is nothing for JSON
     if (data is None) == (client is None):
         raise FedkinError(
             "name either a file of the newcomer's own (--data) or a held-out client (--client)"
