@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedkin.core.measures import measure_named
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
 COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen", "rank", "tie"]

@@ -12,7 +12,8 @@ import numpy as np
 from fedkin.core.errors import FedkinError, many, some, unknown
 from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
-from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, names, read_run
+from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
 
 __all__ = [
     "Comparison",

@@ -9,7 +9,8 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
 

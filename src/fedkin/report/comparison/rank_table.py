@@ -7,7 +7,8 @@ from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
 

@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
+from fedkin.report.comparison.specified import specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
@@ -76,6 +77,7 @@ class Seen(NamedTuple):
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
     attacked: bool = False  # some of its clients are hostile on purpose
+    specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
 
     @property
     def finished(self) -> bool:
@@ -147,6 +149,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
         any(one.get("name") == "attack" for one in whole.get("transforms") or []),
+        specified(facts, chosen, found["clients"]),
     )
 
 
@@ -163,24 +166,6 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
         if one.finished:
             groups.setdefault(one.experiment, {}).setdefault(one.row["seed"], one)
     return [list(group.values()) for group in groups.values()]
-
-
-def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
-    """What tells experiments of one method apart: the hyper-parameters in which they differ; ""
-    where there is one.
-    """
-    found = []
-    for group in groups:
-        method, own = group[0].row["method"], group[0].tuned
-        others = [other[0].tuned for other in groups if other[0].row["method"] == method]
-        keys = dict.fromkeys(name for hyper in others for name in hyper)
-        differ = [
-            name
-            for name in keys
-            if any(key(hyper.get(name)) != key(own.get(name)) for hyper in others)
-        ]
-        found.append(", ".join(f"{name} = {own.get(name)}" for name in differ))
-    return found
 
 
 def _validation(
