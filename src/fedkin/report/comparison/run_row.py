@@ -78,6 +78,7 @@ class Seen(NamedTuple):
     folder: Path | None = None
     attacked: bool = False  # some of its clients are hostile on purpose
     specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
+    summed: bool = False  # secure aggregation: a mean is known, and no client's score
 
     @property
     def finished(self) -> bool:
@@ -150,6 +151,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         Path(folder),
         any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         specified(facts, chosen, found["clients"]),
+        FEDERATION in by_client,
     )
 
 
