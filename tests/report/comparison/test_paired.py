@@ -304,6 +304,11 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     found = json.loads(fedkin("compare", *folders, "--against", "local", "--json").stdout)
     assert found["baseline"] == "local"
     assert found["against"][0]["p"] == 0.25
+    first, second = found["ranks"]
+    assert (first["method"], first["rank"], first["tie"], first["mean"]) == ("comet", 1, False, 0.8)
+    assert (second["method"], second["rank"], second["seeds"]) == ("local", 2, [7])
+    assert first["low"] < 0.8 < first["high"]
+    assert first["low over seeds"] is first["high over seeds"] is None
     assert [run["run"] for run in found["runs"]] == ["a|b", "l", "u"]
     assert found["warnings"] == ["u is unfinished: round 1 of 2"]
     assert told("compare", *folders, "--against", "comte").startswith(

@@ -31,8 +31,8 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     """(a row an experiment on the same client data, from the best to the worst; a note on seeds).
 
     Those that cannot be distinguished share a rank, and stand in it in the order of their means.
-    ``rank`` is None without a seed in common with the others: there is no pair to go by. ``over
-    clients``, ``over seeds``: the ends of the mean's 95 % intervals.
+    ``rank`` is None without a seed in common with the others: there is no pair to go by. ``low``,
+    ``high``: the ends of the mean's 95 % interval over clients.
     """
     every = [
         group
@@ -67,12 +67,16 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
     values = [value for one in known for value in one.personal.values()]
+    low, high = over_clients(dict(enumerate(values))) or (None, None)
+    lowest, highest = over_seeds(means) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
         "measure": group[0].measure,
-        "mean": sum(means) / len(means),
-        "over clients": over_clients(dict(enumerate(values))),
-        "over seeds": over_seeds(means),
+        "mean": round(fmean(means), 12),
+        "low": low,
+        "high": high,
+        "low over seeds": lowest,
+        "high over seeds": highest,
     }
 
 
@@ -81,6 +85,10 @@ def _place(row: Mapping[str, Any]) -> str:
 
 
 def _texts(row: Mapping[str, Any]) -> list[str]:
-    ends = [row["over clients"], row["over seeds"]]
-    intervals = [formatting.interval(row["measure"], pair) for pair in ends]
-    return [formatting.value(row["measure"], row["mean"]), *intervals]
+    measure, ends = row["measure"], ("", " over seeds")
+    intervals = [_interval(measure, row[f"low{name}"], row[f"high{name}"]) for name in ends]
+    return [formatting.value(measure, row["mean"]), *intervals]
+
+
+def _interval(measure: str, low: float | None, high: float | None) -> str:
+    return formatting.interval(measure, None if low is None or high is None else (low, high))
