@@ -37,9 +37,9 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
 
 
 def test_interval_by_hand() -> None:
-    # Two differences 0 and 0.2: the mean of two draws is 0, 0.1, 0.2 with 1/4, 1/2, 1/4: 2.5 % and
-    # 97.5 % are its ends.
-    assert interval(np.array([0.0, 0.2])) == (0.0, 0.2)
+    # Two differences 0 and 0.2: their mean's standard error is 0.1, Student's t with one degree
+    # 12.706.
+    assert interval(np.array([0.0, 0.2])) == pytest.approx((0.1 - 1.2706, 0.1 + 1.2706), abs=1e-4)
     assert interval(np.array([0.1, 0.1, 0.1])) == (0.1, 0.1)
     assert interval(np.array([0.1])) == (None, None)
     # Many differences: mean ± 1.96 sd / √n, and the same again.
@@ -80,7 +80,8 @@ def test_against_local_client_by_client(tmp_path: Path) -> None:
     assert row["difference"] == pytest.approx(0.2)
     assert row["p"] == pytest.approx(0.25)
     assert (row["better"], row["worse"]) == (1, 0)
-    assert 0.1 <= row["low"] < 0.2 < row["high"] <= 0.3
+    half = 4.3027 * 0.1 / 3**0.5  # Student's t with two degrees
+    assert (row["low"], row["high"]) == pytest.approx((0.2 - half, 0.2 + half), abs=1e-4)
     text = printed(tables.compare(found), 160)
     assert "Client by client against local" in text
     assert "+20.00" in text

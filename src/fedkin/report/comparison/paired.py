@@ -35,7 +35,7 @@ def against(
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
     ``difference``: mean over all pairs of (run − baseline) in the comparison's measure, final,
-    personal, on test, with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
+    personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
     test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
     seed. Raises FedkinError where ``baseline`` is not there.
     """

@@ -38,7 +38,8 @@ def rank_table(found: Comparison) -> Sheet:
     rows = []
     for k in sorted(range(len(groups)), key=lambda k: (places[k][0], scores[k])):
         means = [fmean(one.personal.values()) for one in groups[k] if one.personal]
-        clients, seeds = over_clients(dict(enumerate(each[k].values()))), over_seeds(means)
+        clients = over_clients(dict(enumerate(each[k].values())), found.measure)
+        seeds = over_seeds(means)
         numbers = [formatting.value(found.measure, sum(means) / len(means))]
         numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
         method = groups[k][0].row["method"]
