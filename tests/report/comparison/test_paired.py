@@ -12,7 +12,8 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.paired import interval, statistics
+from fedkin.report.comparison.paired import interval, pairs_of, statistics
+from fedkin.report.comparison.rank_table import rank_table
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
 from tests.report.comparison.test_compare import shift
@@ -99,6 +100,27 @@ def test_pairs_of_several_seeds_are_taken_together(tmp_path: Path) -> None:
     assert (row["clients"], row["seeds"]) == (6, [7, 8])
     assert row["difference"] == pytest.approx(0.2 / 6)
     assert (row["better"], row["worse"]) == (pytest.approx(2 / 6), pytest.approx(1 / 6))
+
+
+def test_a_natural_client_is_one_pair_over_all_seeds(tmp_path: Path) -> None:
+    # The same three persons: +0.0, +0.1 and 0 in the mean of the seeds.
+    runs = [
+        shift(write(tmp_path / "x7", split="natural"), [0.1, 0.2, 0.0]),
+        shift(write(tmp_path / "x8", split="natural", seed=8), [-0.1, 0.0, 0.0]),
+    ]
+    runs += [
+        write(tmp_path / f"l{seed}", method="local", split="natural", seed=seed) for seed in (7, 8)
+    ]
+    found = comparison(runs)
+    (row,) = found.against.to_dict("records")
+    assert (row["clients"], row["seeds"]) == (3, [7, 8])
+    assert row["difference"] == pytest.approx(0.1 / 3)
+    assert (row["better"], row["worse"]) == (pytest.approx(1 / 3), 0)
+    half = 4.3027 * 0.1 / 3  # of 0, 0.1, 0: their error is 0.1 / 3
+    assert row["high"] == pytest.approx(0.1 / 3 + half, abs=1e-4)
+    assert pairs_of(found.pairs[0]) == "client"
+    ranks = rank_table(found).rows
+    assert {cells[4] for cells in ranks} == {"16.97 … 100.00 %", "25.39 … 100.00 %"}
 
 
 def test_the_baseline_is_what_was_named_else_local_else_the_first(tmp_path: Path) -> None:

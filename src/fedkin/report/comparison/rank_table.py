@@ -7,6 +7,7 @@ from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment, labels
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -28,10 +29,7 @@ def rank_table(found: Comparison) -> Sheet:
     groups = [group for group in groups if group[0].same_data(lead[0])]
     settings = [label_of[id(group)] for group in groups]
     groups, note = _common(groups)
-    each = [
-        {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
-        for group in groups
-    ]
+    each = [by_person((one, one.personal) for one in group) for group in groups]
     higher = measure_named(found.measure).higher
     places = ranks(each, higher)
     scores = [sum(one.values()) / len(one) * (-1 if higher else 1) for one in each]

@@ -76,6 +76,7 @@ class Seen(NamedTuple):
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
     attacked: bool = False  # some of its clients are hostile on purpose
+    persons: Mapping[int, str] = {}  # natural clients' names, by which other seeds have them too
 
     @property
     def finished(self) -> bool:
@@ -112,6 +113,8 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
                 (None, {}, {}) if last is None else _validation(run, last["round"], measure)
             )
             facts = run.facts
+            natural = facts.get("split") == "natural"
+            persons = {k: client.name for k, client in run.clients.items()} if natural else {}
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
     except (
@@ -147,6 +150,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
         any(one.get("name") == "attack" for one in whole.get("transforms") or []),
+        persons,
     )
 
 

@@ -168,7 +168,8 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         ],
         rows,
         3,
-        f"a pair is a client under one seed; interval: {formatting.WAYS}; p: Wilcoxon, signed rank",
+        "a pair is a client under one seed, or a natural client over all; "
+        f"interval: {formatting.WAYS}; p: Wilcoxon, signed rank",
     )
 
 
