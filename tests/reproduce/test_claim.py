@@ -89,10 +89,11 @@ def test_a_row_that_does_not_exist_is_told_with_the_nearest(old: str, new: str) 
         rows_of(read_claims("p", ONE.replace(old, new)), "small")
 
 
-def test_a_trend_of_two_rows_is_none() -> None:
+@pytest.mark.parametrize("kind", ["trend", "order"])
+def test_a_trend_of_two_rows_is_none(kind: str) -> None:
     trend = ONE.replace(
         'high = "ppfl-f8-{N}", low = "slow"', 'over = ["slow", "ppfl-f8-{N}"]'
-    ).replace("above", "trend")
+    ).replace("above", kind)
     with pytest.raises(FedkinError, match="at least three rows in over"):
         read_claims("p", trend)
 

@@ -11,6 +11,7 @@ seed's mean.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -104,7 +105,16 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     margin = case.bounds.get("margin", 0.0)
     rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
     if case.kind == "above":
-        return [Statement(_apart(rows["high"][0], rows["low"][0]), margin)]
+        apart = _apart(rows["high"][0], rows["low"][0])
+        most = case.bounds.get("at_most")
+        slightly = [] if most is None else [Statement(apart, most, over=False, strict=False)]
+        return [Statement(apart, margin), *slightly]
+    if case.kind == "order":
+        named = zip(case.rows["over"], rows["over"], strict=True)
+        return [
+            Statement(_apart(higher, lower), margin, against=name)
+            for (name, lower), (_, higher) in pairwise(named)
+        ]
     if case.kind == "within":
         apart = _apart(rows["row"][0], rows["of"][0])
         return [
