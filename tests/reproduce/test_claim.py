@@ -6,10 +6,10 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce import claim as claims_of
-from fedkin.reproduce.claim import read_claims, register, rows_of
+from fedkin.reproduce.claim import preset_rows, read_claims, register, rows_of
 from fedkin.reproduce.claim_runs import Asked
 from fedkin.reproduce.preset import SCALES
-from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.row_spec import same_persons, spec_of
 from tests.cli.command import told
 from tests.reproduce.claim_examples import ONE, QUICK
 
@@ -87,6 +87,15 @@ def test_a_row_that_does_not_exist_is_told_with_the_nearest(old: str, new: str) 
         FedkinError, match=r"unknown row '(sloww': did you mean 'slow'|ppfl-f8-N1': did you mean)"
     ):
         rows_of(read_claims("p", ONE.replace(old, new)), "small")
+
+
+def test_which_rows_have_the_same_clients_under_every_seed() -> None:
+    rows = preset_rows("full")
+    assert same_persons(rows["ppfl-t1-synthetic-fedavg"], {})
+    assert same_persons(rows["ppfl-t2-emnist-fedavg"], {})
+    assert not same_persons(rows["ppfl-t2-emnist-fedavg"], {"run.clients": 40})  # drawn by seed
+    assert not same_persons(rows["ppfl-t1-mnist-fedavg"], {})
+    assert not same_persons(rows["comet-f2-fedavg-client 0"], {})
 
 
 @pytest.mark.parametrize("kind", ["trend", "order"])

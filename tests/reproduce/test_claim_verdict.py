@@ -226,6 +226,24 @@ def test_the_interval_is_over_seeds_and_clients() -> None:
     )
 
 
+def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
+    """Nine seeds make it no surer who is drawn: the interval is that of one seed."""
+    own = np.random.default_rng(3).normal(1, 5, 50)
+    high = [{f"w{k}": own[k] for k in order} for order in (range(50), reversed(range(50)))]
+    high = [high[seed % 2] for seed in range(9)]  # whatever order a run has them in
+    low = [dict.fromkeys(one, 0.0) for one in high]
+    dealt = judge(ABOVE, {"a": high, "b": low})
+    same = judge(ABOVE, {"a": high, "b": low}, persons=True)
+    assert (dealt.effect, dealt.seeds) == (same.effect, same.seeds)
+    one = interval([own])
+    assert same.high - same.low == pytest.approx(one[1] - one[0], rel=0.05)
+    assert dealt.high - dealt.low < 0.5 * (same.high - same.low)
+    assert (dealt.verdict, same.verdict) == (HOLDS, OPEN)
+    without = [{k: v for k, v in one.items() if k != "w0"} for one in low]
+    part = judge(ABOVE, {"a": high, "b": [*low[:8], without[8]]}, persons=True)
+    assert part.effect == pytest.approx(own[1:].mean())
+
+
 def test_several_cases_become_one_verdict() -> None:
     cases = tuple(ABOVE._replace(name=name) for name in ("x", "y", "z"))
     claim = Claim("p", "id", "there", "says", "", cases)
