@@ -54,6 +54,30 @@ def test_the_best_is_told_apart_where_it_is_far_ahead() -> None:
     assert all(one.difference < 0 for one in others)
 
 
+def test_natural_clients_count_once_for_all_seeds() -> None:
+    """Twelve pairs that are six persons, all better: p is 2 / 2^6, and not 2 / 2^12."""
+    rows = [
+        a_row(
+            id=f"{method}{seed}",
+            suite="small",
+            setting="har",
+            method=method,
+            seed=seed,
+            split="natural",
+            budgets=("rounds",),
+            measure="accuracy",
+            content={},
+            clients={str(k): base + 0.01 * k for k in range(6)},
+        )
+        for method, base in (("ditto", 0.5), ("apfl", 0.6))
+        for seed in (0, 1)
+    ]
+    assert against_best(rows, "small/har", "rounds")[1][0].p == pytest.approx(2 / 2**6)
+    drawn = {"run": {"clients": 6}}  # of more, and each seed draws others
+    parted = [row.model_copy(update={"content": drawn}) for row in rows]
+    assert against_best(parted, "small/har", "rounds")[1][0].p == pytest.approx(2 / 2**12)
+
+
 def test_ranks_under_each_seed() -> None:
     found, agree = stability(ROWS, "rounds")
     by = {one.method: one.ranks for one in found}

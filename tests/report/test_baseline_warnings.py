@@ -13,7 +13,7 @@ OWN = {"0": 0.5, "1": 0.5, "2": 0.8}  # the personal accuracies at the finish
 @pytest.mark.parametrize(
     ("linear", "told"),
     [
-        ({"0": 0.6, "1": 0.7, "2": 0.9}, "told"),
+        ({"0": 0.6, "1": 0.65, "2": 0.9}, "told"),
         ({"0": 0.4, "1": 0.4, "2": 0.7}, ""),
         ({"0": 0.9, "1": 0.4, "2": 0.85}, ""),  # better in the mean, and perhaps by chance
         ({"0": 0.9, "1": 0.9}, ""),  # too few clients to tell
@@ -28,7 +28,7 @@ def test_it_is_told_beyond_chance(linear: dict[str, float], told: str, tmp_path:
     assert len(said) == bool(told)
     if told:
         assert said[0].startswith("own linear model of each client does better")
-        assert "73.33 % beside 60.00 %" in said[0]
+        assert "71.67 % beside 60.00 %" in said[0]
 
 
 def test_even_the_most_frequent_class(tmp_path: Path) -> None:

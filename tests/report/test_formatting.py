@@ -69,6 +69,7 @@ def test_rounds_and_ranks() -> None:
     assert formatting.at_round(8, None) == "8"
     assert formatting.at_round(None, 7) == "–"
     assert (formatting.rank(2, True), formatting.rank(2, False)) == ("2=", "2")
+    assert (formatting.way(29), formatting.way(30)) == ("Student's t", "bootstrap")
     assert (formatting.way(5000), formatting.way(5001)) == ("bootstrap", "normal distribution")
 
 

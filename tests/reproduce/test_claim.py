@@ -6,10 +6,10 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce import claim as claims_of
-from fedkin.reproduce.claim import read_claims, register, rows_of
+from fedkin.reproduce.claim import preset_rows, read_claims, register, rows_of
 from fedkin.reproduce.claim_runs import Asked
 from fedkin.reproduce.preset import SCALES
-from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.row_spec import same_persons, spec_of
 from tests.cli.command import told
 from tests.reproduce.claim_examples import ONE, QUICK
 
@@ -89,10 +89,20 @@ def test_a_row_that_does_not_exist_is_told_with_the_nearest(old: str, new: str) 
         rows_of(read_claims("p", ONE.replace(old, new)), "small")
 
 
-def test_a_trend_of_two_rows_is_none() -> None:
+def test_which_rows_have_the_same_clients_under_every_seed() -> None:
+    rows = preset_rows("full")
+    assert same_persons(rows["ppfl-t1-synthetic-fedavg"], {})
+    assert same_persons(rows["ppfl-t2-emnist-fedavg"], {})
+    assert not same_persons(rows["ppfl-t2-emnist-fedavg"], {"run.clients": 40})  # drawn by seed
+    assert not same_persons(rows["ppfl-t1-mnist-fedavg"], {})
+    assert not same_persons(rows["comet-f2-fedavg-client 0"], {})
+
+
+@pytest.mark.parametrize("kind", ["trend", "order"])
+def test_a_trend_of_two_rows_is_none(kind: str) -> None:
     trend = ONE.replace(
         'high = "ppfl-f8-{N}", low = "slow"', 'over = ["slow", "ppfl-f8-{N}"]'
-    ).replace("above", "trend")
+    ).replace("above", kind)
     with pytest.raises(FedkinError, match="at least three rows in over"):
         read_claims("p", trend)
 

@@ -123,6 +123,30 @@ def test_within_has_two_sides() -> None:
     assert judge(test, {"a": seeds(50.5, 61.5, 55), "b": low}).verdict == OPEN
 
 
+def test_slightly_above_is_above_and_not_by_much() -> None:
+    test = case("above", high="a", low="b", at_most=1.0)
+    low = seeds(50, 60, 55)
+    for shift, verdict in ((0.4, HOLDS), (1.0, HOLDS), (1.01, FAILS), (0.0, FAILS), (-0.4, FAILS)):
+        shifted = seeds(50 + shift, 60 + shift, 55 + shift)
+        assert judge(test, {"a": shifted, "b": low}).verdict == verdict, shift
+
+
+def test_an_order_has_every_row_above_the_one_before() -> None:
+    test = case("order", over=["a", "b", "c", "d"])
+    up = {name: seeds(at, at + 1, at) for name, at in zip("abcd", (10, 50, 60, 80), strict=True)}
+    found = judge(test, up)
+    assert (found.verdict, found.effect, found.why) == (HOLDS, 10, "against b")
+    bent = {
+        **up,
+        "b": up["d"],
+        "c": up["b"],
+        "d": up["c"],
+    }  # 10, 80, 50, 60: a line through it rises
+    found = judge(test, bent)
+    assert (found.verdict, found.effect, found.why) == (FAILS, -30, "against b")
+    assert judge(test._replace(kind="trend"), bent).verdict == HOLDS
+
+
 def test_best_is_above_each_of_the_others() -> None:
     test = case("best", row="b", among=["a", "b", "c"])
     numbers = {"a": seeds(50, 60, 55), "b": seeds(53, 62, 58), "c": seeds(51, 61, 56)}
@@ -200,6 +224,24 @@ def test_the_interval_is_over_seeds_and_clients() -> None:
         pytest.approx(normal.mean() - half, abs=0.03),
         pytest.approx(normal.mean() + half, abs=0.03),
     )
+
+
+def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
+    """Nine seeds make it no surer who is drawn: the interval is that of one seed."""
+    own = np.random.default_rng(3).normal(1, 5, 50)
+    high = [{f"w{k}": own[k] for k in order} for order in (range(50), reversed(range(50)))]
+    high = [high[seed % 2] for seed in range(9)]  # whatever order a run has them in
+    low = [dict.fromkeys(one, 0.0) for one in high]
+    dealt = judge(ABOVE, {"a": high, "b": low})
+    same = judge(ABOVE, {"a": high, "b": low}, persons=True)
+    assert (dealt.effect, dealt.seeds) == (same.effect, same.seeds)
+    one = interval([own])
+    assert same.high - same.low == pytest.approx(one[1] - one[0], rel=0.05)
+    assert dealt.high - dealt.low < 0.5 * (same.high - same.low)
+    assert (dealt.verdict, same.verdict) == (HOLDS, OPEN)
+    without = [{k: v for k, v in one.items() if k != "w0"} for one in low]
+    part = judge(ABOVE, {"a": high, "b": [*low[:8], without[8]]}, persons=True)
+    assert part.effect == pytest.approx(own[1:].mean())
 
 
 def test_several_cases_become_one_verdict() -> None:

@@ -155,7 +155,8 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
 
 
 class Beside(NamedTuple):
-    """A method against the best of its federation, client by client, over all seeds.
+    """A method against the best of its federation, client by client, over all seeds: a pair is a
+    client under a seed, or its mean over the seeds where all have the same natural clients.
 
     ``p``: Wilcoxon's signed-rank test, corrected for all methods by Holm.
     """
@@ -167,13 +168,18 @@ class Beside(NamedTuple):
 
 def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str, list[Beside]]:
     """(the best method, every other against it)."""
-    scores: dict[str, dict[tuple[int, str], float]] = {}
+    found: dict[str, dict[object, list[float]]] = {}
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:
             sign = 1 if measure_named(row.measure).higher else -1
-            by_block = {(row.seed, client): sign * v for client, v in row.clients.items()}
-            scores.setdefault(row.method, {}).update(by_block)
-    scores = {name: by_block for name, by_block in scores.items() if by_block}
+            by_block = found.setdefault(row.method, {})
+            for client, v in row.clients.items():
+                by_block.setdefault(_who(row, client), []).append(sign * v)
+    scores = {
+        name: {who: fmean(values) for who, values in by_block.items()}
+        for name, by_block in found.items()
+        if by_block
+    }
     if not scores:
         return "", []
     best = max(scores, key=lambda name: fmean(scores[name].values()))
@@ -186,9 +192,16 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     ]
 
 
-def _apart(
-    one: Mapping[tuple[int, str], float], other: Mapping[tuple[int, str], float]
-) -> np.ndarray:
+def _who(row: Row, client: str) -> object:
+    """A person, whom every seed has, or a client of one seed. Where a number of natural clients is
+    asked for, each seed draws others, and their numbers do not say whom.
+    """
+    run = row.content.get("run")
+    everybody = row.split == "natural" and not (isinstance(run, dict) and run.get("clients"))
+    return client if everybody else (row.seed, client)
+
+
+def _apart(one: Mapping[object, float], other: Mapping[object, float]) -> np.ndarray:
     both = [key for key in one if key in other]
     return np.round(np.array([one[key] - other[key] for key in both], dtype=float), 9)
 

@@ -12,6 +12,8 @@ from fedkin.core.measures import ASIDE, measure_named
 LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
 )
+FOR_BOOTSTRAP = 30  # values, below which an interval of their mean is Student's t
+WAYS = f"Student's t below {FOR_BOOTSTRAP} values, else bootstrap"
 
 LONGEST = 1000  # letters of a note in a cell: a stranger's may have a million
 
@@ -168,6 +170,8 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
 
 def way(clients: int) -> str:
     """How an interval over so many clients is found."""
+    if clients < FOR_BOOTSTRAP:
+        return "Student's t"
     return "normal distribution" if clients > LARGE else "bootstrap"
 
 

@@ -10,25 +10,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.formatting import LARGE
+from fedkin.core.measures import ASIDE, Measure, measure_named
+from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 
 Floats = NDArray[np.float64]
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+STEPS = 10_000  # of a sum for an integral
 BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
 
 
 def interval(values: Floats, weights: Floats | None = None) -> tuple[float | None, float | None]:
-    """Percentiles of the mean of ``values`` drawn again with replacement; the same for every call.
-    None below two. Above ``LARGE`` of them the normal distribution's, which they come to be.
+    """The 95 % interval of the mean of ``values``; the same for every call.
+
+    Percentiles of means of values drawn again with replacement. Below ``FOR_BOOTSTRAP`` values
+    Student's t, for such percentiles would leave out the true mean in a quarter of all samples of
+    three; above ``LARGE`` the normal distribution's, which they come to be.
 
     Args:
         values: Of clients, say.
         weights: How much each counts in the mean; None: all the same.
+
+    Returns:
+        (low, high); both None below two values that count.
     """
+    if weights is not None:  # who counts nothing is not there
+        values, weights = values[weights > 0], weights[weights > 0]
     if len(values) < 2:
         return None, None
+    if len(values) < FOR_BOOTSTRAP:
+        low, high = _students(values, np.ones(len(values)) if weights is None else weights)
+        return round(low, 12), round(high, 12)
     if len(values) > LARGE:
         low, high = of_error(*_mean_and_error(values, weights))
         return round(low, 12), round(high, 12)
@@ -54,15 +67,57 @@ def _mean_and_error(values: Floats, weights: Floats | None) -> tuple[float, floa
     return mean, math.sqrt(float(((weights * (values - mean)) ** 2).sum())) / whole
 
 
-def over_clients(values: Mapping[int, float | None]) -> tuple[float, float] | None:
-    """The interval of the mean over clients, by bootstrap over clients; None for fewer than two
-    finite values.
+def _students(values: Floats, weights: Floats) -> tuple[float, float]:
+    """By Student's t. Values that count differently are as good as fewer equal ones (Kish)."""
+    mean, error = _mean_and_error(values, weights)
+    effective = float(weights.sum()) ** 2 / float((weights**2).sum())
+    degrees = max(effective - 1, 1e-9)  # near 0 where one value has nearly all of the weight
+    half = student(max(degrees, 1.0)) * error * math.sqrt(1 + 1 / degrees)
+    return mean - half, mean + half
+
+
+def student(degrees: float) -> float:
+    """How many standard errors half of the interval has, by Student's t.
+
+    With t = √degrees tan a its density is cos(a) ** (degrees − 1), which is summed up here: scipy
+    has the quantile, and takes longer to load than all else that ``show`` does.
+
+    Args:
+        degrees: Of freedom, at least 1.
+
+    >>> round(student(1), 3), round(student(9), 3)
+    (12.706, 2.262)
+    """
+    angles = np.linspace(0, math.pi / 2, STEPS)
+    density = np.cos(angles) ** (degrees - 1)
+    below = np.cumsum(density[1:] + density[:-1])
+    at = float(np.interp(LEVEL * below[-1], below, angles[1:]))
+    return math.sqrt(degrees) * math.tan(at)
+
+
+def over_clients(
+    values: Mapping[int, float | None], measure: str | None = None
+) -> tuple[float, float] | None:
+    """The interval of the mean over clients; None for fewer than two finite values.
+
+    Args:
+        values: {client: value}.
+        measure: What the values are, beyond whose least and most no end goes; None: differences.
     """
     known = np.array(
         [v for v in values.values() if v is not None and math.isfinite(v)], dtype=float
     )
     low, high = interval(known)
-    return None if low is None or high is None else (low, high)
+    if low is None or high is None:
+        return None
+    if measure is None:
+        return low, high
+    possible = _measure(measure)
+    return max(low, possible.least), min(high, possible.most)
+
+
+def _measure(name: str) -> Measure:
+    return ASIDE[name] if name in ASIDE else measure_named(name)
 
 
 def half_width(values: Sequence[float]) -> float:
@@ -93,10 +148,7 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
     known = np.asarray(values, dtype=float)
     if len(known) < 2 or not np.isfinite(known).all():
         return None
-    from scipy.special import stdtrit  # late: scipy is slow to load, and few ask
-
-    student = float(stdtrit(len(known) - 1, (1 + LEVEL) / 2))
-    half = float(student * known.std(ddof=1) / math.sqrt(len(known)))
+    half = student(len(known) - 1) * float(known.std(ddof=1)) / math.sqrt(len(known))
     return float(known.mean()) - half, float(known.mean()) + half
 
 
@@ -117,7 +169,7 @@ def ranks(
         weights: {pair: how much it counts} in those means; None: all the same.
 
     Who leads a rank is the best of those not ranked yet. It shares the rank with all whose paired
-    difference from it has a bootstrap interval that holds 0; the next rank begins with the first
+    difference from it has an interval that holds 0; the next rank begins with the first
     who differs. Without a pair in common there is no difference to be seen, and the rank is shared.
     """
     chosen = means is not None

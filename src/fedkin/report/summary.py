@@ -168,7 +168,9 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
             if measure == "accuracy" and view in accuracy
             else _picks(run, picked, view, measure, weights)
         )
-        headline[view]["final"]["interval"] = over_clients(values(run, last, view, measure))
+        headline[view]["final"]["interval"] = over_clients(
+            values(run, last, view, measure), measure
+        )
     return accuracy, loss, headline
 
 
@@ -191,7 +193,7 @@ def _baselines(run: Run, measure: str) -> dict[str, Any]:
         if each:
             found[name] = {
                 **spread(each, weights, worst=worst_of(measure)),
-                "interval": over_clients(each),
+                "interval": over_clients(each, measure),
             }
     return found
 
@@ -245,7 +247,7 @@ def _at(
         known = {client: value for client, value in known.items() if client in panel}
     found = {**spread(known, weights, worst=worst_of(measure)), "round": at}
     if panel is not None or run.evaluated() == "participants":
-        found["interval"] = over_clients(known)
+        found["interval"] = over_clients(known, measure)
     return found
 
 

@@ -23,10 +23,11 @@ from fedkin.reproduce.preset import Row, names, preset
 KINDS: dict[
     str, tuple[tuple[str, ...], tuple[str, ...]]
 ] = {  # kind → keys that name rows, other keys it may have
-    "above": (("high", "low"), ("margin",)),
+    "above": (("high", "low"), ("margin", "at_most")),
     "within": (("row", "of"), ("margin",)),
     "best": (("row", "among"), ("margin",)),
     "trend": (("over",), ("direction", "margin")),
+    "order": (("over",), ("margin",)),
     "reaches": (("row",), ("at_least", "at_most")),
     "ratio": (("row", "to"), ("at_least", "at_most")),
     "share": (("high", "low"), ("at_least",)),
@@ -214,8 +215,8 @@ def _case(at: str, test: Content, chosen: Mapping[str, str]) -> Case:
     if "at_least" in other and len(bounds) != 1:
         raise FedkinError(f"{at}: a test of kind {kind} needs one of {' and '.join(other)}")
     named = {key: tuple(_filled(one, chosen, at) for one in _listed(test[key])) for key in rows}
-    if kind == "trend" and len(named["over"]) < 3:
-        raise FedkinError(f"{at}: a trend needs at least three rows in over")
+    if kind in ("trend", "order") and len(named["over"]) < 3:
+        raise FedkinError(f"{at}: a test of kind {kind} needs at least three rows in over")
     return Case(", ".join(chosen.values()), kind, measure, named, bounds, direction)
 
 

@@ -14,6 +14,7 @@ from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.estimate import together as added
 from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.preset import Row
+from fedkin.reproduce.row_spec import same_persons
 from fedkin.reproduce.running import known, outcomes
 
 
@@ -94,7 +95,14 @@ def judged(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) 
 def _one(
     asked: Asked, claim: Claim, rows: Mapping[str, Row], there: Mapping[str, Outcome]
 ) -> Judged:
-    findings = tuple(judge(case, _numbers(case, there)) for case in claim.cases)
+    findings = tuple(
+        judge(
+            case,
+            _numbers(case, there),
+            all(same_persons(rows[name], asked.changes) for name in case.needs),
+        )
+        for case in claim.cases
+    )
     verdict, where = together(claim, findings)
     lacking = [name for name in claim.needs if len(there[name].seeds) < max(SEEDS, asked.seeds)]
     reasons = tuple(dict.fromkeys(there[name].missing for name in lacking if there[name].missing))

@@ -6,11 +6,13 @@ where the whole interval and every seed's mean are on the claim's side; it fails
 the other side; else it is undecided.
 
 The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
-clients within each. With three seeds it says little of other seeds, hence the rule about every
+clients within each; where the clients are the same persons under every seed, of one set of persons
+for all seeds. With three seeds it says little of other seeds, hence the rule about every
 seed's mean.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +59,9 @@ class Statement(NamedTuple):
     against: str = ""
 
 
-def judge(case: Case, numbers: Mapping[str, Values]) -> Finding:
+def judge(case: Case, numbers: Mapping[str, Values], persons: bool = False) -> Finding:
     """The finding of one test. ``numbers``: row → values; rows without runs may be missing.
+    ``persons``: a client is the same one under every seed; those are judged whom all runs have.
 
     A row that is below one of the others is not the best, whatever those that were not run say.
     """
@@ -67,12 +70,15 @@ def judge(case: Case, numbers: Mapping[str, Values]) -> Finding:
     if missing and case.kind == "best":
         rest = tuple(name for name in case.rows["among"] if name not in missing)
         if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
-            found = judge(case._replace(rows={**case.rows, "among": rest}), numbers)
+            found = judge(case._replace(rows={**case.rows, "among": rest}), numbers, persons)
             return found if found.verdict == FAILS else untested
     if missing:
         return untested
     seeds = min(len(numbers[name]) for name in case.needs)
-    found_all = [_judged(one, case.measure in EXACT) for one in statements(case, numbers, seeds)]
+    if persons:
+        numbers = _of_everybody({name: numbers[name][:seeds] for name in case.needs})
+    made = statements(case, numbers, seeds)
+    found_all = [_judged(one, case.measure in EXACT, persons) for one in made]
     worst = min(found_all, key=lambda one: _RANK[one.verdict])
     alike = (one for one in found_all if one.verdict == worst.verdict)
     return min(alike, key=lambda one: one.effect)
@@ -104,7 +110,16 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     margin = case.bounds.get("margin", 0.0)
     rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
     if case.kind == "above":
-        return [Statement(_apart(rows["high"][0], rows["low"][0]), margin)]
+        apart = _apart(rows["high"][0], rows["low"][0])
+        most = case.bounds.get("at_most")
+        slightly = [] if most is None else [Statement(apart, most, over=False, strict=False)]
+        return [Statement(apart, margin), *slightly]
+    if case.kind == "order":
+        named = zip(case.rows["over"], rows["over"], strict=True)
+        return [
+            Statement(_apart(higher, lower), margin, against=name)
+            for (name, lower), (_, higher) in pairwise(named)
+        ]
     if case.kind == "within":
         apart = _apart(rows["row"][0], rows["of"][0])
         return [
@@ -139,28 +154,41 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     return [Statement(values, case.bounds["at_most"], over=False, strict=False)]
 
 
-def interval(values: Sequence[Floats]) -> tuple[float, float]:
+def interval(values: Sequence[Floats], persons: bool = False) -> tuple[float, float]:
     """Percentiles of the mean over seeds of the means over clients, both drawn again with
-    replacement.
+    replacement. ``persons``: the n-th client is the same under every seed, and so one draw of
+    clients is for all of them: a mean over seeds does not make it surer who is drawn.
     """
     rng = np.random.default_rng(SEED)
     count = len(values)
     means = np.empty((count, DRAWS, count))
+    shared = rng.integers(len(values[0]), size=(DRAWS, len(values[0]))) if persons else None
     for seed, each in enumerate(values):
         for slot in range(count):
-            means[seed, :, slot] = each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(1)
+            drawn = rng.integers(len(each), size=(DRAWS, len(each))) if shared is None else shared
+            means[seed, :, slot] = each[drawn].mean(1)
     picked = rng.integers(count, size=(DRAWS, count))
     drawn = means[picked, np.arange(DRAWS)[:, None], np.arange(count)[None, :]].mean(1)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return round(float(low), 9), round(float(high), 9)
 
 
-def _judged(statement: Statement, exact: bool) -> Finding:
+def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
+    """Of those whom every row has under every seed, in one order."""
+    runs = [set(one) for values in numbers.values() for one in values]
+    common = sorted(set.intersection(*runs))
+    return {
+        name: [{who: one[who] for who in common} for one in values]
+        for name, values in numbers.items()
+    }
+
+
+def _judged(statement: Statement, exact: bool, persons: bool) -> Finding:
     values, bound = statement.values, statement.bound
     if not values or any(not len(each) for each in values):
         return Finding(OPEN, why="no client is in both runs")
     means = np.round([each.mean() for each in values], 9)
-    low, high = interval(values)
+    low, high = interval(values, persons)
     against = f"against {statement.against}" if statement.against else ""
     finding = Finding(OPEN, float(means.mean()), low, high, len(values), against)
     if len(values) < SEEDS and not exact:

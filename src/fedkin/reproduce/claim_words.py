@@ -12,6 +12,7 @@ HOW = {
     "within": "difference",
     "best": "difference to the next best",
     "trend": "rise from first to last",
+    "order": "least rise from one to the next",
     "reaches": "value",
     "ratio": "ratio",
     "share": "share of pairs",

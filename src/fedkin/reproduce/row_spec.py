@@ -41,6 +41,16 @@ def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
     return parse(content, where=row.name)[0]
 
 
+def same_persons(row: Row, changes: Mapping[str, Any]) -> bool:
+    """Whether every seed has the same clients: all natural ones. Other splits deal the samples anew
+    with each seed, and of natural clients of whom a number is asked for each seed draws others.
+    """
+    if row.runner != "experiment":
+        return False
+    spec = spec_of(row, 0, changes)
+    return spec.split.name == "natural" and not spec.run.clients
+
+
 def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -> str:
     """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
     if row.runner != "experiment":

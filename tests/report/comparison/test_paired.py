@@ -12,7 +12,8 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.paired import interval, statistics
+from fedkin.report.comparison.paired import interval, pairs_of, statistics
+from fedkin.report.comparison.rank_table import rank_table
 from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
@@ -38,9 +39,9 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
 
 
 def test_interval_by_hand() -> None:
-    # Two differences 0 and 0.2: the mean of two draws is 0, 0.1, 0.2 with 1/4, 1/2, 1/4: 2.5 % and
-    # 97.5 % are its ends.
-    assert interval(np.array([0.0, 0.2])) == (0.0, 0.2)
+    # Two differences 0 and 0.2: their mean's standard error is 0.1, Student's t with one degree
+    # 12.706.
+    assert interval(np.array([0.0, 0.2])) == pytest.approx((0.1 - 1.2706, 0.1 + 1.2706), abs=1e-4)
     assert interval(np.array([0.1, 0.1, 0.1])) == (0.1, 0.1)
     assert interval(np.array([0.1])) == (None, None)
     # Many differences: mean ± 1.96 sd / √n, and the same again.
@@ -81,7 +82,8 @@ def test_against_local_client_by_client(tmp_path: Path) -> None:
     assert row["difference"] == pytest.approx(0.2)
     assert row["p"] == pytest.approx(0.25)
     assert (row["better"], row["worse"]) == (1, 0)
-    assert 0.1 <= row["low"] < 0.2 < row["high"] <= 0.3
+    half = 4.3027 * 0.1 / 3**0.5  # Student's t with two degrees
+    assert (row["low"], row["high"]) == pytest.approx((0.2 - half, 0.2 + half), abs=1e-4)
     text = printed(tables.compare(found), 160)
     assert "Client by client against local" in text
     assert "+20.00" in text
@@ -99,6 +101,27 @@ def test_pairs_of_several_seeds_are_taken_together(tmp_path: Path) -> None:
     assert (row["clients"], row["seeds"]) == (6, [7, 8])
     assert row["difference"] == pytest.approx(0.2 / 6)
     assert (row["better"], row["worse"]) == (pytest.approx(2 / 6), pytest.approx(1 / 6))
+
+
+def test_a_natural_client_is_one_pair_over_all_seeds(tmp_path: Path) -> None:
+    # The same three persons: +0.0, +0.1 and 0 in the mean of the seeds.
+    runs = [
+        shift(write(tmp_path / "x7", split="natural"), [0.1, 0.2, 0.0]),
+        shift(write(tmp_path / "x8", split="natural", seed=8), [-0.1, 0.0, 0.0]),
+    ]
+    runs += [
+        write(tmp_path / f"l{seed}", method="local", split="natural", seed=seed) for seed in (7, 8)
+    ]
+    found = comparison(runs)
+    (row,) = found.against.to_dict("records")
+    assert (row["clients"], row["seeds"]) == (3, [7, 8])
+    assert row["difference"] == pytest.approx(0.1 / 3)
+    assert (row["better"], row["worse"]) == (pytest.approx(1 / 3), 0)
+    half = 4.3027 * 0.1 / 3  # of 0, 0.1, 0: their error is 0.1 / 3
+    assert row["high"] == pytest.approx(0.1 / 3 + half, abs=1e-4)
+    assert pairs_of(found.pairs[0]) == "client"
+    ranks = rank_table(found).rows
+    assert {cells[4] for cells in ranks} == {"16.97 … 100.00 %", "25.39 … 100.00 %"}
 
 
 def test_the_baseline_is_what_was_named_else_local_else_the_first(tmp_path: Path) -> None:
@@ -305,8 +328,8 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     assert found["baseline"] == "local"
     assert found["against"][0]["p"] == 0.25
     first, second = found["ranks"]
-    assert (first["method"], first["rank"], first["tie"], first["mean"]) == ("comet", 1, False, 0.8)
-    assert (second["method"], second["rank"], second["seeds"]) == ("local", 2, [7])
+    assert (first["method"], first["rank"], first["tie"], first["mean"]) == ("comet", 1, True, 0.8)
+    assert (second["method"], second["rank"], second["seeds"]) == ("local", 1, [7])
     assert first["low"] < 0.8 < first["high"]
     assert first["low over seeds"] is first["high over seeds"] is None
     assert [run["run"] for run in found["runs"]] == ["a|b", "l", "u"]

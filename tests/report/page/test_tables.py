@@ -42,7 +42,7 @@ def test_a_row_for_each_way_to_choose_a_round() -> None:
     assert test[:3] == ["personal", "best on test", "2"]
     assert baseline[0] == "baseline"
     assert baseline[-1] == "–"
-    assert "Interval: bootstrap over clients." in html
+    assert "Interval: Student&#x27;s t over clients." in html
     assert "Nothing was evaluated yet" in score_table(found(headline={}, baselines={}))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
@@ -84,26 +85,20 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
 
 
 def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:
-    """{(seed, client): validation score} of one setting."""
-    return {
-        (one.row["seed"], k): v
-        for one in group
-        if one.row["seed"] in seeds
-        for k, v in one.validated.items()
-    }
+    """{who: validation score} of one setting."""
+    return by_person((one, one.validated) for one in group if one.row["seed"] in seeds)
 
 
 def _weights(rivals: Sequence[Sequence[Seen]], seeds: set[Any]) -> dict[object, float]:
-    """{(seed, client): its share of the seed's validation samples}: a choice is by the mean over
+    """{who: its share of a seed's validation samples}: a choice is by the mean over
     seeds of means over samples, and ranks are of the same number.
     """
-    return {
-        (one.row["seed"], k): size / sum(one.samples.values())
+    return by_person(
+        (one, {k: size / sum(one.samples.values()) for k, size in one.samples.items()})
         for group in rivals
         for one in group
         if one.row["seed"] in seeds
-        for k, size in one.samples.items()
-    }
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -78,7 +78,7 @@ def best_gain(found: Comparison) -> str:
     best = max(rows, key=lambda row: sign * row["difference"])
     name = " ".join(part for part in (best["method"], best["setting"]) if part)
     pairs = formatting.many(best["clients"], pairs_of(best))
-    pairs += "" if len(best["seeds"]) == 1 else " of client and seed"
+    pairs += " of client and seed" if pairs_of(best) == "pair" else ""
     ends = formatting.NONE
     if best["low"] is not None and best["high"] is not None:
         ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"

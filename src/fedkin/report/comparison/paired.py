@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
@@ -37,9 +38,11 @@ def against(
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
     ``difference``: mean over all pairs of (run − baseline) in the comparison's measure, final,
-    personal, on test, with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
+    personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
     test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
-    seed. Raises FedkinError where ``baseline`` is not there.
+    seed; of natural clients, who are the same persons under every seed, one client.
+
+    Raises FedkinError where ``baseline`` is not there.
     """
     groups = by_experiment(seen)
     name, bases = _baseline(groups, baseline, labels(groups))
@@ -61,6 +64,7 @@ def against(
                 "method": group[0].row["method"],
                 "setting": label,
                 "seeds": [one.row["seed"] for one, _ in pairs],
+                "persons": all(one.persons for one, _ in pairs),
             }
             rows.append(row | statistics(apart, group[0].measure))
         elif pairs:
@@ -76,16 +80,21 @@ def against(
 
 
 def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
-    """run − baseline of every client that both have; rounded, so that equal accuracies differ by
-    exactly 0.
+    """run − baseline of every client that both have, a person's as the mean over the seeds;
+    rounded, so that equal accuracies differ by exactly 0.
     """
-    apart = [
-        one.personal[k] - base.personal[k]
+    apart = by_person(
+        (
+            one,
+            {
+                k: value - base.personal[k]
+                for k, value in one.personal.items()
+                if k in base.personal
+            },
+        )
         for one, base in pairs
-        for k in one.personal
-        if k in base.personal
-    ]
-    return np.round(np.array(apart, dtype=float), 12)
+    )
+    return np.round(np.array(list(apart.values()), dtype=float), 12)
 
 
 def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
@@ -111,8 +120,10 @@ def told_apart(row: Mapping[str, Any]) -> bool:
 
 
 def pairs_of(row: Mapping[str, Any]) -> str:
-    """What the shares of a row are of: a client is several pairs under several seeds."""
-    return "client" if len(row["seeds"]) == 1 else "pair"
+    """What the shares of a row are of: a client is several pairs under several seeds, unless it is
+    one person under all of them.
+    """
+    return "client" if len(row["seeds"]) == 1 or row["persons"] else "pair"
 
 
 def _baseline(

@@ -10,6 +10,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -45,10 +46,7 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
         return [], ""
     settings = [label_of[id(group)] for group in groups]
     groups, sure, note = common_seeds(groups)
-    each = [
-        {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
-        for group in groups
-    ]
+    each = [by_person((one, one.personal) for one in group) for group in groups]
     higher = measure_named(found.measure).higher
     among = [k for k, known in enumerate(sure) if known]
     places = dict(zip(among, ranks([each[k] for k in among], higher), strict=True))
@@ -66,8 +64,8 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     """The mean over seeds of means over clients, and how sure it is."""
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
-    values = [value for one in known for value in one.personal.values()]
-    low, high = over_clients(dict(enumerate(values))) or (None, None)
+    values = by_person((one, one.personal) for one in known).values()
+    low, high = over_clients(dict(enumerate(values)), group[0].measure) or (None, None)
     lowest, highest = over_seeds(means) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],

@@ -77,6 +77,7 @@ class Seen(NamedTuple):
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
     attacked: bool = False  # some of its clients are hostile on purpose
+    persons: Mapping[int, str] = {}  # natural clients' names, by which other seeds have them too
     specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
     summed: bool = False  # secure aggregation: a mean is known, and no client's score
 
@@ -115,6 +116,8 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
                 (None, {}, {}) if last is None else _validation(run, last["round"], measure)
             )
             facts = run.facts
+            natural = facts.get("split") == "natural"
+            persons = {k: client.name for k, client in run.clients.items()} if natural else {}
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
     except (
@@ -150,6 +153,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
         any(one.get("name") == "attack" for one in whole.get("transforms") or []),
+        persons,
         specified(facts, chosen, found["clients"]),
         FEDERATION in by_client,
     )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 TIES = (
     "=: shared by those whose paired differences from the first of the rank cannot be "
-    "distinguished from 0 (95 %, bootstrap)"
+    "distinguished from 0 (95 %)"
 )
 
 

@@ -16,7 +16,6 @@ from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
-from fedkin.report.intervals import DRAWS
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -170,8 +169,8 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         ],
         rows,
         3,
-        f"a pair is a client under one seed; interval: bootstrap of the mean, {DRAWS} draws; "
-        "p: Wilcoxon, signed rank",
+        "a pair is a client under one seed, or a natural client over all; "
+        f"interval: {formatting.WAYS}; p: Wilcoxon, signed rank",
     )
 
 

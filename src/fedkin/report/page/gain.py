@@ -28,7 +28,7 @@ NAMES = {
 class Gain(NamedTuple):
     """``against``: local, linear or constant. ``by_client``: > 0 is better, whatever the measure.
 
-    ``mean``, ``low``, ``high``: over clients, 95 % by bootstrap, in the same sense. ``p``:
+    ``mean``, ``low``, ``high``: over clients, 95 %, in the same sense. ``p``:
     Wilcoxon's signed-rank test.
     """
 
