@@ -10,6 +10,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
+from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment
@@ -73,8 +74,8 @@ def against(
             warnings.append(f"no client has a test {measure} both in {alone} and in {name}")
     if len(bases) > 1 and rows:
         warnings.append(
-            f"several settings of {name} are given: the first that fits is the baseline; "
-            "--best chooses"
+            f"several settings of {name} are given: the first that fits is the baseline"
+            + ("; --best chooses" if rivalries(bases) else "")
         )
     return name, rows, warnings
 
