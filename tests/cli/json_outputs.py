@@ -31,24 +31,20 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
     data = ["--data", f"{table}:client=hospital,label=outcome"]
     one, two, numbers = folder / "one", folder / "two", folder / "numbers"
     left = ["--holdout-clients", "0.25"]
+    # under another seed: what is told over seeds
+    again = [folder / f"{name}-again" for name in ("one", "two", "numbers")]
+    toy = ["--data", "linear_toy", "--split", "natural", "--method", "fedavg", *TRAINING]
     return {
         "run": [
             [*data, "--method", "local", *TRAINING, *left, "--out", one],
             [*data, "--method", "fedavg", *TRAINING, *left, "--out", two],
-            [
-                "--data",
-                "linear_toy",
-                "--split",
-                "natural",
-                "--method",
-                "fedavg",
-                *TRAINING,
-                "--out",
-                numbers,
-            ],
+            [*data, "--method", "local", *TRAINING, *left, "--seed", "1", "--out", again[0]],
+            [*data, "--method", "fedavg", *TRAINING, *left, "--seed", "1", "--out", again[1]],
+            [*toy, "--out", numbers],
+            [*toy, "--seed", "1", "--out", again[2]],
         ],
         "show": [[one], [two], [numbers]],
-        "compare": [[one, two], [numbers]],
+        "compare": [[one, two, *again[:2]], [one, two], [numbers, again[2]], [numbers]],
         "report": [[one]],
         "methods": [[], ["fedavg"]],
         "methods --certificate": [[], ["comet"]],

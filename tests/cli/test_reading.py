@@ -55,6 +55,18 @@ def test_files_of_a_sweep_are_no_runs(tmp_path) -> None:
     assert "is not a run directory" in told("compare", tmp_path / STUDY)
 
 
+def test_pages_beside_runs_are_passed_over(tmp_path) -> None:
+    page = tmp_path / "digits.html"
+    page.touch()
+    run = record(tmp_path / "t1")
+    result = fedkin("compare", page, run, "--json")
+    assert [row["run"] for row in json.loads(result.stdout)["runs"]] == ["t1"]
+    assert result.stderr == ""
+    said = told("compare", page, page)
+    assert said.startswith(f"there is nothing to compare: {page}, {page} is not a run directory")
+    assert "is not a run directory: it has no run.db" in told("compare", run, run / "run.db")
+
+
 @pytest.mark.parametrize("command", ["show", "report"])
 def test_what_is_no_run_is_told(command, tmp_path) -> None:
     assert str(tmp_path) in told(command, tmp_path)

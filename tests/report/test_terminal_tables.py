@@ -38,3 +38,9 @@ def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(
     table = comparison([run, write(tmp_path / "y", accuracy=accuracy, seed=8)])
     assert [text for text in table.warnings if f"x: {sentence}" in text]
     assert sentence not in printed(terminal_tables.show(summary(tmp_path / "y")))
+
+
+def test_a_fingerprint_is_folded_and_whole(tmp_path: Path) -> None:
+    whole = "0123456789abcdef" * 4
+    found = {**summary(write(tmp_path)), "fingerprint": whole}
+    assert whole in "".join(printed(terminal_tables.show(found), 60).split())

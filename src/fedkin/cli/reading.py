@@ -164,7 +164,7 @@ def compare(
 
     if markdown is not None and html is not None and markdown.resolve() == html.resolve():
         raise FedkinError(f"--markdown and --html both name {html}: give each a file of its own")
-    runs = _without_studies(folders)
+    runs = _without_files(folders)
     for folder in runs:
         _must_be_run(folder)
     found = comparison(runs, against, best, measure)
@@ -239,16 +239,21 @@ def watch(
         served.serve_forever(poll_interval=0.2)
 
 
-def _without_studies(folders: list[Path]) -> list[Path]:
-    """What is left of ``sweep/*``: the files beside the trials' folders are said and
-    passed over.
+def _without_files(folders: list[Path]) -> list[Path]:
+    """What is left of ``runs/*`` without the files beside runs, such as a page; in a sweep those
+    that are passed over are named. A run's own file is a slip, which is reported.
     """
     from fedkin.runs.outside import STUDY
 
-    files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
-    if not files or len(files) == len(folders):  # a file alone is no comparison, which is reported
-        return folders
-    warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}")
+    files = [path for path in folders if path.is_file() and not begun(path.parent)]
+    if files and len(files) == len(folders):
+        raise FedkinError(
+            f"there is nothing to compare: {some(map(str, files))} is not a run directory, but a "
+            "file; give at least one run directory"
+        )
+    searched = [path for path in files if (path.parent / STUDY).is_file()]
+    if searched:
+        warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, searched))}")
     return [path for path in folders if path not in files]
 
 

@@ -35,6 +35,8 @@ def show(found: Mapping[str, Any]) -> RenderableType:
 
 def _head(found: Mapping[str, Any]) -> Table:
     table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # a fingerprint is one word, and is to be copied whole
     clients = formatting.many(found["clients"], "client")
     time = {name: formatting.seconds(value) for name, value in found["seconds"].items()}
     parts = ", ".join(f"{name} {time[name]}" for name in ("local", "server", "evaluation"))

@@ -51,6 +51,22 @@ def test_it_is_said_on_standard_error(words: list[str], following: str, tmp_path
     assert "next: " not in fedkin(*(real.get(word, word) for word in words), "--quiet").stderr
 
 
+def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
+    one, two = record(tmp_path / "a b"), record(tmp_path / "x y")
+    page = tmp_path / "page.html"
+    last = fedkin("compare", one, two, "--html", page).stderr.splitlines()[-1]
+    assert last == f"next: fedkin report {shlex.quote(str(two))}"
+    assert fedkin("compare", one, page, "--html", page).stderr.splitlines()[-1].endswith("a b'")
+    asked = ["--against", "a b", "--best", "--measure", "accuracy"]
+    last = fedkin("compare", one, two, *asked).stderr.splitlines()[-1]
+    typed = ["compare", str(one), str(two), *asked, "--html", "page.html"]
+    assert last == f"next: fedkin {shlex.join(typed)}"
+    found = NEXT["sweep"]({"out": Path("my sweep"), "measure": "auc"})
+    assert found == "compare 'my sweep'/* --best --measure auc"
+    found = NEXT["reproduce"]({"name": "comet-figure-2", "out": Path("a b")})
+    assert found == "reproduce comet-figure-2 --scale full --finished --out 'a b'"
+
+
 def test_what_stands_around_a_method_has_a_command_that_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

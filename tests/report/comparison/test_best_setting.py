@@ -74,6 +74,16 @@ def test_what_is_not_finished_is_shown_and_has_no_say() -> None:
     assert rows == []
 
 
+def test_where_nothing_rivals_it_is_said() -> None:
+    other = run("b", 0.5, 0, 0.7)._replace(family="ditto of another model")
+    stay, rows, warnings = best([run("a", 0.5, 0, 0.5), other])
+    assert (len(stay), rows) == (2, [])
+    assert warnings == [
+        "--best: there is nothing to choose, for no two settings of a method differ in [method] "
+        "and [train] alone"
+    ]
+
+
 @pytest.mark.parametrize(
     ("second", "why"),
     [

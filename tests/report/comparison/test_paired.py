@@ -14,6 +14,7 @@ from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.paired import interval, pairs_of, statistics
 from fedkin.report.comparison.rank_table import rank_table
+from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
 from tests.report.comparison.test_compare import shift
@@ -164,6 +165,48 @@ def test_unfinished_and_damaged_runs_are_in_no_pair(tmp_path: Path) -> None:
     assert comparison(runs[1:]).baseline == ""
 
 
+def masked(folder: Path, **facts: Any) -> Path:
+    """Of secure aggregation the federation's means are known, and no client's score."""
+    with sqlite3.connect(write(folder, **facts) / "run.db") as connection:
+        connection.execute("DELETE FROM metrics WHERE client > 0")
+        connection.execute("UPDATE metrics SET client = ?", (FEDERATION,))
+    return folder
+
+
+def test_a_run_with_secure_aggregation_is_named_and_in_no_pair(tmp_path: Path) -> None:
+    hidden, x = masked(tmp_path / "masked", model="cnn"), write(tmp_path / "x")
+    local = write(tmp_path / "l", method="local")
+    said = (
+        "masked: scores of single clients are hidden by secure aggregation, so it is neither "
+        "ranked nor paired"
+    )
+    found = comparison([hidden, x, local])
+    assert found.against["clients"].tolist() == [3]
+    assert found.warnings == [said]
+    assert comparison([hidden, x]).baseline == "comet model = dnn"
+    beside = comparison([hidden, x, local], against="masked")
+    assert len(beside.against) == 0
+    assert beside.warnings == [said]
+    assert comparison([hidden, masked(tmp_path / "again")]).pairs == []
+
+
+def test_runs_without_a_client_in_common_are_no_row_of_no_pairs(tmp_path: Path) -> None:
+    x, local = write(tmp_path / "x"), write(tmp_path / "l", method="local")
+    for run, without in ((x, "client = 0"), (local, "client > 0")):
+        with sqlite3.connect(run / "run.db") as connection:
+            connection.execute(f"UPDATE metrics SET accuracy = NULL WHERE {without}")
+    found = comparison([x, local])
+    assert len(found.against) == 0
+    assert found.warnings[-1] == "no client has a test accuracy both in x and in local"
+
+
+def test_masked_runs_go_by_the_measure_that_the_others_have(tmp_path: Path) -> None:
+    x = write(tmp_path / "x")
+    y = write(tmp_path / "y", method="local", accuracy=False)
+    found = comparison([x, y, masked(tmp_path / "masked")])
+    assert [one.measure for one in found.seen] == ["loss"] * 3
+
+
 def test_a_regression_is_compared_by_loss(tmp_path: Path) -> None:
     x, local = (
         write(tmp_path / "x", accuracy=False),
@@ -284,6 +327,11 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     found = json.loads(fedkin("compare", *folders, "--against", "local", "--json").stdout)
     assert found["baseline"] == "local"
     assert found["against"][0]["p"] == 0.25
+    first, second = found["ranks"]
+    assert (first["method"], first["rank"], first["tie"], first["mean"]) == ("comet", 1, True, 0.8)
+    assert (second["method"], second["rank"], second["seeds"]) == ("local", 1, [7])
+    assert first["low"] < 0.8 < first["high"]
+    assert first["low over seeds"] is first["high over seeds"] is None
     assert [run["run"] for run in found["runs"]] == ["a|b", "l", "u"]
     assert found["warnings"] == ["u is unfinished: round 1 of 2"]
     assert told("compare", *folders, "--against", "comte").startswith(

@@ -84,5 +84,33 @@ def test_experiments_are_ranked_on_the_seeds_that_all_of_them_have() -> None:
     assert found.caption.endswith("; of seed 0 alone, which all have")
     assert "all have" not in table(*comet, ditto[0]).caption
     apart = table(*comet, ditto[1])
-    assert [row[1] for row in apart.rows] == ["comet", "ditto"]
-    assert apart.caption.endswith("; no seed is everybody's: each mean is of its own seeds")
+    assert [row[:2] for row in apart.rows] == [["–", "comet"], ["–", "ditto"]]
+    assert apart.caption.endswith("; –: no two have a seed in common, so none has a rank")
+
+
+def test_without_a_seed_in_common_with_the_others_there_is_no_rank() -> None:
+    """apfl leads by its mean, and has no pair with anybody."""
+    lucky = run("apfl", [v + 0.1 for v in GOOD], seed=1)
+    found = table(lucky, run("local", BAD), run("ditto", GOOD), run("fedavg", SAME))
+    assert [row[:2] for row in found.rows] == [
+        ["1=", "ditto"],
+        ["1=", "fedavg"],
+        ["3", "local"],
+        ["–", "apfl"],
+    ]
+    assert found.rows[-1][3] == "91.50 %"
+    assert found.caption.endswith("; of seed 0 alone; –: no run of it, so no rank")
+
+
+def test_without_a_seed_of_all_those_of_the_commonest_are_ranked() -> None:
+    """Seed 1 is that of three: comet's seed 0 is in no mean, and apfl's 2 in no rank."""
+    comet = [run("comet", [v - 0.3 for v in GOOD]), run("comet", GOOD, seed=1)]
+    others = [run("local", BAD, seed=1), run("ditto", SAME, seed=1), run("apfl", GOOD, seed=2)]
+    found = table(*comet, *others)
+    assert [row[:2] for row in found.rows] == [
+        ["1=", "comet"],
+        ["1=", "ditto"],
+        ["3", "local"],
+        ["–", "apfl"],
+    ]
+    assert found.rows[0][3] == "81.50 %"

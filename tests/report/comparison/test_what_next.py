@@ -31,3 +31,17 @@ def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
 
 def test_without_a_baseline_it_says_nothing(tmp_path: Path) -> None:
     assert what_next(comparison([write(tmp_path / "comet")])) == []
+
+
+def test_only_rivals_are_a_choice_for_validation_data(tmp_path: Path) -> None:
+    local = write(tmp_path / "local", method="local")
+    comet, other = write(tmp_path / "one"), write(tmp_path / "other", model="cnn")
+    tuned = write(tmp_path / "tuned", hyper={"lam": 2.0})
+    for runs, more in (([local, comet, other], False), ([local, comet, tuned], True)):
+        said = [step.command for step in what_next(comparison(runs))]
+        assert any(command.endswith("--best") for command in said) is more
+    given = comparison([comet, other, local], against="comet").warnings
+    assert given == ["several settings of comet are given: the first that fits is the baseline"]
+    assert (
+        comparison([comet, tuned, local], against="comet").warnings[-1].endswith("--best chooses")
+    )

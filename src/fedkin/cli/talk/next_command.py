@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -62,9 +63,24 @@ def _q(given: Given, *names: str, otherwise: str = "NAME") -> str:
     return otherwise
 
 
+def _option(given: Given, name: str) -> str:
+    """An option as it was given, to be passed on; "" without it."""
+    value = given.get(name)
+    return "" if value is None else f" --{name} {shlex.quote(str(value))}"
+
+
 def _compare(given: Given) -> str:
-    runs = _q(given, "folders")
-    return f"report {runs.split()[-1]}" if given.get("html") else f"compare {runs} --html page.html"
+    if given.get("html"):  # a page is made: of the files beside runs there is no report
+        runs = [path for path in given["folders"] if Path(path).is_dir()]
+        return f"report {shlex.quote(str(runs[-1]))}"
+    best = " --best" if given.get("best") else ""
+    asked = f"{_option(given, 'against')}{best}{_option(given, 'measure')}"
+    return f"compare {_q(given, 'folders')}{asked} --html page.html"
+
+
+def _sweep(given: Given) -> str:
+    out = _q(given, "out", otherwise="sweep")
+    return f"compare {out}/* --best{_option(given, 'measure')}"
 
 
 def _doctor(given: Given) -> str:
@@ -84,7 +100,10 @@ def _methods(given: Given) -> str:
 
 def _reproduce(given: Given) -> str:
     name = given.get("name")
-    return f"reproduce {name} --scale full --finished" if name else "reproduce NAME"
+    if not name:
+        return "reproduce NAME"
+    out = "" if str(given.get("out")) == "reproduction" else _option(given, "out")  # its default
+    return f"reproduce {_q(given, 'name')} --scale full --finished{out}"
 
 
 def _page_of_rows(given: Given) -> str:
@@ -107,7 +126,7 @@ NEXT: dict[str, Callable[[Given], str]] = {
     "data": lambda given: "init PATH, or: fedkin data check PATH",
     "doctor": _doctor,
     "explain": lambda given: "explain" if given.get("code") else "explain CODE",
-    "sweep": lambda given: f"compare {_q(given, 'out', otherwise='sweep')}/* --best",
+    "sweep": _sweep,
     "reproduce": _reproduce,
     "bench list": lambda given: "bench run small --out bench",
     "bench run": _page_of_rows,

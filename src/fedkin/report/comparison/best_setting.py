@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedkin.core.measures import measure_named
+from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.persons import by_person
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
 COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen", "rank", "tie"]
@@ -23,15 +24,16 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     """
     groups = by_experiment(seen)
     label_of = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
-    families: dict[str, list[list[Seen]]] = {}
-    for group in groups:
-        families.setdefault(group[0].family, []).append(group)
     rows: list[dict[str, Any]] = []
     warnings: list[str] = []
     dropped: set[str] = set()
-    for rivals in families.values():
-        if len(rivals) < 2:
-            continue
+    every = rivalries(groups)
+    if not every:
+        warnings.append(
+            "--best: there is nothing to choose, for no two settings of a method differ in "
+            "[method] and [train] alone"
+        )
+    for rivals in every:
         method, measure = rivals[0][0].row["method"], rivals[0][0].measure
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
         values = [
@@ -81,6 +83,16 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
         rows,
         warnings,
     )
+
+
+def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
+    """The experiments among which validation data can choose: each with those that differ from it
+    in hyper-parameters only.
+    """
+    families: dict[str, list[list[Seen]]] = {}
+    for group in groups:
+        families.setdefault(group[0].family, []).append(group)
+    return [rivals for rivals in families.values() if len(rivals) > 1]
 
 
 def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:

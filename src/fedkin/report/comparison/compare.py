@@ -12,7 +12,8 @@ import numpy as np
 from fedkin.core.errors import FedkinError, many, some, unknown
 from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
-from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, names, read_run
+from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
 
 __all__ = [
     "Comparison",
@@ -139,6 +140,7 @@ def comparison(
             *_longer(seen),
             *_twice(seen),
             *_said(seen),
+            *_hidden(seen),
             *unchosen,
             *([] if other_data else unpaired),
         ],
@@ -159,7 +161,7 @@ def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
         return seen
     for measure in own:
         again = [read_run(folder, name, measure) for folder, name in named]
-        if all(one.personal for one in again if one.finished):
+        if all(one.personal or one.summed for one in again if one.finished):
             return again
     return seen
 
@@ -299,6 +301,16 @@ def _said(seen: Sequence[Seen]) -> list[str]:
     a run may look better for having hurt them; and some means are of the clients that were asked.
     """
     return [f"{one.name}: {sentence}" for one in seen for sentence in one.said]
+
+
+def _hidden(seen: Sequence[Seen]) -> list[str]:
+    """Whose clients' scores nobody has, so that it has no rank and no pair."""
+    return [
+        f"{one.name}: scores of single clients are hidden by secure aggregation, so it is neither "
+        "ranked nor paired"
+        for one in seen
+        if one.finished and one.summed
+    ]
 
 
 def _twice(seen: Sequence[Seen]) -> list[str]:

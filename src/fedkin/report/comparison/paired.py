@@ -9,8 +9,11 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.comparison.best_setting import rivalries
+from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.persons import by_person
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
 
@@ -49,23 +52,30 @@ def against(
         if group in bases:
             continue
         pairs = [(one, base) for one in group if (base := _partner(one, bases)) is not None]
-        unpaired = [one.name for one in group if all(one is not paired for paired, _ in pairs)]
+        known = [one for one in group if not one.summed]  # the rest is said where runs are named
+        unpaired = [one.name for one in known if all(one is not paired for paired, _ in pairs)]
         if unpaired:
             warnings.append(
                 f"no finished run of {name} with the seed and client data of {', '.join(unpaired)}"
             )
-        if pairs:
+        pairs = [(one, base) for one, base in pairs if not one.summed and not base.summed]
+        apart = differences(pairs)
+        if len(apart):
             row = {
                 "method": group[0].row["method"],
                 "setting": label,
                 "seeds": [one.row["seed"] for one, _ in pairs],
                 "persons": all(one.persons for one, _ in pairs),
             }
-            rows.append(row | statistics(differences(pairs), group[0].measure))
+            rows.append(row | statistics(apart, group[0].measure))
+        elif pairs:
+            alone = ", ".join(one.name for one, _ in pairs)
+            measure = formatting.label(group[0].measure)
+            warnings.append(f"no client has a test {measure} both in {alone} and in {name}")
     if len(bases) > 1 and rows:
         warnings.append(
-            f"several settings of {name} are given: the first that fits is the baseline; "
-            "--best chooses"
+            f"several settings of {name} are given: the first that fits is the baseline"
+            + ("; --best chooses" if rivalries(bases) else "")
         )
     return name, rows, warnings
 
@@ -140,7 +150,8 @@ def _baseline(
         wanted = DEFAULT
     if wanted is not None:
         return wanted, [group for group in groups if group[0].row["method"] == wanted]
-    return f"{groups[0][0].row['method']} {remarks[0]}".strip(), groups[:1]
+    first = next((k for k, group in enumerate(groups) if not group[0].summed), 0)
+    return f"{groups[first][0].row['method']} {remarks[first]}".strip(), [groups[first]]
 
 
 def _partner(one: Seen, bases: Sequence[Sequence[Seen]]) -> Seen | None:

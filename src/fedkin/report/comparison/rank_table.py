@@ -1,63 +1,92 @@
 """Experiments in the order of their scores, with ties."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
-from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
+from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.persons import by_person
-from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
 
+COLUMNS = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]
+
 
 def rank_table(found: Comparison) -> Sheet:
-    """Experiments on the same client data from the best to the worst; those that cannot be
-    distinguished share a rank, and stand in it in the order of their means.
+    """``ranked`` as text."""
+    rows, note = ranked(found)
+    if not rows:
+        return Sheet("", [], [], 0)
+    shown = [[_place(row), row["method"], row["setting"], *_texts(row)] for row in rows]
+    title = f"Ranks by final personal test {formatting.label(found.measure)}"
+    return Sheet(title, COLUMNS, shown, 3, f"{TIES}{note}")
+
+
+def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
+    """(a row an experiment on the same client data, from the best to the worst; a note on seeds).
+
+    Those that cannot be distinguished share a rank, and stand in it in the order of their means.
+    ``rank`` is None without a seed in common with the others: there is no pair to go by. ``low``,
+    ``high``: the ends of the mean's 95 % interval over clients.
     """
-    groups = [
+    every = [
         group
         for group in by_experiment(found.seen)
         if group[0].personal and group[0].measure == found.measure
     ]
-    lead = next(iter(groups), None)
-    if lead is None or len(groups) < 2:
-        return Sheet("", [], [], 0)
-    label_of = dict(zip((id(group) for group in groups), labels(groups), strict=True))
-    groups = [group for group in groups if group[0].same_data(lead[0])]
+    label_of = dict(zip((id(group) for group in every), labels(every), strict=True))
+    groups = [group for group in every if group[0].same_data(every[0][0])]
+    if len(groups) < 2:
+        return [], ""
     settings = [label_of[id(group)] for group in groups]
-    groups, note = _common(groups)
+    groups, sure, note = common_seeds(groups)
     each = [by_person((one, one.personal) for one in group) for group in groups]
     higher = measure_named(found.measure).higher
-    places = ranks(each, higher)
-    scores = [sum(one.values()) / len(one) * (-1 if higher else 1) for one in each]
+    among = [k for k, known in enumerate(sure) if known]
+    places = dict(zip(among, ranks([each[k] for k in among], higher), strict=True))
+    scores = [fmean(one.values()) * (-1 if higher else 1) for one in each]
+    order = sorted(range(len(groups)), key=lambda k: (places.get(k, (math.inf,))[0], scores[k]))
     rows = []
-    for k in sorted(range(len(groups)), key=lambda k: (places[k][0], scores[k])):
-        means = [fmean(one.personal.values()) for one in groups[k] if one.personal]
-        clients = over_clients(dict(enumerate(each[k].values())), found.measure)
-        seeds = over_seeds(means)
-        numbers = [formatting.value(found.measure, sum(means) / len(means))]
-        numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
-        method = groups[k][0].row["method"]
-        rows.append([formatting.rank(*places[k]), method, settings[k], *numbers])
-    title = f"Ranks by final personal test {formatting.label(found.measure)}"
-    columns = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]
-    return Sheet(title, columns, rows if len(rows) > 1 else [], 3, f"{TIES}{note}")
+    for k in order:
+        rank, tie = places.get(k, (None, False))
+        of = {"method": groups[k][0].row["method"], "setting": settings[k]}
+        rows.append({"rank": rank, "tie": tie, **of, **_numbers(groups[k])})
+    return rows, note
 
 
-def _common(groups: Sequence[list[Seen]]) -> tuple[list[list[Seen]], str]:
-    """(the runs of the seeds that all groups have, a note where some have others too).
+def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
+    """The mean over seeds of means over clients, and how sure it is."""
+    known = [one for one in group if one.personal]
+    means = [fmean(one.personal.values()) for one in known]
+    values = by_person((one, one.personal) for one in known).values()
+    low, high = over_clients(dict(enumerate(values)), group[0].measure) or (None, None)
+    lowest, highest = over_seeds(means) or (None, None)
+    return {
+        "seeds": [one.row["seed"] for one in known],
+        "measure": group[0].measure,
+        "mean": round(fmean(means), 12),
+        "low": low,
+        "high": high,
+        "low over seeds": lowest,
+        "high over seeds": highest,
+    }
 
-    An experiment under a lucky seed would lead one that it loses to under every seed of both.
-    """
-    seeds = [{one.row["seed"] for one in group if one.personal} for group in groups]
-    common = set.intersection(*seeds)
-    if all(mine == common for mine in seeds):
-        return list(groups), ""
-    if not common:
-        return list(groups), "; no seed is everybody's: each mean is of its own seeds"
-    kept = [[one for one in group if one.row["seed"] in common] for group in groups]
-    shown = some([str(seed) for seed in sorted(common, key=str)], 5)
-    return kept, f"; of {'seed' if len(common) == 1 else 'seeds'} {shown} alone, which all have"
+
+def _place(row: Mapping[str, Any]) -> str:
+    return formatting.NONE if row["rank"] is None else formatting.rank(row["rank"], row["tie"])
+
+
+def _texts(row: Mapping[str, Any]) -> list[str]:
+    measure, ends = row["measure"], ("", " over seeds")
+    intervals = [_interval(measure, row[f"low{name}"], row[f"high{name}"]) for name in ends]
+    return [formatting.value(measure, row["mean"]), *intervals]
+
+
+def _interval(measure: str, low: float | None, high: float | None) -> str:
+    return formatting.interval(measure, None if low is None or high is None else (low, high))

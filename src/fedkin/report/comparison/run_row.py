@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
+from fedkin.report.comparison.specified import specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
@@ -77,6 +78,8 @@ class Seen(NamedTuple):
     folder: Path | None = None
     attacked: bool = False  # some of its clients are hostile on purpose
     persons: Mapping[int, str] = {}  # natural clients' names, by which other seeds have them too
+    specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
+    summed: bool = False  # secure aggregation: a mean is known, and no client's score
 
     @property
     def finished(self) -> bool:
@@ -151,6 +154,8 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         Path(folder),
         any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         persons,
+        specified(facts, chosen, found["clients"]),
+        FEDERATION in by_client,
     )
 
 
@@ -167,24 +172,6 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
         if one.finished:
             groups.setdefault(one.experiment, {}).setdefault(one.row["seed"], one)
     return [list(group.values()) for group in groups.values()]
-
-
-def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
-    """What tells experiments of one method apart: the hyper-parameters in which they differ; ""
-    where there is one.
-    """
-    found = []
-    for group in groups:
-        method, own = group[0].row["method"], group[0].tuned
-        others = [other[0].tuned for other in groups if other[0].row["method"] == method]
-        keys = dict.fromkeys(name for hyper in others for name in hyper)
-        differ = [
-            name
-            for name in keys
-            if any(key(hyper.get(name)) != key(own.get(name)) for hyper in others)
-        ]
-        found.append(", ".join(f"{name} = {own.get(name)}" for name in differ))
-    return found
 
 
 def _validation(

@@ -13,7 +13,7 @@ from fedkin.report.comparison.compare import AGAINST, Comparison
 from fedkin.report.comparison.damage import damage_sheet
 from fedkin.report.comparison.damage import plain as plain_damages
 from fedkin.report.comparison.fitting import Fitting
-from fedkin.report.comparison.rank_table import rank_table
+from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
 
@@ -44,6 +44,7 @@ def plain(found: Comparison) -> dict[str, Any]:
     return {
         "measure": found.measure,
         "runs": found.rows,
+        "ranks": ranked(found)[0],
         "seeds": found.over_seeds,
         "baseline": found.baseline,
         "against": found.pairs,

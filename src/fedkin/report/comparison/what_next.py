@@ -7,9 +7,10 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
+from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.paired import pairs_of, told_apart
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.page.next_steps import Step, shown
 from fedkin.runs.directory import SPEC
 
@@ -29,7 +30,7 @@ def what_next(found: Comparison) -> list[Step]:
     steps = [Step(_verdict(pairs, found.baseline, sign))]
     if run is not None and run.folder is not None:
         steps += _of_best(best, run, found)
-    if not found.settings and _several(found.seen):
+    if not found.settings and rivalries(by_experiment(found.seen)):
         names = " ".join(shown(one.folder) for one in found.seen if one.folder)
         said = "Several settings of a method: validation data choose one of each."
         steps.append(Step(said, f"fedkin compare {names} --best"))
@@ -38,12 +39,6 @@ def what_next(found: Comparison) -> list[Step]:
 
 def _mean(one: Seen) -> float:
     return mean(one.personal.values()) if one.personal else -inf
-
-
-def _several(seen: Sequence[Seen]) -> bool:
-    """Whether a method has more than one setting here."""
-    settings = {(one.row["method"], one.experiment) for one in seen if one.finished}
-    return len(settings) > len({method for method, _ in settings})
 
 
 def _verdict(pairs: Sequence[dict[str, Any]], baseline: str, sign: int) -> str:

@@ -1,0 +1,79 @@
+"""What tells experiments of one method apart, in a few words."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedkin.core.errors import some
+from fedkin.report import formatting
+from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.setting import key
+
+MOST = 4  # keys beside the hyper-parameters
+
+
+def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
+    """The hyper-parameters in which experiments of one method differ; where these are the same, the
+    other keys of the specification (model, rounds, privacy) too, or else the run's name; "" where
+    there is one.
+    """
+    methods = [str(group[0].row["method"]) for group in groups]
+    found = _extended(methods, [""] * len(groups), [_tuned(group, groups) for group in groups])
+    others = [group[0].specified for group in groups]
+    more = [_of_keys(others, _alike(k, methods, found)) for k in range(len(groups))]
+    found = _extended(methods, found, more)
+    return _extended(methods, found, [f"run {group[0].name}" for group in groups])
+
+
+def _extended(methods: Sequence[str], before: Sequence[str], more: Sequence[str]) -> list[str]:
+    """``more`` beside the labels that another experiment of the method has too."""
+    return [
+        ", ".join(part for part in (label, more[k]) if part)
+        if len(_alike(k, methods, before)) > 1
+        else label
+        for k, label in enumerate(before)
+    ]
+
+
+def _alike(number: int, methods: Sequence[str], found: Sequence[str]) -> list[int]:
+    """Numbers of the experiments with this one's method and label, this one first."""
+    mine = (methods[number], found[number])
+    every = [k for k, other in enumerate(zip(methods, found, strict=True)) if other == mine]
+    return sorted(every, key=lambda k: k != number)
+
+
+def _tuned(group: Sequence[Seen], groups: Sequence[Sequence[Seen]]) -> str:
+    """The hyper-parameters in which it differs from others of its method."""
+    method, own = group[0].row["method"], group[0].tuned
+    others = [other[0].tuned for other in groups if other[0].row["method"] == method]
+    return ", ".join(f"{name} = {own.get(name)}" for name in _differing(own, others))
+
+
+def _of_keys(every: Sequence[Mapping[str, Any]], alike: Sequence[int]) -> str:
+    """The keys in which the first of these differs from the rest; "no privacy" where nothing of
+    what others ask for is asked for.
+    """
+    own = every[alike[0]]
+    differ = _differing(own, [every[k] for k in alike])
+    said = [f"{name} = {_value(own[name])}" for name in differ if own.get(name) is not None]
+    lacking = dict.fromkeys(name.split(".")[0] for name in differ)
+    return some(said or [f"no {name}" for name in lacking], MOST)
+
+
+def _differing(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
+    keys = dict.fromkeys(name for other in others for name in other)
+    return [
+        name for name in keys if any(key(other.get(name)) != key(own.get(name)) for other in others)
+    ]
+
+
+def _value(value: Any) -> str:
+    """Of a transform its name and what it asks for; a section of defaults alone is there."""
+    if isinstance(value, list):
+        return ", ".join(_value(one) for one in value)
+    if not isinstance(value, Mapping):
+        return formatting.plain(value)
+    asked = {name: content for name, content in value.items() if content is not None}
+    name = str(asked.pop("name", ""))
+    if not name:
+        return formatting.plain(asked or True)
+    return f"{name} ({formatting.plain(asked)})" if asked else name
