@@ -1,6 +1,7 @@
 """The command as tests drive it: in this process, or as a real one."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,9 @@ def process(*arguments: object, folder: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def without_record(run: Path) -> None:
+    """As if it was killed before its record was there, and so before any state."""
+    (run / "run.db").unlink()
+    shutil.rmtree(run / "checkpoint")

@@ -12,7 +12,7 @@ from fedkin.experiment.run import experiment
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import assemble
 from fedkin.setup.options import specification
-from tests.cli.command import SMALL, fedkin
+from tests.cli.command import SMALL, fedkin, without_record
 
 ROWS = ["site,a,b,label", *(f"{i % 5},{i * 0.1},{i % 7},{i % 2}" for i in range(120))]
 
@@ -80,7 +80,7 @@ def test_a_run_is_used_from_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatc
     ]
     done = fedkin(*asked)
     assert done.exit_code == 0, done.output
-    (here / "r" / "run.db").unlink()
+    without_record(here / "r")
     assert fedkin("resume", "../here/r").exit_code == 0
 
 

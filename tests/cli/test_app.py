@@ -18,7 +18,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.progress import clock
 from fedkin.runs.spec import Spec
 from fedkin.setup.options import short_form, specification
-from tests.cli.command import SMALL, fedkin, ran
+from tests.cli.command import SMALL, fedkin, ran, without_record
 from tests.report.records_for_tests import write
 
 
@@ -128,7 +128,7 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_run_without_a_record_yet_is_resumed(tmp_path: Path) -> None:
     """Killed between its first two files."""
     before = ran(tmp_path / "run")
-    (tmp_path / "run" / "run.db").unlink()
+    without_record(tmp_path / "run")
     assert "fedkin resume" in fedkin("run", *SMALL, "--out", tmp_path / "run").stderr
     result = fedkin("resume", tmp_path / "run")
     assert result.exit_code == 0, result.output

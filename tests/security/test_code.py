@@ -23,7 +23,7 @@ from fedkin.models.build import build
 from fedkin.models.own import allow, own_class
 from fedkin.runs import trust
 from fedkin.setup.options import specification
-from tests.cli.command import MODULE, SMALL, fedkin, process, told
+from tests.cli.command import MODULE, SMALL, fedkin, process, told, without_record
 
 WITNESS = 'open("witness", "w").close()\n'  # what a module does when it is imported
 
@@ -80,7 +80,7 @@ def test_no_command_runs_what_a_file_names(command, code, strange):
 
 
 def test_resume_does_not_either(strange):
-    (strange / "run" / "run.db").unlink()  # killed before its record was there: it begins anew
+    without_record(strange / "run")
     assert "names code (os:system)" in told("resume", "run")
     with pytest.raises(FedkinError, match="trust_code=True"):
         resume(Path("run"))
@@ -95,7 +95,7 @@ def test_nor_does_python(strange):
 
 def test_who_trusts_it_still_calls_models_only(strange):
     """The second lock: what is no model by its class is not called, whoever allowed it."""
-    (strange / "run" / "run.db").unlink()
+    without_record(strange / "run")
     assert "is not called" in told("resume", "run", "--trust-code")
     assert not (strange / "witness").exists()
 
