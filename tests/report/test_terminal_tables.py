@@ -27,6 +27,12 @@ def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object
     assert "comet" in printed(tables.compare(comparison([tmp_path])))
 
 
+def test_no_number_and_no_word_of_a_heading_is_broken_where_it_is_narrow(tmp_path: Path) -> None:
+    words = printed(terminal_tables.show(summary(write(tmp_path))), width=60).split()
+    for whole in ("personal", "weighted", "interval", "validation", "(continued)", "68.00"):
+        assert whole in words
+
+
 @pytest.mark.parametrize("accuracy", [True, False])
 def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(
     tmp_path: Path, accuracy: bool

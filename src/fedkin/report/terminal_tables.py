@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from fedkin.report import formatting
+from fedkin.report.comparison.fitting import Fitting
+from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.intervals import FEW
 from fedkin.report.newcomers import NAMES, newcomers_measure
+
+WAYS = ("up", "down", "total")
 
 
 def show(found: Mapping[str, Any]) -> RenderableType:
@@ -70,147 +73,123 @@ def _honest(found: Mapping[str, Any]) -> str:
     return f"{shown} over {honest['clients']} clients; {honest['attackers']} attack"
 
 
-def _headline(found: Mapping[str, Any]) -> Table:
+def _headline(found: Mapping[str, Any]) -> Fitting:
     measure = found["measure"]
     title = f"Test {formatting.label(measure)} over clients"
-    table = _table(
-        title, ["view", "round is"], ["round", *formatting.SPREADS.values(), "95% interval"]
-    )
+    rows = []
     for view, picks in found["headline"].items():
         for pick, name in formatting.PICKS.items():
             numbers = picks[pick]
             if numbers is not None:
                 cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
                 interval = formatting.interval(measure, numbers.get("interval"))
-                table.add_row(
-                    view,
-                    name,
-                    formatting.at_round(numbers["round"], found["planned"]),
-                    *cells,
-                    interval,
-                )
+                at = formatting.at_round(numbers["round"], found["planned"])
+                rows.append([view, name, at, *cells, interval])
     for name, numbers in found["baselines"].items():
         cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
         interval = formatting.interval(measure, numbers["interval"])
-        table.add_row("baseline", formatting.BASELINES[name], "", *cells, interval)
-    table.caption = "\n".join([*formatting.notes_of(found), formatting.PRINTED])
-    return table
+        rows.append(["baseline", formatting.BASELINES[name], "", *cells, interval])
+    caption = "\n".join([*formatting.notes_of(found), formatting.PRINTED])
+    numbers = ["round", *formatting.SPREADS.values(), "95% interval"]
+    return _table(title, ["view", "round is"], numbers, rows, caption)
 
 
-def _worst(found: Mapping[str, Any], most: int = 5) -> Table:
-    measure, rows = found["measure"], found["worst_clients"]
-    table = _table(
-        "The worst decile, client by client",
-        ["client"],
-        ["test rows", formatting.label(measure), "95% interval"],
-    )
-    for one in rows[:most]:
-        table.add_row(
-            Text(one["client"]),
+def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
+    measure, worst = found["measure"], found["worst_clients"]
+    rows = [
+        [
+            one["client"],
             f"{one['test']:,}" + (" (few)" if one["few"] else ""),
             formatting.value(measure, one["value"]),
             formatting.interval(measure, one["interval"]),
-        )
-    more = f"{len(rows) - most} more; " if len(rows) > most else ""
-    few = sum(one["few"] for one in rows)
+        ]
+        for one in worst[:most]
+    ]
+    more = f"{len(worst) - most} more; " if len(worst) > most else ""
+    few = sum(one["few"] for one in worst)
+    caption = more.removesuffix("; ")
     if few:
-        said = f"{few} of {len(rows)} have few test rows, fewer than {FEW}"
-        table.caption = f"{more}{said}: their numbers may be chance"
-    elif more:
-        table.caption = more.removesuffix("; ")
-    return table
+        said = f"{few} of {len(worst)} have few test rows, fewer than {FEW}"
+        caption = f"{more}{said}: their numbers may be chance"
+    numbers = ["test rows", formatting.label(measure), "95% interval"]
+    return _table("The worst decile, client by client", ["client"], numbers, rows, caption)
 
 
-def _unseen(found: Mapping[str, Any]) -> Table:
+def _unseen(found: Mapping[str, Any]) -> Fitting:
     measure = newcomers_measure(found)
     form = formatting.percent if measure == "accuracy" else formatting.decimal
     title = (
         f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
     )
-    table = _table(title, ["labelled samples"], ["clients", *formatting.SPREADS.values()])
+    rows = []
     for one in found["by_labels"]:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
         spread = one[measure]
-        table.add_row(
-            asked, str(spread["clients"]), *(form(spread[key]) for key in formatting.SPREADS)
-        )
-    return table
+        cells = [form(spread[key]) for key in formatting.SPREADS]
+        rows.append([asked, str(spread["clients"]), *cells])
+    numbers = ["clients", *formatting.SPREADS.values()]
+    return _table(title, ["labelled samples"], numbers, rows)
 
 
-def _measures(found: Mapping[str, Any]) -> Table:
+def _measures(found: Mapping[str, Any]) -> Fitting:
     columns = [*formatting.SPREADS.values(), "clients"]
-    table = _table("Other test measures over clients, final", ["view", "measure"], columns)
+    rows = []
     for view, measures in formatting.other_measures(found).items():
         for name, numbers in measures.items():
             cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
-            table.add_row(view, formatting.label(name), *cells, str(numbers["clients"]))
-    table.caption = formatting.OTHERS
-    return table
+            rows.append([view, formatting.label(name), *cells, str(numbers["clients"])])
+    title = "Other test measures over clients, final"
+    return _table(title, ["view", "measure"], columns, rows, formatting.OTHERS)
 
 
-def _communication(found: Mapping[str, Any]) -> Table:
-    apart = found["communication"]["setup"]["unicast"]["bytes"]["total"]
-    table = _table(
-        "Communication (setup excluded)" if apart else "Communication",
-        ["counted", "unit"],
-        ["up", "down", "total"],
-    )
+def _communication(found: Mapping[str, Any]) -> Fitting:
+    sent = found["communication"]
+    rows = []
     for rule, meaning in (
         ("paper", "paper (one copy of a broadcast)"),
         ("unicast", "unicast (every message)"),
     ):
-        part = found["communication"][rule]
-        table.add_row(
-            meaning,
-            "scalars",
-            *(formatting.count(part["scalars"][key]) for key in ("up", "down", "total")),
-        )
-        table.add_row(
-            "", "bytes", *(formatting.size(part["bytes"][key]) for key in ("up", "down", "total"))
-        )
+        part = sent[rule]
+        rows.append([meaning, "scalars", *(formatting.count(part["scalars"][way]) for way in WAYS)])
+        rows.append(["", "bytes", *(formatting.size(part["bytes"][way]) for way in WAYS)])
     for phase in ("setup", "finish"):
-        sent = found["communication"][phase]["unicast"]["bytes"]
-        if sent["total"]:
-            table.add_row(
-                f"{phase} (not in the totals)",
-                "bytes",
-                *(formatting.size(sent[k]) for k in ("up", "down", "total")),
-            )
-    moved = found["communication"].get("moved")
-    if (
-        moved
-        and moved["messages"]
-        and moved["bytes"] != found["communication"]["unicast"]["bytes"]["up"]
-    ):
+        part = sent[phase]["unicast"]["bytes"]
+        if part["total"]:
+            cells = [formatting.size(part[way]) for way in WAYS]
+            rows.append([f"{phase} (not in the totals)", "bytes", *cells])
+    moved = sent.get("moved")
+    if moved and moved["messages"] and moved["bytes"] != sent["unicast"]["bytes"]["up"]:
         meaning = f"moved by the engine ({formatting.many(moved['messages'], 'message')} up)"
-        table.add_row(meaning, "bytes", formatting.size(moved["bytes"]), "", "")
-    return table
+        rows.append([meaning, "bytes", formatting.size(moved["bytes"]), "", ""])
+    apart = sent["setup"]["unicast"]["bytes"]["total"]
+    title = "Communication (setup excluded)" if apart else "Communication"
+    return _table(title, ["counted", "unit"], WAYS, rows)
 
 
-def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Table:
-    table = _table(
-        f"Clients left out: {formatting.many(len(events), 'time')}", ["round", "client", "reason"]
-    )
-    for event in events[:most]:
-        table.add_row(str(event["round"]), Text(event["client"]), Text(event["reason"] or ""))
-    return table
+def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Fitting:
+    rows = [
+        [str(event["round"]), event["client"], event["reason"] or ""] for event in events[:most]
+    ]
+    title = f"Clients left out: {formatting.many(len(events), 'time')}"
+    return _table(title, ["round", "client", "reason"], (), rows)
 
 
-def _extras(extras: Mapping[str, Mapping[str, Any]], most: int = 8) -> Table:
-    table = _table("What the method tells", ["name", "last values"])
+def _extras(extras: Mapping[str, Mapping[str, Any]], most: int = 8) -> Fitting:
+    rows = []
     for name, values in extras.items():
         remarks = [
             f"{client}: {formatting.plain(value)}" for client, value in list(values.items())[:most]
         ]
         more = f" … ({len(values)} in all)" if len(values) > most else ""
-        table.add_row(Text(name), Text("; ".join(remarks) + more))
-    return table
+        rows.append([name, "; ".join(remarks) + more])
+    return _table("What the method tells", ["name", "last values"], (), rows)
 
 
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str] = ()) -> Table:
-    table = Table(title=title, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
-    for name in texts:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
+def _table(
+    title: str,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    rows: list[list[str]],
+    caption: str = "",
+) -> Fitting:
+    return Fitting(Sheet(title, [*texts, *numbers], rows, len(texts), caption))
