@@ -13,7 +13,7 @@ from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.preset import Row, preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.running import outcomes
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, without_record
 
 
 def test_rows_of_another_preset_can_be_run_anew_with_changes() -> None:
@@ -89,9 +89,7 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert first.missing == ""
     (again,) = outcomes([row], 1, tmp_path, quick)
     assert again.numbers == first.numbers  # not run again
-    (
-        first.folders[0] / "run.db"
-    ).unlink()  # as a run leaves it that is killed between its first two files
+    without_record(first.folders[0])
     (resumed,) = outcomes([row], 1, tmp_path, quick)
     assert resumed.numbers == first.numbers
     (other,) = outcomes([row], 1, tmp_path, {**quick, "train.lr": 0.5})
