@@ -77,7 +77,7 @@ def rows_of(
     tried, best = _searched(case, folder, data_dir)
     if best is None:
         reason = next((one.lost for one in tried if one.lost), "no trial")
-        return [_missing(case, {}, 1, tried, reason)]
+        return [_missing(case, {}, tried, reason)]
     content, first = best
     runs = Runs(content, folder, data_dir)
     found: list[Row] = []
@@ -94,9 +94,9 @@ def rows_of(
             found.append(_apart(case, tried, seed, budget))
     unknown = _unknown(case, allowance)
     if allowance is not None and unknown:
-        lost = _missing(case, {}, 1, tried, allowance.missing)
+        lost = _missing(case, {}, tried, allowance.missing)
         found.append(lost.model_copy(update={"budgets": unknown}))
-    rows = found or [_missing(case, {}, 1, tried, NO_ROOM)]
+    rows = found or [_missing(case, {}, tried, NO_ROOM)]
     return [row.model_copy(update={"of": len(rows)}) for row in rows]
 
 
@@ -105,13 +105,13 @@ def _run_row(
 ) -> Row:
     whole, done = _with(runs.content, seed, rounds), runs.of(seed, rounds)
     if isinstance(done, Ran):
-        return filled(_row(case, whole, 1, tried), done, budgets)
-    lost = _missing(case, whole, 1, tried, f"seed {seed}: {done}")
+        return filled(_row(case, whole, tried), done, budgets)
+    lost = _missing(case, whole, tried, f"seed {seed}: {done}")
     return lost.model_copy(update={"budgets": budgets, "seed": seed})
 
 
 def _apart(case: Case, tried: list[Tried], seed: int, budget: str) -> Row:
-    lost = _missing(case, {}, 1, tried, f"seed {seed}: {NO_ROOM_OF.format(budget)}")
+    lost = _missing(case, {}, tried, f"seed {seed}: {NO_ROOM_OF.format(budget)}")
     own = digest([case.digest, seed, budget])
     return lost.model_copy(update={"id": own, "budgets": (budget,), "seed": seed})
 
@@ -212,14 +212,14 @@ def _name(content: Content) -> str:
     return digest(content)
 
 
-def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
+def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
     spec = case.setting.spec
     parts = {key: spec.get(key, {}) for key in ("data", "split", "model")}
     hyper = hyper_of(content) if content else {}
     return Row(
         id=digest([case.digest, settled(content)]),
         case=case.digest,
-        of=number,
+        of=1,  # until all rows of the case are there
         suite=case.suite_name,
         setting=case.label,
         data=parts["data"].get("name", ""),
@@ -239,8 +239,8 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
     )
 
 
-def _missing(case: Case, content: Content, number: int, tried: list[Tried], why: str) -> Row:
-    return _row(case, content, number, tried).model_copy(update={"missing": why})
+def _missing(case: Case, content: Content, tried: list[Tried], why: str) -> Row:
+    return _row(case, content, tried).model_copy(update={"missing": why})
 
 
 def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
