@@ -45,3 +45,5 @@ def test_only_rivals_are_a_choice_for_validation_data(tmp_path: Path) -> None:
     assert (
         comparison([comet, tuned, local], against="comet").warnings[-1].endswith("--best chooses")
     )
+    asked = what_next(comparison([local, comet, tuned], against="tuned"))
+    assert asked[-1].command.endswith("--best --against tuned")

@@ -1,5 +1,6 @@
 """What a comparison shows, in words, and what to try next."""
 
+import shlex
 from collections.abc import Sequence
 from math import inf
 from statistics import mean
@@ -9,7 +10,7 @@ from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.paired import pairs_of, told_apart
+from fedkin.report.comparison.paired import DEFAULT, pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.page.next_steps import Step, shown
 from fedkin.runs.directory import SPEC
@@ -33,8 +34,16 @@ def what_next(found: Comparison) -> list[Step]:
     if not found.settings and rivalries(by_experiment(found.seen)):
         names = " ".join(shown(one.folder) for one in found.seen if one.folder)
         said = "Several settings of a method: validation data choose one of each."
-        steps.append(Step(said, f"fedkin compare {names} --best"))
+        steps.append(Step(said, f"fedkin compare {names} --best{_against(found)}"))
     return steps
+
+
+def _against(found: Comparison) -> str:
+    """The option that names the baseline again, where it is not the one taken without it."""
+    names = {str(row["method"]) for row in found.rows} | {one.name for one in found.seen}
+    if found.baseline == DEFAULT or found.baseline not in names:
+        return ""
+    return f" --against {shlex.quote(found.baseline)}"
 
 
 def _mean(one: Seen) -> float:
