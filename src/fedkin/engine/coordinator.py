@@ -82,9 +82,9 @@ class Coordinator:
         who = self.schedule.participants(number)
         sent: list[Sent] = []
         missing: dict[int, str] = {}
-        orders, downs = self._broadcasts.tasks(self.state, who, sent)
+        tasks, downs = self._broadcasts.tasks(self.state, who, sent)
         lost: set[int] = set()
-        answers = reaching(self.transport.ask("local", number, orders), lost)
+        answers = reaching(self.transport.ask("local", number, tasks), lost)
         masked = self._masked(number, downs)
         if masked is not None:
             mean = masked.mean(self.transport, answers)
@@ -103,7 +103,7 @@ class Coordinator:
             )
             at = {"local": time.perf_counter() - began}
             self._update(partial(updated, method), replies, missing, number)
-        taken_back(sent, orders, lost)
+        taken_back(sent, tasks, lost)
         at["server"] = time.perf_counter() - began - at["local"]
         asked = self.schedule.evaluated(number, last)
         record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
@@ -129,7 +129,7 @@ class Coordinator:
         self.state = after
 
     def finish(self, number: int, trained: int | None = None) -> Record:
-        """After the last round: every client's ``finish`` (its message is the last one down), and
+        """After the last round: every client's ``finalize`` (its message is the last one down), and
         the evaluation of whom the last round evaluates.
 
         Args:
@@ -145,13 +145,13 @@ class Coordinator:
         sent: list[Sent] = []
         missing: dict[int, str] = {}
         if self.method.finalize is not None:
-            orders, _ = self._broadcasts.tasks(self.state, everyone, sent)
-            orders, lost = _after(orders, number, trained), set[int]()
-            answers = reaching(self.transport.ask("finish", number, orders), lost)
-            for answer in arriving("finishing clients", answers, len(orders)):
+            tasks, _ = self._broadcasts.tasks(self.state, everyone, sent)
+            tasks, lost = _after(tasks, number, trained), set[int]()
+            answers = reaching(self.transport.ask("finish", number, tasks), lost)
+            for answer in arriving("finishing clients", answers, len(tasks)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
-            taken_back(sent, orders, lost)
+            taken_back(sent, tasks, lost)
         at = {"local": time.perf_counter() - began}
         asked = self.schedule.evaluated(number - 1, True)
         return self._record(
@@ -173,8 +173,8 @@ class Coordinator:
         Raises:
             FedkinError: The client's host has no model to show.
         """
-        orders, _ = self._broadcasts.tasks(self.state, [client], [])
-        (answer,) = self.transport.ask("views", number, _after(orders, number, trained))
+        tasks, _ = self._broadcasts.tasks(self.state, [client], [])
+        (answer,) = self.transport.ask("views", number, _after(tasks, number, trained))
         if answer.message is None:
             raise FedkinError(
                 f"{self.federation.named(client)} has no model to show: {answer.error}"
@@ -232,8 +232,8 @@ class Coordinator:
         before = time.perf_counter()
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         if asked:
-            orders, _ = self._broadcasts.tasks(self.state, asked, [])
-            answers = self.transport.ask(evaluate, number, _after(orders, number, trained))
+            tasks, _ = self._broadcasts.tasks(self.state, asked, [])
+            answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is not None:
                 means, masked = self._masked_scores(number, asked, answers)
                 scores, measures = means.scores, means.measures
@@ -278,13 +278,13 @@ class Coordinator:
         return scored(masked, self.transport, answers), masked
 
 
-def _after(orders: list[Task], number: int, trained: int | None) -> list[Task]:
+def _after(tasks: list[Task], number: int, trained: int | None) -> list[Task]:
     """Orders of work that follows the last round that trained, where another was planned before
     it.
     """
     if trained is None or trained == number - 1:
-        return orders
-    return [order._replace(trained=trained) for order in orders]
+        return tasks
+    return [task._replace(trained=trained) for task in tasks]
 
 
 def _of(who: Sequence[int], by_name: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:

@@ -60,7 +60,7 @@ class TaskResult(NamedTuple):
     )
     # and "largest", its largest number by kind
     version: int | None = None  # of the server's state that it answers: rounds that state has seen
-    reached: bool = True  # its order was sent to it, whatever came back
+    reached: bool = True  # its task was sent to it, whatever came back
 
 
 def error_text(error: Exception) -> str:
@@ -78,7 +78,7 @@ def error_text(error: Exception) -> str:
 class Host:
     """Runs a method's client side for the clients it owns.
 
-    ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS.
+    ``do(op, round, tasks)`` yields one TaskResult a task; ``op`` names one of the functions in OPS.
     An exception of one client's work becomes its Answer's ``error``, and its personal state stays
     as it was. ``block``: how many clients' steps are made together
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
@@ -116,42 +116,42 @@ class Host:
         self._dirty: set[int] = set()
         self._decoded: tuple[bytes, Tree] | None = None
 
-    def do(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+    def do(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Do one kind of work for several clients.
 
         Args:
             op: One of OPS: "local", "evaluate", "views", …
             round: From 1.
-            orders: Client and encoded message, in any order.
+            tasks: Client and encoded message, in any order.
 
         Yields:
-            An answer for each, in the order of ``orders``.
+            An answer for each, in the order of ``tasks``.
         """
         if self.held is not None:
             self.held.clear()
-        waiting = iter(orders)
+        waiting = iter(tasks)
         while group := list(islice(waiting, self.block)):
-            tasks = [partial(self._one, op, round, order) for order in group]
-            yield from self._together.run(tasks) if self.block > 1 else (task() for task in tasks)
+            jobs = [partial(self._one, op, round, task) for task in group]
+            yield from self._together.run(jobs) if self.block > 1 else (job() for job in jobs)
 
-    def _one(self, op: str, round: int, order: Task) -> TaskResult:
+    def _one(self, op: str, round: int, task: Task) -> TaskResult:
         began = time.perf_counter()
         try:
             drawn = DRAWN.get(op, op)
-            seed = Key(self.seed, round, order.client).integer(f"{drawn}:dropout")
+            seed = Key(self.seed, round, task.client).integer(f"{drawn}:dropout")
             with drawing_from(seed, self.device):
-                answer = OPS[op](self, round, order)
+                answer = OPS[op](self, round, task)
         except StoreError:
             raise
         except FedkinError as error:
-            answer = TaskResult(order.client, error=str(error))
+            answer = TaskResult(task.client, error=str(error))
         except (
             Exception
         ) as error:  # one client's failure is recorded and must not end the others' round
-            answer = TaskResult(order.client, error=self.said_of(error))
+            answer = TaskResult(task.client, error=self.said_of(error))
         return answer._replace(
             seconds=time.perf_counter() - began,
-            kept=order.client in self._dirty,
+            kept=task.client in self._dirty,
             version=round - 1,
         )
 
@@ -251,19 +251,19 @@ class Host:
     def _everyones(self) -> Population:
         return self.population.pooled()
 
-    def receive(self, order: Task) -> Tree:
+    def receive(self, task: Task) -> Tree:
         """The message that came for a client; a broadcast is read once.
 
         Args:
-            order: Client and encoded message.
+            task: Client and encoded message.
 
         Returns:
             {} where none came.
         """
-        if order.message is None:
+        if task.message is None:
             return {}
-        if self._decoded is None or self._decoded[0] != order.message:
-            self._decoded = order.message, decode(order.message)
+        if self._decoded is None or self._decoded[0] != task.message:
+            self._decoded = task.message, decode(task.message)
         return self._decoded[1]
 
     def keep(self, client: int, state: Tree) -> None:
@@ -339,33 +339,33 @@ def drawing_from(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _introduce(host: Host, round: int, order: Task) -> TaskResult:
+def _introduce(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.setup_message is not None
-    message = host.method.setup_message(host.own(order.client), host.data(round, order.client))
+    message = host.method.setup_message(host.own(task.client), host.data(round, task.client))
     check_kinds(message, host.method.name)
-    return TaskResult(order.client, encode(message), float(host.infos[order.client].samples))
+    return TaskResult(task.client, encode(message), float(host.infos[task.client].samples))
 
 
-def _local(host: Host, round: int, order: Task) -> TaskResult:
-    down = host.receive(order)
+def _local(host: Host, round: int, task: Task) -> TaskResult:
+    down = host.receive(task)
     state, message = host.method.client_update(
-        down, host.own(order.client), host.training(round, order.client)
+        down, host.own(task.client), host.training(round, task.client)
     )
-    answer = host.answer(order.client, message, down, round)
-    host.keep(order.client, state)
+    answer = host.answer(task.client, message, down, round)
+    host.keep(task.client, state)
     return answer
 
 
-def _finish(host: Host, round: int, order: Task) -> TaskResult:
+def _finish(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.finalize is not None
-    data = host.data(round, order.client, order.trained)
-    state = host.method.finalize(host.receive(order), host.own(order.client), data)
-    host.keep(order.client, state)
-    return TaskResult(order.client)
+    data = host.data(round, task.client, task.trained)
+    state = host.method.finalize(host.receive(task), host.own(task.client), data)
+    host.keep(task.client, state)
+    return TaskResult(task.client)
 
 
-def _evaluate(host: Host, round: int, order: Task) -> TaskResult:
-    data, own, views = _viewed(host, round, order)
+def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
+    data, own, views = _viewed(host, round, task)
     scores = _each(views, lambda view: _scores(host, data, view, SPLITS))
     measures = _each(
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
@@ -373,23 +373,23 @@ def _evaluate(host: Host, round: int, order: Task) -> TaskResult:
     record = {"scores": scores, "notes": host.method.client_metrics(own)}
     if any(measures.values()):
         record["measures"] = measures
-    return host.evaluated(order.client, record, round)
+    return host.evaluated(task.client, record, round)
 
 
-def _evaluate_all(host: Host, round: int, order: Task) -> TaskResult:
-    data, own, views = _viewed(host, round, order)
+def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
+    data, own, views = _viewed(host, round, task)
     scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
     measures = _each(views, lambda view: data.measures(view, host.method.predict))
     record = {"scores": scores, "notes": host.method.client_metrics(own), "measures": measures}
-    return host.evaluated(order.client, record, round)
+    return host.evaluated(task.client, record, round)
 
 
-def _viewed(host: Host, round: int, order: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:
-    """A client's data, state and views; making views may train (``personal``), so they are made
-    once.
+def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:
+    """A client's data, state and views; making views may train (``personal_models`` of a method),
+    so they are made once.
     """
-    data, own = host.data(round, order.client, order.trained), host.own(order.client)
-    return data, own, host.method.personal_models(host.receive(order), own, data)
+    data, own = host.data(round, task.client, task.trained), host.own(task.client)
+    return data, own, host.method.personal_models(host.receive(task), own, data)
 
 
 def _scores(
@@ -413,15 +413,15 @@ def _each(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
     return {name: found[id(view)] for name, view in views.items()}
 
 
-def _views(host: Host, round: int, order: Task) -> TaskResult:
-    return TaskResult(order.client, encode(_viewed(host, round, order)[2]))
+def _views(host: Host, round: int, task: Task) -> TaskResult:
+    return TaskResult(task.client, encode(_viewed(host, round, task)[2]))
 
 
-def _masks(stage: str, host: Host, round: int, order: Task) -> TaskResult:
+def _masks(stage: str, host: Host, round: int, task: Task) -> TaskResult:
     """A later stage of secure aggregation."""
-    if host.masking is None or order.message is None:
+    if host.masking is None or task.message is None:
         raise FedkinError(f"{stage} was asked for, and this experiment has no secure aggregation")
-    return TaskResult(order.client, host.masking.answer(stage, round, order.client, order.message))
+    return TaskResult(task.client, host.masking.answer(stage, round, task.client, task.message))
 
 
 OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {

@@ -98,11 +98,11 @@ class MaskedRound:
         for client, blob in messages.items():
             self.sent.append(Sent(client, "down", int(blob in seen), dict(NOTHING), len(blob)))
             seen.add(blob)
-        orders = [Task(client, blob) for client, blob in messages.items()]
-        answers = reaching(transport.ask(stage, self.number, orders), lost)
+        tasks = [Task(client, blob) for client, blob in messages.items()]
+        answers = reaching(transport.ask(stage, self.number, tasks), lost)
         self._take(answers, take, scalars)
         this = self.sent[began:]
-        taken_back(this, orders, lost)
+        taken_back(this, tasks, lost)
         self.sent[began:] = this
 
     def _take(

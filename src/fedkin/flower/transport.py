@@ -55,22 +55,22 @@ class FlowerTransport:
         self._ahead: dict[tuple[int, str, int], tuple[str, TaskResult, Base]] = {}
         self._said: list[str] = []
 
-    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         found: list[tuple[TaskResult, Base]] = []
-        open_orders: list[Task] = []
-        orders = list(orders)
-        self.survivors.agree(op, round, (order.client for order in orders))
-        for order in orders:
-            if self._idle(op, round, order.client):
-                found.append((TaskResult(order.client, error=NOT_IN_IT), Base()))
+        open_tasks: list[Task] = []
+        tasks = list(tasks)
+        self.survivors.agree(op, round, (task.client for task in tasks))
+        for task in tasks:
+            if self._idle(op, round, task.client):
+                found.append((TaskResult(task.client, error=NOT_IN_IT), Base()))
                 continue
-            waiting = self._ahead.pop((order.client, op, round), None)
-            if waiting is not None and waiting[0] == _sha(order.message):
+            waiting = self._ahead.pop((task.client, op, round), None)
+            if waiting is not None and waiting[0] == _sha(task.message):
                 found.append(waiting[1:])
             else:
-                open_orders.append(order)
-        if open_orders:
-            found += self._send(op, round, open_orders)
+                open_tasks.append(task)
+        if open_tasks:
+            found += self._send(op, round, open_tasks)
         for answer, own in found:
             if answer.error is None and own.digest:
                 self._seen[answer.client] = own.digest
@@ -130,44 +130,44 @@ class FlowerTransport:
     def close(self) -> None:
         pass
 
-    def _send(self, op: str, round: int, orders: Sequence[Task]) -> list[tuple[TaskResult, Base]]:
+    def _send(self, op: str, round: int, tasks: Sequence[Task]) -> list[tuple[TaskResult, Base]]:
         after = self.then(round) if op == EVALUATIONS[0] else []
         steps = {
-            order.client: (
+            task.client: (
                 (op, round),
                 *(
                     (do, at)
                     for do, at, who in after
-                    if order.client in who and not self._idle(do, at, order.client)
+                    if task.client in who and not self._idle(do, at, task.client)
                 ),
             )
-            for order in orders
+            for task in tasks
         }
         requests = {}
-        for order in orders:
-            name, place = self.places[order.client]
-            todo = steps[order.client]
+        for task in tasks:
+            name, place = self.places[task.client]
+            todo = steps[task.client]
             request = self.dispatcher.request(
                 name,
                 place=place,
-                base=self.own[order.client],
-                keep=self._committed.get(order.client, 0),
+                base=self.own[task.client],
+                keep=self._committed.get(task.client, 0),
                 steps=tuple(
-                    Step(op=do, round=at, trained=order.trained)  # type: ignore[arg-type]
+                    Step(op=do, round=at, trained=task.trained)  # type: ignore[arg-type]
                     for do, at in todo
                 ),
             )
-            requests[name] = request, order.message
+            requests[name] = request, task.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))
         found = []
-        for order in orders:
-            reply = replies[self.places[order.client][0]]
-            answers = answers_of(order.client, steps[order.client], reply)
-            if self.places[order.client][0] not in self.dispatcher.reached:
+        for task in tasks:
+            reply = replies[self.places[task.client][0]]
+            answers = answers_of(task.client, steps[task.client], reply)
+            if self.places[task.client][0] not in self.dispatcher.reached:
                 answers = [(answer._replace(reached=False), own) for answer, own in answers]
             found.append(answers[0])
-            for (do, at), (answer, own) in list(zip(steps[order.client], answers))[1:]:
-                self._ahead[order.client, do, at] = _sha(order.message), answer, own
+            for (do, at), (answer, own) in list(zip(steps[task.client], answers))[1:]:
+                self._ahead[task.client, do, at] = _sha(task.message), answer, own
         return found
 
     def _idle(self, op: str, round: int, client: int) -> bool:

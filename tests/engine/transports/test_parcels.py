@@ -4,7 +4,7 @@ import json
 
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports import parcels
-from fedkin.engine.transports.parcels import gathered, orders_of, pack, results, rows_of
+from fedkin.engine.transports.parcels import gathered, pack, results, rows_of, tasks_of
 
 
 class Places:
@@ -18,8 +18,8 @@ def test_a_message_crosses_once():
     tasks = [Task(4, b"a"), Task(1, None), Task(2, b"b"), Task(3, b"a", trained=7)]
     pairs, blobs = pack(tasks)
     assert blobs == [b"a", b"b"]
-    header = json.loads(json.dumps({"orders": pairs, "own": 3}))
-    assert list(orders_of(header, blobs, Places())) == tasks
+    header = json.loads(json.dumps({"tasks": pairs, "own": 3}))
+    assert list(tasks_of(header, blobs, Places())) == tasks
 
 
 def test_answers_come_back_as_they_were():

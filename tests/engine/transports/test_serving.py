@@ -44,7 +44,7 @@ def test_a_full_disk_is_told_as_work_that_could_not_go_on() -> None:
         def tell(self, header: dict[str, Any], blobs: object = ()) -> None:
             told.append(header)
 
-    asked = {"call": "do", "op": "local", "round": 1, "orders": [], "own": 0}
+    asked = {"call": "do", "op": "local", "round": 1, "tasks": [], "own": 0}
     _call(Full(), Line(), None, asked, [])  # type: ignore[arg-type]
     (header,) = told
     assert isinstance(raised(header), Halted)

@@ -92,7 +92,7 @@ class Broadcasts:
 
 
 def reaching(answers: Iterable[TaskResult], lost: set[int]) -> Iterator[TaskResult]:
-    """Answers as they come, and in ``lost`` the clients whom their orders never reached.
+    """Answers as they come, and in ``lost`` the clients whom their tasks never reached.
 
     Args:
         answers: What clients answered.
@@ -107,18 +107,18 @@ def reaching(answers: Iterable[TaskResult], lost: set[int]) -> Iterator[TaskResu
         yield answer
 
 
-def taken_back(sent: list[Sent], orders: Sequence[Task], lost: Collection[int]) -> None:
-    """Take orders that reached nobody out of the ledger; the first of the others who were sent the
+def taken_back(sent: list[Sent], tasks: Sequence[Task], lost: Collection[int]) -> None:
+    """Take tasks that reached nobody out of the ledger; the first of the others who were sent the
     same has its first copy then.
 
     Args:
-        sent: The ledger of the round; messages down in it are those of ``orders``.
-        orders: As they were asked.
+        sent: The ledger of the round; messages down in it are those of ``tasks``.
+        tasks: As they were asked.
         lost: Whom they never reached.
     """
     if not lost:
         return
-    blobs = {order.client: id(order.message) for order in orders}
+    blobs = {task.client: id(task.message) for task in tasks}
     seen: set[int] = set()
     kept = []
     for item in sent:

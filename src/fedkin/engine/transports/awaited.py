@@ -18,14 +18,14 @@ class Awaited:
 
     Args:
         pids: worker → its process.
-        piles: worker → the orders that nobody else can take.
+        piles: worker → the tasks that nobody else can take.
     """
 
     def __init__(self, pids: Mapping[int, int], piles: Mapping[int, Iterable[Task]]) -> None:
         self.patience = PATIENCE
         self._pids = pids
         self._clients = {
-            worker: {order.client: None for order in orders} for worker, orders in piles.items()
+            worker: {task.client: None for task in tasks} for worker, tasks in piles.items()
         }
 
     def answered(self, client: int) -> None:

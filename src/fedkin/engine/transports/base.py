@@ -1,4 +1,4 @@
-"""How a coordinator reaches its hosts: the same three verbs in process, over processes,
+"""How a coordinator reaches its hosts: the same verbs in process, over processes,
 and beyond.
 """
 
@@ -16,13 +16,13 @@ from fedkin.engine.host import Host, Task, TaskResult
 class Transport(Protocol):
     """Hosts, from where the coordinator stands. Answers may come in any order."""
 
-    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
-        """Hand orders to the hosts that own the clients; yield their answers as they come.
+    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        """Hand tasks to the hosts that own the clients; yield their answers as they come.
 
         Args:
             op: One of OPS: "local", "evaluate", "views", …
             round: From 1.
-            orders: Client and encoded message.
+            tasks: Client and encoded message.
 
         Yields:
             An answer for each.
@@ -82,19 +82,19 @@ class InProcess:
     def __init__(self, host: Host) -> None:
         self.host = host
 
-    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
-        """Let the host work; it answers in the order of ``orders``.
+    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        """Let the host work; it answers in the order of ``tasks``.
 
         Args:
             op: One of OPS.
             round: From 1.
-            orders: Client and encoded message.
+            tasks: Client and encoded message.
 
         Yields:
             An answer for each.
         """
         with one_thread():
-            yield from self.host.do(op, round, orders)
+            yield from self.host.do(op, round, tasks)
 
     def sums(self, clients: Iterable[int]) -> list[ExactSum]:
         """The sum of messages that stayed with the host.

@@ -15,19 +15,19 @@ PARCEL_SECONDS, PARCEL = 0.01, 4 << 20
 Row = tuple[int, int | None, int | None]  # client, number of its blob, trained: of a task
 
 
-def pack(orders: list[Task]) -> tuple[list[Row], list[bytes]]:
+def pack(tasks: list[Task]) -> tuple[list[Row], list[bytes]]:
     """Orders as rows with a blob's number in place of the message, and the distinct blobs: a
     broadcast crosses to a worker once.
 
     Args:
-        orders: Of one worker.
+        tasks: Of one worker.
 
     Returns:
         The rows, for a header; the blobs, in the order of their numbers.
     """
     numbers: dict[bytes, int] = {}
     header = []
-    for client, message, trained in orders:
+    for client, message, trained in tasks:
         number = None if message is None else numbers.setdefault(message, len(numbers))
         header.append((client, number, trained))
     return header, list(numbers)
@@ -47,8 +47,8 @@ def task_of(row: Row, blobs: list[bytes]) -> Task:
     return Task(client, None if number is None else blobs[number], trained)
 
 
-def orders_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
-    """A worker's own orders, then those of the others that nobody has taken when it
+def tasks_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
+    """A worker's own tasks, then those of the others that nobody has taken when it
     comes to them.
 
     Args:
@@ -59,7 +59,7 @@ def orders_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iter
     Yields:
         Tasks.
     """
-    content, own = header["orders"], header["own"]
+    content, own = header["tasks"], header["own"]
     for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
         yield task_of(content[place], blobs)
 

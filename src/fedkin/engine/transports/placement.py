@@ -30,19 +30,19 @@ def place(infos: Mapping[int, ClientInfo], workers: int) -> list[list[int]]:
     return [sorted(clients) for clients in places]
 
 
-def piles_of(orders: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
-    """A round's orders by the worker who has the client, in their order.
+def piles_of(tasks: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
+    """A round's tasks by the worker who has the client, in their order.
 
     Args:
-        orders: Of one round.
+        tasks: Of one round.
         owner: Client → worker.
 
     Returns:
-        Worker → its orders; no entry for who has none.
+        Worker → its tasks; no entry for who has none.
     """
     piles: dict[int, list[Task]] = {}
-    for order in orders:
-        piles.setdefault(owner[order.client], []).append(order)
+    for task in tasks:
+        piles.setdefault(owner[task.client], []).append(task)
     return piles
 
 
@@ -66,7 +66,7 @@ def shared_out(
 
 
 class Dealt(NamedTuple):
-    """A question's orders: some are one worker's each, the others are taken one by one by whoever
+    """A question's tasks: some are one worker's each, the others are taken one by one by whoever
     is free.
     """
 
@@ -120,20 +120,20 @@ class Placing:
         """
         self._owner[client] = worker
 
-    def deal(self, orders: Iterable[Task]) -> Dealt:
+    def deal(self, tasks: Iterable[Task]) -> Dealt:
         """The largest of the free ones come first: so the last to be done is a small one.
 
         Args:
-            orders: Of one round.
+            tasks: Of one round.
 
         Returns:
             What only one worker can do, and what any can.
         """
-        orders = list(orders)
-        free = [order for order in orders if order.client not in self._owner]
-        if not free or len({order.message for order in free}) > FEW:
-            return Dealt(piles_of(orders, {**self._home, **self._owner}), [])
-        free.sort(key=lambda order: (-self._sizes[order.client], order.client))
+        tasks = list(tasks)
+        free = [task for task in tasks if task.client not in self._owner]
+        if not free or len({task.message for task in free}) > FEW:
+            return Dealt(piles_of(tasks, {**self._home, **self._owner}), [])
+        free.sort(key=lambda task: (-self._sizes[task.client], task.client))
         return Dealt(
-            piles_of((order for order in orders if order.client in self._owner), self._owner), free
+            piles_of((task for task in tasks if task.client in self._owner), self._owner), free
         )

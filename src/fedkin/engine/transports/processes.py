@@ -82,18 +82,18 @@ class Processes:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
-        """Hand orders to the workers; whoever is free takes the next of those that any can do.
+    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        """Hand tasks to the workers; whoever is free takes the next of those that any can do.
 
         Args:
             op: One of OPS.
             round: From 1.
-            orders: Client and encoded message.
+            tasks: Client and encoded message.
 
         Yields:
             An answer for each, as it comes.
         """
-        piles, free = self._placing.deal(orders)
+        piles, free = self._placing.deal(tasks)
         self._claims.begin()
         self._sums.clear()
         left: defaultdict[int, set[int]] = defaultdict(set)  # whose messages stay with a worker
@@ -102,7 +102,7 @@ class Processes:
         for worker in asked:
             own = piles.get(worker, [])
             clients, blobs = pack([*own, *free]) if own else shared
-            header = {"call": "do", "op": op, "round": round, "orders": clients, "own": len(own)}
+            header = {"call": "do", "op": op, "round": round, "tasks": clients, "own": len(own)}
             self._send(worker, header, blobs)
         with DefaultSelector() as ready:
             for worker in asked:

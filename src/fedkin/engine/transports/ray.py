@@ -93,14 +93,14 @@ class Actor:
         Args:
             op: One of OPS.
             round: From 1.
-            header: Rows of ``pack``, one an order.
+            header: Rows of ``pack``, one a task.
             blobs: The distinct messages.
 
         Returns:
             The fields of each answer.
         """
-        orders = [task_of(row, blobs) for row in header]
-        return [answer._asdict() for answer in self.host.do(op, round, orders)]
+        tasks = [task_of(row, blobs) for row in header]
+        return [answer._asdict() for answer in self.host.do(op, round, tasks)]
 
     def save(self, round: int) -> dict[str, bytes]:
         """The files of ``Host.save``, which the coordinator keeps.
@@ -172,18 +172,18 @@ class Actors:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
-        """Hand orders to the actors that own the clients.
+    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        """Hand tasks to the actors that own the clients.
 
         Args:
             op: One of OPS.
             round: From 1.
-            orders: Client and encoded message.
+            tasks: Client and encoded message.
 
         Yields:
             An answer for each, actor by actor as they are done.
         """
-        piles = piles_of(orders, self._owner)
+        piles = piles_of(tasks, self._owner)
         running = {
             self._start(worker, "do", op, round, *pack(pile)): worker
             for worker, pile in piles.items()

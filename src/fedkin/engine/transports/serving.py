@@ -15,7 +15,7 @@ from fedkin.engine.codec import encode
 from fedkin.engine.host import Host
 from fedkin.engine.transports.failures import told
 from fedkin.engine.transports.ipc import Channel, accept
-from fedkin.engine.transports.parcels import gathered, orders_of, rows_of
+from fedkin.engine.transports.parcels import gathered, rows_of, tasks_of
 from fedkin.engine.transports.work_queue import Claims
 
 KEY = "FEDKIN_WORKER_KEY"
@@ -59,8 +59,8 @@ def _call(
 ) -> None:
     try:
         if header["call"] == "do":
-            orders = orders_of(header, blobs, taken)
-            for answers, more in gathered(host.do(header["op"], header["round"], orders)):
+            tasks = tasks_of(header, blobs, taken)
+            for answers, more in gathered(host.do(header["op"], header["round"], tasks)):
                 rows, messages = rows_of(answers)
                 whole = None if more or host.held is None else host.held.whole()
                 sums = [] if whole is None else [encode(whole.packed())]

@@ -3,7 +3,7 @@
 Each client's work goes on by itself until it wants to scan batches. When all of a group wait there,
 scans that are alike (same step, same shapes) are made side by side, their trees stacked along a
 first axis (``torch.vmap``). Methods know nothing of it. One client works at a time, in the order of
-the orders: nothing depends on threads.
+the tasks: nothing depends on threads.
 """
 
 import threading
