@@ -1,5 +1,6 @@
 """Build the site: ``scripts/docs``, or ``python -m website.build [--versions] [FOLDER]``."""
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -22,12 +23,13 @@ from website import (
     spec_page,
 )
 from website.links import broken, from_elsewhere
+from website.placed import put, refuse_others
 from website.staging import ROOT, Stage
 from website.versions import keep
 
 WORK = ROOT / "build"
 BUILT = "site"
-VERSIONED, VERSIONS = "--versions", "versions"
+VERSIONS = "versions"
 SHIM = "https://unpkg.com/iframe-worker/shim"  # the generator's; a copy stands beside the pages
 CONFIG = ROOT / "website" / "zensical.toml"
 
@@ -109,8 +111,7 @@ def build(site: Path) -> None:
     if found := [*broken(built), *from_elsewhere(built)]:
         raise SystemExit("\n".join(["broken links, or pages that fetch from elsewhere:", *found]))
     if site != built:
-        shutil.rmtree(site, ignore_errors=True)
-        shutil.copytree(built, site)
+        put(built, site)
 
 
 def fetch_nothing(site: Path) -> None:
@@ -123,11 +124,24 @@ def fetch_nothing(site: Path) -> None:
 
 def main() -> None:
     """The console script."""
-    given = [one for one in sys.argv[1:] if one != VERSIONED]
-    versioned = VERSIONED in sys.argv[1:]
-    site = Path(given[0]).resolve() if given else WORK / (VERSIONS if versioned else BUILT)
-    build(WORK / BUILT if versioned else site)
-    print(keep(WORK / BUILT, site, fedkin.__version__) if versioned else site / "index.html")
+    parser = argparse.ArgumentParser("scripts/docs", description="Build the documentation site.")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="of the site; default: build/site in the checkout"
+    )
+    parser.add_argument(
+        "--versions", action="store_true", help="into FOLDER/VERSION, beside earlier versions"
+    )
+    given = parser.parse_args()
+    if not given.versions:
+        site = given.folder.resolve() if given.folder else WORK / BUILT
+        refuse_others(site)
+        build(site)
+        print(site / "index.html")
+        return
+    folder = given.folder.resolve() if given.folder else WORK / VERSIONS
+    refuse_others(folder / fedkin.__version__)
+    build(WORK / BUILT)
+    print(keep(WORK / BUILT, folder, fedkin.__version__))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 import html
 import json
 import re
-import shutil
 from pathlib import Path
+
+from website.placed import put
 
 LIST, INDEX = "versions.json", "index.html"
 VERSION = re.compile(r"\d+(\.\d+)*[\w.+-]*")
@@ -20,10 +21,11 @@ def keep(built: Path, folder: Path, version: str) -> Path:
 
     Returns:
         The page that lists them.
+
+    Raises:
+        SystemExit: Something else than a site stands in the version's folder.
     """
-    target = folder / version
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(built, target)
+    put(built, folder / version)
     found = [
         path.name
         for path in folder.iterdir()

@@ -1,5 +1,6 @@
 """What README.md and CONTRIBUTING.md show works as it stands there."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -40,6 +41,36 @@ def test_the_commands_of_the_readme_are_understood(
     result = fedkin(*shlex.split(command, comments=True)[1:])
     assert result.exit_code == 0, result.output
     assert len(trained) == 1
+
+
+def test_the_numbers_of_the_readme_are_those_of_its_demo(tmp_path: Path) -> None:
+    said = (ROOT / "README.md").read_text()
+    folders = []
+    for seed in range(3):
+        for name, words in (("local", ["--method", "local"]), ("personal", [])):
+            folders.append(tmp_path / f"{name}-{seed}")
+            started = fedkin("run", "--seed", str(seed), *words, "--out", str(folders[-1]))
+            assert started.exit_code == 0, started.output
+    once, thrice = (
+        json.loads(fedkin("compare", *map(str, given), "--json").stdout)["against"][0]
+        for given in (folders[:2], folders)
+    )
+    for folder, view, name in (
+        (folders[0], "personal", "each client alone"),
+        (folders[1], "global", "one model for all"),
+        (folders[1], "personal", "personal models"),
+    ):
+        shown = json.loads(fedkin("show", str(folder), "--json").stdout)["headline"][view]["final"]
+        mean, low, high, worst = (
+            f"{100 * value:.1f}"
+            for value in (shown["mean"], *shown["interval"], shown["worst_decile"])
+        )
+        line = next(one for one in said.splitlines() if one.startswith(f"| {name}"))
+        assert line.endswith(f"| {mean} % [{low}, {high}] | {worst} % |")
+    for found in (once, thrice):
+        mean, low, high = (f"{100 * found[key]:+.1f}" for key in ("difference", "low", "high"))
+        assert f"{mean} points [{low}, {high}]" in said
+    assert f"{once['better']:.0%}".replace("%", " %") + " of the clients are better" in said
 
 
 def test_the_specification_of_the_readme_is_valid(tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from website.links import broken
+from website.placed import OURS, replaceable
 from website.versions import keep
 
 
@@ -28,6 +31,23 @@ def test_the_same_version_is_replaced(tmp_path: Path) -> None:
     built.mkdir()
     (built / "index.html").write_text("new")
     (tmp_path / "docs" / "1.0").mkdir(parents=True)
+    for name in OURS:
+        (tmp_path / "docs" / "1.0" / name).write_text("old")
     (tmp_path / "docs" / "1.0" / "old.html").write_text("old")
     keep(built, tmp_path / "docs", "1.0")
     assert [path.name for path in (tmp_path / "docs" / "1.0").iterdir()] == ["index.html"]
+
+
+def test_a_folder_of_anything_else_is_never_replaced(tmp_path: Path) -> None:
+    built, mine = tmp_path / "built", tmp_path / "docs" / "1.0"
+    built.mkdir()
+    mine.mkdir(parents=True)
+    assert replaceable(mine)
+    assert replaceable(tmp_path / "new")
+    (mine / "thesis.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="holds other files"):
+        keep(built, tmp_path / "docs", "1.0")
+    assert (mine / "thesis.txt").read_text() == "mine"
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    assert not replaceable(tmp_path / "link")
+    assert not replaceable(mine / "thesis.txt")
