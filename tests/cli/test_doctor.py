@@ -40,6 +40,7 @@ FOUND = {
     "verdict": VERDICT,
     "privacy": None,
     "candidates": [CANDIDATE, {**CANDIDATE, "method": "apfl", "lose": [], "needs": ["labels"]}],
+    "left_out": [],
     "traps": ["a [trap]"],
     "probes": [PROBE, {**PROBE, "method": "fedrep", "failed": "it needs a head"}],
     "rounds": 3,
@@ -86,6 +87,11 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     asked[0]["verdict"] = {**VERDICT, "federate": False}
     alone = " ".join(fedkin("doctor").stdout.split())
     assert "First local: each client alone; whoever federates all the same: three to try" in alone
+    noise = {"clip": 1.0, "noise": 2.0, "epsilon": 8.0, "delta": 1e-5, "rounds": 3}
+    asked[0].update(privacy=noise, left_out=["ifca", "hypcluster"])
+    private = " ".join(fedkin("doctor").stdout.split())
+    assert "the best way are ifca, hypcluster: this experiment's [privacy] or" in private
+    assert "without noise" in private
 
 
 def test_what_was_not_found_is_not_printed(asked) -> None:

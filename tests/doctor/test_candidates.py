@@ -1,8 +1,8 @@
 """Which methods are named, and in which order."""
 
 from benchmarks.made_verdicts import SETS
-from fedkin.doctor.candidates import METHODS, SIMPLEST, candidates, in_order
-from fedkin.doctor.verdict import Gain, examined
+from fedkin.doctor.candidates import METHODS, SIMPLEST, candidates, in_order, left_out
+from fedkin.doctor.verdict import Examined, Gain, examined
 
 BY_NAME = {made.name: made for made in SETS}
 
@@ -37,6 +37,33 @@ def test_the_best_way_stays_first_where_no_simpler_one_comes_near() -> None:
     ways = {"grouped": gain(0.053, 0.012), "shared": gain(-0.26, 0.02), "offset": gain(0.04, 0.1)}
     assert in_order(ways) == ["grouped", "offset", "shared"]
     assert in_order({}) == []
+
+
+def of(ways: dict[str, Gain]) -> Examined:
+    return Examined("accuracy", gain(0.05, 0.01), ways, {}, 0.005, None)
+
+
+def test_a_way_that_surely_loses_is_not_advised() -> None:
+    people = dict.fromkeys(range(20), (0.0, 1.0))
+    grouped, anchored, shared = (
+        Gain(mean, error, people, 0.0, 0.0)
+        for mean, error in ((0.05, 0.01), (0.0, 0.01), (-0.2, 0.02))
+    )
+    found = of({"grouped": grouped, "anchored": anchored, "shared": shared})
+    named = [one["way"] for one in candidates(found, [f"c{k}" for k in range(20)])]
+    assert named == ["grouped", "anchored", "grouped"]
+    alone = [one["way"] for one in candidates(of({"shared": shared}), ["c"] * 20)]
+    assert alone == ["shared", "shared"]  # who federates all the same is told how
+
+
+def test_the_best_way_is_named_where_the_experiment_takes_none_of_its_methods() -> None:
+    found = of({"grouped": gain(0.05, 0.01), "anchored": gain(0.0, 0.01)})
+    assert left_out(found, 2, lambda method: method not in METHODS["grouped"]) == [
+        "ifca",
+        "hypcluster",
+    ]
+    assert left_out(found, 2, lambda method: method == "hypcluster") == []
+    assert left_out(of({}), 2, lambda method: False) == []
 
 
 def test_every_way_has_its_place_among_the_simple_ones() -> None:

@@ -88,7 +88,16 @@ def _show(found: dict[str, Any]) -> None:
         out.print(line, highlight=False, markup=False)
     for line in _verdict_lines(found["verdict"]):
         out.print(line, highlight=False, markup=False)
+    if found["left_out"]:
+        out.print(
+            f"  the methods of the best way are {', '.join(found['left_out'])}: this experiment's "
+            "[privacy] or transforms take none of them",
+            highlight=False,
+            markup=False,
+        )
     if found["privacy"] is not None:
+        if found["verdict"] is not None:
+            out.print("  all that is without noise: what the noise costs, a run shows")
         from fedkin.report.formatting import privacy
 
         out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)

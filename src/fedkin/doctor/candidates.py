@@ -36,14 +36,15 @@ def candidates(
     layers: int = 2,
     runs: Callable[[str], bool] = lambda method: True,
 ) -> list[dict[str, Any]]:
-    """Up to three methods: the first of each way in their order, then the second ones.
+    """Up to three methods: the first of each way in their order, then the second ones. A way that
+    surely loses, by its 95 % interval, is left out where another does not.
 
     ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
     one layer nothing is left to share where the last is personal. ``runs``: whether the experiment
     takes a method, whose [privacy] may not fit it. Values are plain: "method" as it
     is typed after --method; "gain", "low" and "high" are against each client alone.
     """
-    ways = in_order(found.ways)
+    ways = _hopeful(found.ways)
     fitting = {
         way: [method for method in METHODS[way] if layers > 1 or method not in SPLIT]
         for way in ways
@@ -73,6 +74,25 @@ def candidates(
             }
         )
     return lines
+
+
+def left_out(found: Examined, layers: int, runs: Callable[[str], bool]) -> list[str]:
+    """Methods of the first way, where the experiment takes none of them: what is gained by it is
+    not to be had. Empty where it takes one.
+    """
+    first = [
+        method
+        for way in _hopeful(found.ways)[:1]
+        for method in METHODS[way]
+        if layers > 1 or method not in SPLIT
+    ]
+    return [] if any(runs(method) for method in first) else first
+
+
+def _hopeful(ways: Mapping[str, Gain]) -> list[str]:
+    """The ways in their order, without those that surely lose; all of them where all do."""
+    order = in_order(ways)
+    return [way for way in order if ways[way].interval()[1] >= 0] or order
 
 
 def split_name(method: str) -> tuple[str, dict[str, Any]]:

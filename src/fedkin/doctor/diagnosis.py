@@ -8,7 +8,7 @@ from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Model
 from fedkin.data.population import Population
-from fedkin.doctor.candidates import candidates, split_name
+from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
 from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
@@ -58,6 +58,7 @@ def diagnosis(
         "traps": traps,
         "verdict": None if found is None else verdict(found),
         "candidates": first,
+        "left_out": [] if found is None else left_out(found, layers, runs),
         "probes": [one._asdict() for one in probes],
         "rounds": int(rounds),
         "of": spec.run.rounds,
