@@ -1,7 +1,10 @@
 """What server and hosts are given for masks, and what is said of it."""
 
+import sys
+
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.masks.terms import usual_threshold
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
@@ -45,3 +48,10 @@ def test_what_is_said_of_the_servers_sight() -> None:
     assert masks_said(spec(False), parts.federation) == []
     (loud,) = masks_said(spec(seeded=True), with_threshold(parts.federation, spec()))
     assert loud.startswith("NOT PRIVATE: privacy.seeded makes the keys")
+
+
+def test_without_its_library_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedkin.masks.keys._found", [])
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
+    with pytest.raises(FedkinError, match=r"needs the extra privacy: pip install"):
+        assemble(spec())

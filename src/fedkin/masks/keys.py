@@ -97,6 +97,11 @@ class _Tools(NamedTuple):
 _found: list[_Tools] = []
 
 
+def need_cryptography() -> None:
+    """Raises FedkinError where the library of secure aggregation is not installed."""
+    _cryptography()
+
+
 def _cryptography() -> _Tools:
     """The library, imported when it is used. Raises FedkinError where it is not installed."""
     if _found:

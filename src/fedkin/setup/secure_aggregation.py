@@ -9,6 +9,7 @@ from fedkin.core.rng import seeded
 from fedkin.engine.evaluated import ALL, PANEL, PARTICIPANTS, panel_size
 from fedkin.engine.masking import Masking
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
+from fedkin.masks.keys import need_cryptography
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import LEAST, usual_threshold
@@ -18,10 +19,14 @@ IN_THE_CLEAR = "numbers of samples arrive client by client"
 
 
 def with_threshold(federation: Federation, spec: Spec) -> Federation:
-    """The federation with the threshold of its rounds, where secure aggregation is asked for."""
+    """The federation with the threshold of its rounds, where secure aggregation is asked for.
+
+    Raises FedkinError where its library is not installed: each client would fail in round 1.
+    """
     threshold = threshold_of(spec, participants_of(federation))
     if threshold is None:
         return federation
+    need_cryptography()
     scoring = partial(scores_threshold, spec, len(federation.infos))
     return federation._replace(threshold=threshold, scoring=scoring)
 
