@@ -66,14 +66,18 @@ def stage(target: Path) -> list[Any]:
 
 
 def expanded(nav: list[Any], target: Path) -> list[Any]:
-    """The navigation with patterns such as ``methods/*.md`` in place of a list filled in."""
+    """The navigation with patterns such as ``methods/*.md`` in place of a list filled in. A page
+    that stands beside a pattern under a title of its own is not in its list as well.
+    """
+    named = {page for entry in nav for page in entry.values() if isinstance(page, str)}
     found = []
     for entry in nav:
         ((title, inner),) = entry.items()
         if isinstance(inner, list):
             found.append({title: expanded(inner, target)})
         elif "*" in inner:
-            listed = sorted(path.relative_to(target).as_posix() for path in target.glob(inner))
+            there = {path.relative_to(target).as_posix() for path in target.glob(inner)}
+            listed = sorted(there - named)
             found.append({title: [{_title(target / place): place} for place in listed]})
         else:
             found.append({title: inner})

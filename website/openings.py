@@ -15,6 +15,7 @@ TEXT = {
     "changelog.md": "say what changed since your version, and what your scripts must follow",
     "vulnerabilities.md": "report a weakness without telling everybody",
     "fidelity.md": "say what is proved of each method, by which test, and to what error",
+    "reproduction/claims.md": "say of each claim of the five papers whether it holds when measured",
     "reference/cli/index.md": "find the command that does what you want",
 }
 FOLDERS = {  # of the pages that TEXT does not name
