@@ -389,7 +389,7 @@ def stopped(*_: object, **__: object) -> None:
 def test_a_study_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "study.db").write_text("no database")
-    assert "study.db cannot be used" in told(
+    assert "study.db is not a readable study" in told(
         "sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "s"
     )
     assert "cannot have a '?'" in told(

@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError, Halted
@@ -28,6 +28,7 @@ NAMES_ANOTHER = bytes.fromhex(
 PLAIN = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?\w+ ?\([\w\s,()]*\)(?: WITHOUT ROWID)?")
 FORBIDDEN = re.compile(r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES|SELECT)\b", re.IGNORECASE)
 TABLES = 50
+MASTER = "SELECT type, name, sql FROM sqlite_master"
 LONGEST = 64 << 20  # bytes of one value: the participants of a round of a million clients are 8 MB
 STEPS = 100_000  # of SQLite's machine between two looks at how many there were
 SPENT = 200  # looks without regard to the file's size
@@ -36,9 +37,13 @@ ROW = 8  # bytes of the shortest row with three columns
 TRIES = 20  # for a record that is written while it is copied
 
 
-def check_file(path: Path) -> None:
+def check_file(path: Path, what: str = "run record") -> None:
     """Refuse a record that SQLite would write to, or delete other files for, when it is only
     opened.
+
+    Args:
+        path: Of the database.
+        what: It should be, for the sentence.
 
     Raises:
         FedkinError: it is no database, needs a write-ahead log, or its journal names another one.
@@ -46,11 +51,10 @@ def check_file(path: Path) -> None:
     with open(path, "rb") as file:
         head = file.read(100)
     if head and not head.startswith(HEADER):
-        raise FedkinError(f"{path} is not a readable run record: file is not a database")
+        raise FedkinError(f"{path} is not a readable {what}: file is not a database")
     if len(head) > FORMATS.stop and head[FORMATS] != b"\1\1":
         raise FedkinError(
-            f"{path} is not a readable run record: it has a write-ahead log, which fedkin "
-            "never writes"
+            f"{path} is not a readable {what}: it has a write-ahead log, which fedkin never writes"
         )
     journal = journal_of(path)
     try:
@@ -61,8 +65,8 @@ def check_file(path: Path) -> None:
         return
     if last == NAMES_ANOTHER:
         raise FedkinError(
-            f"{journal} names another journal, which fedkin never writes: this run directory "
-            "is not its own"
+            f"{journal} names another journal, which fedkin never writes: this {what} is not its "
+            "own"
         )
 
 
@@ -79,7 +83,7 @@ def check_schema(connection: sqlite3.Connection) -> None:
     """
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(TABLES + 1)
+    found = connection.execute(MASTER).fetchmany(TABLES + 1)
     if len(found) > TABLES:
         raise ValueError("it has too many tables")
     for kind, name, text in found:
@@ -87,6 +91,21 @@ def check_schema(connection: sqlite3.Connection) -> None:
         plain = kind == "table" and PLAIN.fullmatch(str(text)) and not FORBIDDEN.search(str(text))
         if not (of_sqlite or plain):
             raise ValueError(f"{str(kind)[:20]} {str(name)[:40]!r} is no plain table")
+
+
+def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
+    """Kind, name and definition of everything that a database holds, which is not opened to write.
+
+    Raises:
+        FedkinError: it cannot be read.
+    """
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            return set(connection.execute(MASTER).fetchmany(2 * TABLES))
+        except sqlite3.Error as error:
+            raise FedkinError(f"{path} cannot be used: {error}") from None
 
 
 def short_values(connection: sqlite3.Connection) -> None:

@@ -32,12 +32,12 @@ from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
+from fedkin.sweep.foreign import check_database, taken_over
 from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, Score
 from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
-Draw = Callable[[Any], dict[str, Any]]
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
 
 
@@ -87,8 +87,7 @@ def sweep(
     with _alone(folder):
         study = _study(folder, base, space, data)
     tell = progress or (lambda claim, total, value: None)
-    draw = partial(drawn, base=base, space=space)
-    while (claim := _claim(study, draw, folder, total, ready)) is not None:
+    while (claim := _claim(study, base, space, folder, total, ready)) is not None:
         try:
             tell(claim, total, None)
             tell(claim, total, _work(study, base, claim, folder))
@@ -97,7 +96,9 @@ def sweep(
     return study
 
 
-def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:
+def _claim(
+    study: Any, base: Spec, space: Space, folder: Path, total: int, ready: Ready
+) -> Claim | None:
     """The next trial: one that was left by a process that is gone, else a new one; None where all
     are taken.
     """
@@ -107,18 +108,27 @@ def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Cl
         ]
         for trial in taken:
             if trial.state.name == "RUNNING" and (lock := _free(folder, trial.number)):
-                return Claim(trial.number, trial.params, folder / trial.user_attrs["folder"], lock)
+                return Claim(trial.number, trial.params, _run_of(trial, folder, space, lock), lock)
         if len(taken) >= total:
             return None
         ready(study, [trial.params for trial in taken])
         asked = study.ask()
-        values = draw(asked)
+        values = drawn(asked, base, space)
         name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
         where = _unused(folder, re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}"))
         lock = _free(folder, asked.number)
         assert lock is not None, "a new number has no other owner"
         asked.set_user_attr("folder", where)  # from here on it counts
         return Claim(asked.number, values, folder / where, lock)
+
+
+def _run_of(trial: Any, folder: Path, space: Space, lock: FileLock) -> Path:
+    """The run directory of a trial that is taken over; the lock is given back where it is none."""
+    try:
+        return taken_over(folder, space, trial.number, trial.params, trial.user_attrs["folder"])
+    except FedkinError:
+        lock.release()
+        raise
 
 
 def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
@@ -239,6 +249,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
         "space": {k: list(v) for k, v in space.items()},
     }
     optuna, storage = _optuna(), f"sqlite:///{folder / FILE}"
+    check_database(folder / FILE, optuna)
     found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
     try:
         study = found(load_if_exists=True)
