@@ -120,6 +120,10 @@ def test_a_header_has_so_many_bytes_and_entries() -> None:
     assert opened(NodeReply, header(NodeReply, error=":" * colons)).error == ":" * 300
     with pytest.raises(Refused, match="header of more than 50,000 entries"):
         opened(NodeReply, header(NodeReply, error=":" * (colons + 1)))
+    for entry in ("1", "[]"):  # a list of wrong entries: one sentence each would fill the memory
+        steps = b'{"steps":[' + b",".join([entry.encode()] * 100_002) + b"]}"
+        with pytest.raises(Refused, match="header of more than 100,000 entries"):
+            opened(Request, steps)
 
 
 def test_a_loss_stays_what_it_is_up_to_that_of_a_model_that_diverged() -> None:

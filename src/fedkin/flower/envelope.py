@@ -10,11 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
 
-PROTOCOL = 6
+PROTOCOL = 7
 HEADER_BYTES = 8 << 20  # of one header
-COLONS = (
-    50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
-)
+# in one header: what is wrong with an entry takes a thousand times its bytes to say
+COLONS, COMMAS = 50_000, 100_000
 STEPS = 4  # at most, in one message
 VIEWS = 16  # at most, of one client's models
 COLUMNS, LONGEST = 20_000, 200  # at most, of one table, and letters of a name
@@ -268,8 +267,9 @@ def opened(kind: type[Some], header: bytes) -> Some:
 def _check_size(header: bytes) -> None:
     if len(header) > HEADER_BYTES:
         raise Refused(f"header of {len(header)} bytes, more than the {HEADER_BYTES} allowed")
-    if header.count(b":") > COLONS:
-        raise Refused(f"header of more than {COLONS:,} entries")
+    for sign, most in ((b":", COLONS), (b",", COMMAS)):
+        if header.count(sign) > most:
+            raise Refused(f"header of more than {most:,} entries")
 
 
 def sealed(header: BaseModel) -> bytes:

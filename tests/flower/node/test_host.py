@@ -154,9 +154,9 @@ def test_what_is_not_for_this_node_is_told_by_its_beginning(node, spec):
 @pytest.mark.parametrize(
     ("changes", "theirs"),
     [
-        ({"version": "9.0"}, "9.0 (protocol 6)"),
-        ({"protocol": 7}, "{ours} (protocol 7)"),
-        ({"version": "9.0", "protocol": 7, "new_field": 1, "steps": "?"}, "9.0 (protocol 7)"),
+        ({"version": "9.0"}, "9.0 (protocol 7)"),
+        ({"protocol": 8}, "{ours} (protocol 8)"),
+        ({"version": "9.0", "protocol": 8, "new_field": 1, "steps": "?"}, "9.0 (protocol 8)"),
     ],
 )
 def test_another_version_is_named_before_its_header_is_read(changes, theirs, node, spec):
@@ -164,7 +164,7 @@ def test_another_version_is_named_before_its_header_is_read(changes, theirs, nod
     reply = NodeReply.model_validate_json(node.answer([json.dumps(header).encode()])[0])
     ours = node.version
     assert reply.error == (
-        f"this node's fedkin is {ours} (protocol 6), not {theirs.format(ours=ours)}: "
+        f"this node's fedkin is {ours} (protocol 7), not {theirs.format(ours=ours)}: "
         "install the same on all machines"
     )
     assert not node.state.exists()
