@@ -156,7 +156,7 @@ def test_the_ledger_counts_every_stage(tmp_path):
     assert up[:both] == [header + 96] * both  # keys
     assert up[both : 2 * both] == [header + n * (4 + 1 + 36)] * both  # shares that are revealed
     assert up[2 * both : 3 * both] == [header + (n - 1) * (4 + 2 * 36 + 16)] * both
-    assert up[3 * both : 3 * both + n] == [header + 3 * 8 * 3 * len(PLACES)] * n
+    assert up[3 * both : 3 * both + n] == [header + 3 * 8 * 2 * len(PLACES)] * n
     assert up[3 * both + n :] == [header + 3 * 8 * numbers] * n  # three digits a number
     assert sum(count for direction, *_, count in rows if direction == "up") == n * numbers
     down = [(copy, size) for direction, copy, size, _ in rows if direction == "down"]

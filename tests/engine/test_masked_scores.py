@@ -54,24 +54,6 @@ def test_notes_and_unknown_views_are_in_no_number():
         assert torch.equal(numbers_of(other, 3)["scores"], numbers_of(ONE, 3)["scores"])
 
 
-def test_a_client_who_diverged_leaves_the_federation_without_a_validation_loss():
-    for loss in (math.nan, math.inf, 1e30):
-        wrong = {"scores": {"personal": {"val": (loss, 0.0), "test": (loss, 0.0)}}}
-        scores, _ = means_of(added(numbers_of(wrong, 1), numbers_of(OTHER, 30)))
-        assert math.isnan(scores[FEDERATION]["personal"]["val"][0])
-        assert scores[FEDERATION]["personal"]["val"][1] == 30 / 31
-        assert scores[FEDERATION]["global"]["val"] == (6.0, 1.0)
-    without = {"scores": {"personal": {"val": (math.nan, math.nan)}}}  # no validation samples
-    scores, _ = means_of(added(numbers_of(without, 0), numbers_of(OTHER, 30)))
-    assert scores[FEDERATION]["personal"]["val"] == (4.0, 1.0)
-
-
-def test_large_losses_of_labels_in_small_units_are_in_the_mean():
-    large = {"scores": {"personal": {"val": (3e12, 0.0)}}, "measures": {}}
-    scores, _ = means_of(added(numbers_of(large, 1000), numbers_of(OTHER, 1000)))
-    assert scores[FEDERATION]["personal"]["val"][0] == 1.5e12 + 2
-
-
 @pytest.mark.parametrize("loss", [math.inf, math.nan, 2 * LARGEST, -2 * LARGEST])
 def test_what_is_no_loss_counts_for_nothing(loss):
     wrong = {"scores": {"personal": {"test": (loss, 0.5)}}}

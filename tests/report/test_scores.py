@@ -88,8 +88,8 @@ def test_scores_that_arrived_as_a_sum_have_a_mean_alone() -> None:
         "weighted": None,
         "std": None,
         "worst_decile": None,
-        "clients": None,  # those that have test samples
-        "without": None,
+        "clients": 2,  # those that have test samples
+        "without": 0,
     }
     assert spread({FEDERATION: None}, weights)["mean"] is None
 

@@ -1,8 +1,8 @@
 """What clients say of an evaluation under masks: numbers whose sums are the federation's means.
 
-Every client sends as many numbers, whatever its method, its data or its models: for each place of
-``PLACES`` a weight, a weighted value, and whether its model diverged there. What it has no value
-for has weight 0. Notes are of one client, and stay with it.
+Every client sends as many numbers, whatever its method, its data or its models: a weight and a
+weighted value for each place of ``PLACES``. What it has no value for has weight 0. Notes are of one
+client, and stay with it.
 """
 
 import math
@@ -19,7 +19,7 @@ from fedkin.runs.record import FEDERATION
 VIEWS = ("personal", "global")
 SPLITS = ("train", "val", "test")
 DIGITS = 3  # of 40 bits: numbers up to 2^57
-LARGEST = 1e17  # below 2^57: a weighted loss or measure beyond it counts as none
+LARGEST = 1e6  # a loss or a measure beyond it counts as none
 
 
 class Place(NamedTuple):
@@ -57,30 +57,27 @@ def numbers_of(record: Mapping[str, Any], validation: int) -> Tree:
             count alike for every client.
 
     Returns:
-        {"scores": [places, 3]}: weight, weight · value, and 1 where the loss on validation samples
-        is no number that can be sent: the model diverged, and no mean over the others is better.
+        {"scores": [places, 2]}: weight, and weight · value.
     """
     rows = []
     for place in PLACES:
         value = _value(record, place)
         weight = float(validation) if place.split == "val" else 1.0
-        known = math.isfinite(value) and abs(weight * value) <= LARGEST
-        judged = place.view in record["scores"] and validation > 0
-        diverged = judged and place[1:] == ("val", "loss") and not known
-        rows.append([weight, weight * value, 0.0] if known else [0.0, 0.0, float(diverged)])
+        known = math.isfinite(value) and abs(value) <= LARGEST
+        rows.append([weight, weight * value] if known else [0.0, 0.0])
     return {"scores": torch.tensor(rows, dtype=torch.float64)}
 
 
 def blank() -> Tree:
     """A message of the same form."""
-    return {"scores": torch.zeros(len(PLACES), 3, dtype=torch.float64)}
+    return {"scores": torch.zeros(len(PLACES), 2, dtype=torch.float64)}
 
 
 def means_of(sums: Tree) -> Means:
     """The federation's means, from the sums of clients' numbers, or from any multiple of them.
 
     Args:
-        sums: {"scores": [places, 3]}.
+        sums: {"scores": [places, 2]}.
 
     Returns:
         All of it under the number of the federation; a view that nobody has is not there, but for
@@ -89,8 +86,8 @@ def means_of(sums: Tree) -> Means:
     table: Tensor = sums["scores"]
     found = {
         place: value / weight
-        for place, (weight, value, diverged) in zip(PLACES, table.tolist(), strict=True)
-        if weight > 0 and not diverged
+        for place, (weight, value) in zip(PLACES, table.tolist(), strict=True)
+        if weight > 0
     }
     views = [view for view in VIEWS if view == VIEWS[0] or any(p.view == view for p in found)]
     scores = {

@@ -58,11 +58,6 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
 
 
-def so_many(clients: int | None) -> str:
-    """3 → 3 clients; of a sum under masks nobody says how many are in it."""
-    return "the clients" if clients is None else many(clients, "client")
-
-
 def size(value: float | None) -> str:
     """Bytes in powers of 1000."""
     if value is None or math.isnan(value):

@@ -93,9 +93,9 @@ def of_panel(run: Run) -> str:
 
 _JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view
             AND o.split = m.split AND o.name = ?"""
-# Worse than any number, so that its round is never chosen for the others' numbers. A sum over the
-# federation has no loss where that of one client is none.
-_DIVERGED = f"m.split = 'val' AND m.loss IS NULL AND (m.client = {FEDERATION} OR c.val > 0)"
+# Worse than any number, so that its round is never chosen for the others' numbers; a sum of the
+# federation has no clients of its own.
+_DIVERGED = f"m.split = 'val' AND m.loss IS NULL AND m.client <> {FEDERATION} AND c.val > 0"
 _NOTHING = "LEFT JOIN (SELECT NULL AS value WHERE 0 AND ?) o"
 
 
@@ -166,15 +166,16 @@ def spread(
     ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy),
     "high" for losses. The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one.
     ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
-    no finite value. Of scores that arrived as sums there is a mean alone: of how many, nobody said.
+    no finite value. Of scores that arrived as sums there is a mean alone.
     """
     every = np.array(list(values.values()), dtype=float)  # None becomes nan
     tested = np.array([weights.get(client, 0) for client in values], dtype=float)
     known = np.isfinite(every)
     without = int((~known & (tested > 0)).sum())
     if FEDERATION in values and known.any():
-        apart = dict.fromkeys(("weighted", "std", "worst_decile", "clients", "without"))
-        return {"mean": number(values[FEDERATION]), **apart}
+        apart = dict.fromkeys(("weighted", "std", "worst_decile"))
+        asked = sum(size > 0 for size in weights.values())
+        return {"mean": number(values[FEDERATION]), **apart, "clients": asked, "without": 0}
     if not known.any():
         nothing = dict.fromkeys(("mean", "weighted", "std", "worst_decile"))
         return {**nothing, "clients": 0, "without": without}

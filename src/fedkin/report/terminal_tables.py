@@ -137,9 +137,7 @@ def _measures(found: Mapping[str, Any]) -> Fitting:
     for view, measures in formatting.other_measures(found).items():
         for name, numbers in measures.items():
             cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
-            rows.append(
-                [view, formatting.label(name), *cells, formatting.count(numbers["clients"])]
-            )
+            rows.append([view, formatting.label(name), *cells, str(numbers["clients"])])
     title = "Other test measures over clients, final"
     return _table(title, ["view", "measure"], columns, rows, formatting.OTHERS)
 

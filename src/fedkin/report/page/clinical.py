@@ -61,11 +61,10 @@ def _sentences(known: Mapping[str, float], numbers: Mapping[str, Any], of: str) 
             f"{100 * known['ece']:.0f} points on average, so probabilities are {fits}."
         )
     clients = numbers["sensitivity"]["clients"]
-    if clients is not None:  # a sum under masks does not say how many are in it
-        said.append(
-            f"Sensitivity is defined for {formatting.many(clients, 'client')}: those with a case "
-            "among their test samples."
-        )
+    said.append(
+        f"Sensitivity is defined for {formatting.many(clients, 'client')}: those with a case "
+        "among their test samples."
+    )
     return said
 
 

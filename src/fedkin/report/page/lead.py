@@ -32,7 +32,7 @@ def sentence(found: Mapping[str, Any], gain: Gain | None) -> str:
         mean = formatting.value(measure, final["mean"])
         return (
             f"{found['method']} reaches a test {formatting.label(measure)} of {mean}, "
-            f"mean over {formatting.so_many(final['clients'])}."
+            f"mean over {formatting.many(final['clients'], 'client')}."
         )
     clients = len(gain.by_client)
     better = "rises" if measure_named(measure).higher else "falls"
@@ -77,7 +77,7 @@ def ends_of(gain: Gain) -> str:
 def _cards(found: Mapping[str, Any], gain: Gain | None) -> list[Card]:
     measure, (view, picks) = found["measure"], next(iter(found["headline"].items()))
     final, name = picks["final"], formatting.label(found["measure"])
-    over = f"{view} models, mean of {formatting.so_many(final['clients'])}"
+    over = f"{view} models, mean of {formatting.many(final['clients'], 'client')}"
     ends = formatting.interval(measure, final.get("interval"))
     cards = [(f"final test {name}", formatting.value(measure, final["mean"]), f"{over}; {ends}")]
     if gain is not None:

@@ -50,7 +50,7 @@ def measure_table(found: Mapping[str, Any]) -> str:
             view,
             formatting.label(name),
             *(formatting.value(name, numbers[key]) for key in formatting.SPREADS),
-            formatting.count(numbers["clients"]),
+            str(numbers["clients"]),
         ]
         for view, measures in formatting.other_measures(found).items()
         for name, numbers in measures.items()
