@@ -5,7 +5,16 @@ import math
 import pytest
 import torch
 
-from fedkin.engine.masked_scores import LARGEST, PLACES, Place, blank, means_of, numbers_of
+from fedkin.engine.masked_numbers import mean_of, vector_of
+from fedkin.engine.masked_scores import (
+    DIGITS,
+    LARGEST,
+    PLACES,
+    Place,
+    blank,
+    means_of,
+    numbers_of,
+)
 from fedkin.runs.record import FEDERATION
 
 ONE = {
@@ -61,6 +70,20 @@ def test_what_is_no_loss_counts_for_nothing(loss):
     assert scores[FEDERATION]["personal"]["test"] == (6.0, 0.625)
     alone, _ = means_of(numbers_of(wrong, 1))
     assert math.isnan(alone[FEDERATION]["personal"]["test"][0])
+
+
+@pytest.mark.parametrize("size", [6631662.9, 1e12, 1e25])
+def test_losses_and_measures_of_large_labels_are_in_the_mean(size):
+    """Poisson deviances and squared errors of prices are above a million."""
+    record = {
+        "scores": {"personal": {"val": (size, math.nan), "test": (size, math.nan)}},
+        "measures": {"personal": {"val": {"deviance": -size}}},
+    }
+    masked = [vector_of(numbers_of(record, 10_000), 1.0, DIGITS) for _ in range(3)]
+    scores, measures = means_of(mean_of(sum(masked[1:], masked[0]), blank(), 3.0, 3))
+    assert scores[FEDERATION]["personal"]["val"][0] == pytest.approx(size, rel=1e-12)
+    assert scores[FEDERATION]["personal"]["test"][0] == pytest.approx(size, rel=1e-12)
+    assert measures[FEDERATION]["personal"]["val"]["deviance"] == pytest.approx(-size, rel=1e-12)
 
 
 def test_without_anything_there_is_a_personal_view_without_numbers():

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from fedkin.core.measures import MEASURES
 from fedkin.core.tree import Tree
+from fedkin.engine.masked_numbers import MOST, largest_of
 from fedkin.runs.record import FEDERATION
 
 VIEWS = ("personal", "global")
 SPLITS = ("train", "val", "test")
-DIGITS = 3  # of 40 bits: numbers up to 2^57
-LARGEST = 1e6  # a loss or a measure beyond it counts as none
+DIGITS = MOST  # of 40 bits: numbers up to 2^97; a million clients' sum stays below the field
+LARGEST = largest_of(DIGITS)  # a value times its weight beyond it counts as none
 
 
 class Place(NamedTuple):
@@ -57,13 +58,14 @@ def numbers_of(record: Mapping[str, Any], validation: int) -> Tree:
             count alike for every client.
 
     Returns:
-        {"scores": [places, 2]}: weight, and weight · value.
+        {"scores": [places, 2]}: weight, and weight · value; 0 and 0 for what is not finite, or
+        above ``LARGEST``.
     """
     rows = []
     for place in PLACES:
         value = _value(record, place)
         weight = float(validation) if place.split == "val" else 1.0
-        known = math.isfinite(value) and abs(value) <= LARGEST
+        known = math.isfinite(value) and abs(weight * value) <= LARGEST
         rows.append([weight, weight * value] if known else [0.0, 0.0])
     return {"scores": torch.tensor(rows, dtype=torch.float64)}
 
