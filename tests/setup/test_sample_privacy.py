@@ -249,3 +249,14 @@ def test_rounds_after_training_ended_early_cost_nothing(tmp_path, monkeypatch):
         said = [one for one in database.facts()["said"] if one.startswith("privacy")]
     assert "epsilon = 2 at" in said[0]
     assert "after 2 rounds" in said[0]
+
+
+@pytest.mark.parametrize("method", ["fedkd", "feddf"])
+def test_a_run_that_a_budget_shortens_ends_its_schedule_and_its_method_too(method, monkeypatch):
+    monkeypatch.setattr(
+        SampleCosts, "epsilon", lambda self, noise, delta, rounds, *_: float(rounds)
+    )
+    parts = assemble(spec(method, {"budget": 2.0}, run__rounds=9))
+    assert parts.spec.run.rounds == 2
+    assert parts.federation.tools.schedule.rounds == 2
+    assert parts.method.hyper.get("rounds", 2) == 2
