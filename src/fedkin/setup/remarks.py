@@ -15,14 +15,19 @@ LOOKED_AT = 500  # pictures
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, a step that overshoots, a trial that the run does not see the end of, pixels that
-    lie far from zero.
+    asked for, a step that overshoots, a trial or a warm-up that the run does not see the end of,
+    pixels that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
     scale = parts.spec.data
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
-    steps = [*_overshooting(parts.method), *_on_trial(parts.method, parts.spec.run.rounds)]
+    rounds = parts.spec.run.rounds
+    steps = [
+        *_overshooting(parts.method),
+        *_on_trial(parts.method, rounds),
+        *_warming(parts.spec.train.warmup, rounds),
+    ]
     return [*_frozen(parts), *ends, *steps, *far]
 
 
@@ -73,4 +78,16 @@ def _on_trial(method: Method, rounds: int) -> list[str]:
         f"{method.name}: its trial of {starts} starts takes {many(trial, 'round')} and the run "
         f"{many(rounds, 'round')}, so none is chosen and each round costs {starts} times as much; "
         "lower method.trial or raise run.rounds"
+    ]
+
+
+def _warming(warmup: int, rounds: int) -> list[str]:
+    """Of a warm-up after which no round is left."""
+    if not warmup or warmup < rounds:
+        return []
+    highest = rounds / (warmup + 1)
+    return [
+        f"train.warmup = {warmup} and the run has {many(rounds, 'round')}, so the learning rate "
+        f"never reaches train.lr, and {highest:.3g} of it at most; lower train.warmup or raise "
+        "run.rounds"
     ]
