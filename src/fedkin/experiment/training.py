@@ -17,6 +17,7 @@ from fedkin.engine.interrupts import interrupts
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.experiment.always_missing import always_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
@@ -147,7 +148,10 @@ def _train(
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=never_drawn(parts, coordinator.state, taken),
+            warnings=[
+                *never_drawn(parts, coordinator.state, taken),
+                *always_missing(database, parts.federation.names, taken),
+            ],
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),
         )

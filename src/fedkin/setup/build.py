@@ -43,7 +43,12 @@ from fedkin.setup.architectures import (
 )
 from fedkin.setup.frozen import map_frozen
 from fedkin.setup.population import population_of, rooted
-from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
+from fedkin.setup.requirements import (
+    check_batch_size,
+    check_needs,
+    check_optimizer,
+    check_patience,
+)
 from fedkin.setup.resolved import resolved
 from fedkin.setup.sample_privacy import SampleCosts, check_delta, costs_of, protected, with_noise
 from fedkin.setup.scale import with_scale
@@ -187,6 +192,7 @@ def around(
     check_scores(spec, federation)
     check_needs(method, federation, population, models, architectures)
     check_patience(spec, population)
+    check_batch_size(spec, population, models)
     return Assembled(spec, method, population, models, infos, federation, costs=costs)
 
 

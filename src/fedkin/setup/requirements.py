@@ -11,6 +11,7 @@ from fedkin.data.population import Population
 from fedkin.engine.evaluated import check_panel
 from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.methods import make, registry
+from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import HELD_OUT
 
@@ -35,6 +36,18 @@ def check_patience(spec: Spec, population: Population) -> None:
             "run.patience goes by validation, and no client has validation samples: raise "
             "split.val, or leave run.patience out"
         )
+
+
+def check_batch_size(spec: Spec, population: Population, models: Mapping[str, Model]) -> None:
+    """Raise FedkinError for mini-batches of one sample where a model cannot learn from one."""
+    if spec.train.batch_size > 1:
+        return
+    for model in models.values():
+        if refuses_one_sample(model, population.x[:1]):
+            raise FedkinError(
+                f"train.batch_size is 1, and model {model.name} normalizes over the samples of a "
+                "mini-batch: set train.batch_size to 2 or more"
+            )
 
 
 def check_needs(
