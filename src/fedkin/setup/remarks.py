@@ -16,8 +16,8 @@ LOOKED_AT = 500  # pictures
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, a step that overshoots, a trial or a warm-up that the run does not see the end of,
-    pixels that lie far from zero.
+    asked for, clients with too few samples for it, a step that overshoots, a trial or a warm-up
+    that the run does not see the end of, pixels that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
