@@ -10,7 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
 from fedkin.engine.host import OPS, TaskResult
-from fedkin.engine.masked_scores import PLACES
+from fedkin.engine.masked_scores import DIGITS, PLACES
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
@@ -156,7 +156,7 @@ def test_the_ledger_counts_every_stage(tmp_path):
     assert up[:both] == [header + 96] * both  # keys
     assert up[both : 2 * both] == [header + n * (4 + 1 + 36)] * both  # shares that are revealed
     assert up[2 * both : 3 * both] == [header + (n - 1) * (4 + 2 * 36 + 16)] * both
-    assert up[3 * both : 3 * both + n] == [header + 3 * 8 * 2 * len(PLACES)] * n
+    assert up[3 * both : 3 * both + n] == [header + DIGITS * 8 * 2 * len(PLACES)] * n
     assert up[3 * both + n :] == [header + 3 * 8 * numbers] * n  # three digits a number
     assert sum(count for direction, *_, count in rows if direction == "up") == n * numbers
     down = [(copy, size) for direction, copy, size, _ in rows if direction == "down"]

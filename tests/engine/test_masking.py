@@ -62,7 +62,7 @@ def test_scores_wait_beside_an_update_with_keys_of_their_own() -> None:
     host = masking()
     record = {"scores": {"personal": {"test": (0.5, 0.75)}}, "notes": {"alpha": 0.25}}
     update = host.begin(1, 4, MESSAGE, 30.0)
-    scores = host.begin_scores(1, 4, record, 10)
+    scores = host.begin_scores(1, 4, record, {"val": 10, "test": 10})
     assert update[:9] != scores[:9]  # a header of another number
     assert update[17:] != scores[17:]
     assert host.waiting(4).message is MESSAGE

@@ -171,5 +171,5 @@ def test_a_method_says_what_its_introductions_look_like():
     from fedkin.setup.build import assemble, method_of
 
     spec = small("comet")
-    with pytest.raises(FedkinError, match="comet has introduce: say in expected_setup"):
+    with pytest.raises(FedkinError, match="comet has setup_message without expected_setup: "):
         assemble(spec, method_of(spec)._replace(expected_setup=None))

@@ -15,7 +15,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.export.opened import Opened
 from fedkin.runs.database import read_only
-from fedkin.runs.record import Record
+from fedkin.runs.record import FEDERATION, Record
 from tests.engine.small import outcome, small
 
 SIZES = {0: 3, 1: 1}
@@ -124,6 +124,12 @@ def test_a_round_in_which_a_client_diverged_is_no_better_one():
     for one in (rounds[0], evaluated(2, (0.5, math.nan))):
         stopping.add(one)
     assert stopping.round == 2
+    # the loss of a federation's sum is none where that of one client is none
+    stopping = EarlyStopping(2, "accuracy", {FEDERATION: 1, 0: 3})
+    for at, loss, right in ((1, 1.0, 0.5), (2, math.nan, 0.9)):
+        summed = {FEDERATION: {"personal": {"val": (loss, right)}}}
+        stopping.add(Record(at, "round", [], [], {}, summed, {}, {}, {}))
+    assert (stopping.round, stopping.waited) == (1, 1)
 
 
 @pytest.mark.parametrize("none", [None])

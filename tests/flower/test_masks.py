@@ -9,7 +9,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
-from fedkin.engine.masked_scores import PLACES
+from fedkin.engine.masked_scores import DIGITS, PLACES
 from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.experiment.run import run
 from fedkin.flower.config import EXPERIMENT
@@ -91,7 +91,7 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
     assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
     assert sent["evaluate"] == sent["evaluate_all"] == sent["local"]
-    assert sent["score_masked"] == {HEADER.size + 3 * 8 * 2 * len(PLACES)}
+    assert sent["score_masked"] == {HEADER.size + DIGITS * 8 * 2 * len(PLACES)}
     asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:9]
     assert asked == [
         [("local", 1)],

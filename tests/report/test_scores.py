@@ -1,5 +1,6 @@
 """From scores of clients to the few numbers that are reported."""
 
+import math
 import sqlite3
 from pathlib import Path
 
@@ -82,16 +83,30 @@ def test_a_measure_that_a_client_does_not_define_leaves_it_out_of_validation(
 
 def test_scores_that_arrived_as_a_sum_have_a_mean_alone() -> None:
     weights = {0: 10, 1: 5, 2: 0}
-    found = spread({FEDERATION: 0.75}, weights)
+    found = spread({FEDERATION: 0.75}, weights, summed=(2, 1))
     assert found == {
         "mean": 0.75,
         "weighted": None,
         "std": None,
         "worst_decile": None,
-        "clients": 2,  # those that have test samples
-        "without": 0,
+        "clients": 2,
+        "without": 1,
     }
-    assert spread({FEDERATION: None}, weights)["mean"] is None
+    nothing = spread({FEDERATION: None}, weights, summed=(0, 3))
+    assert (nothing["mean"], nothing["clients"], nothing["without"]) == (None, 0, 3)
+
+
+def test_a_sum_with_a_client_that_diverged_makes_no_round_the_best(tmp_path: Path) -> None:
+    folder = run(parse({**SMALL, "privacy": {"secure_aggregation": True}})[0], tmp_path / "run")
+    with opened(folder) as before:
+        assert None not in curves(before)["personal"].validation
+        final = of_run(before)["headline"]["personal"]["final"]
+        assert (final["clients"], final["without"]) == (len(before.clients), 0)
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE metrics SET loss = NULL WHERE split = 'val'")
+    with opened(folder) as after:
+        assert set(curves(after)["personal"].validation) == {None}
+    assert read_run(folder, "run").validation == -math.inf
 
 
 def test_a_run_under_masks_has_its_curves_and_no_clients_score(tmp_path: Path) -> None:

@@ -60,3 +60,14 @@ def test_a_trial_that_outlasts_the_run_is_said(
         "and each round costs 3 times as much; lower method.trial or raise run.rounds"
     )
     assert said == [sentence] * told
+
+
+@pytest.mark.parametrize(("warmup", "told"), [(0, False), (3, False), (4, True), (9, True)])
+def test_a_warm_up_that_outlasts_the_run_is_said(warmup: int, told: bool) -> None:
+    asked = Experiment("local", clients=3, rounds=4, **{"train.warmup": warmup})
+    parts = assemble(asked.spec)
+    said = [one for one in remarks.remarks(parts) if "warmup" in one]
+    assert bool(said) is told
+    if told:
+        highest = max(parts.federation.tools.schedule.factor(at) for at in range(1, 5))
+        assert f"never reaches train.lr, and {highest:.3g} of it at most" in said[0]

@@ -130,3 +130,39 @@ def test_patience_does_not_tell_of_a_client_that_noise_hides(where) -> None:
         check_patience(patient(where=where), PARTS.population)
     check_patience(patient(unit="sample"), PARTS.population)
     assert "the choice of the last round by validation" in outside_of(patient(unit="sample"))
+
+
+def introduced(**lacking):
+    """FedAvg with a message before the first round, but for what is lacking."""
+    parts = {
+        "setup_message": lambda own, data: own,
+        "expected_setup": lambda state, info: state,
+        "setup_update": lambda state, replies, server: state,
+    }
+    one = method("fedavg")
+    needs = one.needs._replace(introduction=lacking.pop("introduction", "everyone"))
+    return one._replace(needs=needs, **{**parts, **lacking})
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        ({"setup_message": None}, "has expected_setup without setup_message: "),
+        ({"expected_setup": None}, "has setup_message without expected_setup: "),
+        ({"setup_update": None}, "has setup_message without setup_update: "),
+        (
+            {"introduction": "none"},
+            r"has setup_message without needs.introduction \('participants' or 'everyone'\): ",
+        ),
+        (
+            {"expected_setup": None, "setup_update": None},
+            "has setup_message without expected_setup and setup_update: ",
+        ),
+    ],
+)
+def test_a_message_before_the_first_round_has_all_its_parts_or_none(lacking, said) -> None:
+    whole = introduced()
+    rest = (EVERYBODY, PARTS.population, {"m": ONE}, ["m"])
+    check_needs(whole, *rest)
+    with pytest.raises(FedkinError, match=f"^fedavg {said}"):
+        check_needs(introduced(**lacking), *rest)

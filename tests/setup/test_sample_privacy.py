@@ -14,11 +14,12 @@ from fedkin.experiment.run import run
 from fedkin.flower.deployable import check_deployable
 from fedkin.methods import make
 from fedkin.report.summary import summary
+from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup import sample_privacy
 from fedkin.setup.accountant import epsilon_of, noise_of_samples
 from fedkin.setup.build import assemble, host_of
-from fedkin.setup.sample_privacy import Cost
+from fedkin.setup.sample_privacy import Cost, SampleCosts
 from fedkin.transforms.protected.per_sample import steps_of
 from tests.engine.small import FORKED, METHODS, content, outcome
 
@@ -232,3 +233,30 @@ def test_mini_batches_are_drawn_by_the_secret_and_anew_each_time():
     assert one.first == again.first != other.first
     assert one.first != one.second
     assert len(set(one.first)) > 3
+
+
+def test_rounds_after_training_ended_early_cost_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        SampleCosts, "epsilon", lambda self, noise, delta, rounds, *_: float(rounds)
+    )
+    monkeypatch.setattr(SampleCosts, "each", lambda self, noise, delta, counts: {0: 1.0})
+    asked = spec(run__rounds=40, run__patience=1, train__lr=1e-9, run__participation=1.0)
+    folder = run(asked, tmp_path / "run")
+    found = summary(folder)
+    assert found["rounds"] == found["privacy"]["rounds"] == found["privacy"]["epsilon"] == 2
+    assert found["extras"]["epsilon"]["federation"] == 2
+    with read_only(folder) as database:
+        said = [one for one in database.facts()["said"] if one.startswith("privacy")]
+    assert "epsilon = 2 at" in said[0]
+    assert "after 2 rounds" in said[0]
+
+
+@pytest.mark.parametrize("method", ["fedkd", "feddf"])
+def test_a_run_that_a_budget_shortens_ends_its_schedule_and_its_method_too(method, monkeypatch):
+    monkeypatch.setattr(
+        SampleCosts, "epsilon", lambda self, noise, delta, rounds, *_: float(rounds)
+    )
+    parts = assemble(spec(method, {"budget": 2.0}, run__rounds=9))
+    assert parts.spec.run.rounds == 2
+    assert parts.federation.tools.schedule.rounds == 2
+    assert parts.method.hyper.get("rounds", 2) == 2

@@ -413,7 +413,8 @@ class Method(NamedTuple):
     expected_setup: Callable[[Tree, ClientInfo], Tree] | None = None
     """(S, info) → what ``expected_update`` is for a round, for the message before the first one.
 
-    Required with ``setup_message``.
+    ``setup_message``, ``expected_setup``, ``setup_update`` and ``needs.introduction`` are given
+    together, or none of them.
     """
     setup_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] | None = None
     """(S, {client: Reply} of the setup messages, server) → S."""

@@ -229,6 +229,7 @@ class Coordinator:
         trained: int | None = None,
     ) -> Record:
         scores, notes, measures = {}, {}, {}
+        counted: dict[str, dict[str, tuple[int, int]]] = {}
         before = time.perf_counter()
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         if asked:
@@ -236,7 +237,7 @@ class Coordinator:
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is not None:
                 means, masked = self._masked_scores(number, asked, answers)
-                scores, measures = means.scores, means.measures
+                scores, measures, counted = means.scores, means.measures, means.counted
                 sent += masked.sent
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
                 missing = {**unscored, **missing}
@@ -261,6 +262,7 @@ class Coordinator:
             seconds,
             measures,
             self._receiver.moved(),
+            counted,
         )
 
     def _check_evaluated(self, number: int, answer: TaskResult) -> None:

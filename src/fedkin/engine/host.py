@@ -316,8 +316,9 @@ class Host:
         """
         if self.masking is None:
             return TaskResult(client, record=record)
-        validation = len(self.population.val[client])
-        return TaskResult(client, self.masking.begin_scores(round, client, record, validation))
+        of = self.population
+        samples = {"val": len(of.val[client]), "test": len(of.test[client])}
+        return TaskResult(client, self.masking.begin_scores(round, client, record, samples))
 
 
 @contextmanager

@@ -184,7 +184,8 @@ def scored(masked: MaskedRound, transport: Transport, answers: Iterable[TaskResu
     Raises:
         FedkinError: Fewer than the threshold are left at some stage, or lie.
     """
-    return means_of(masked.mean(transport, answers).mean)
+    found = masked.mean(transport, answers)
+    return means_of(found.mean, len(found.clients))
 
 
 def _one_of_all(expected: Mapping[int, Tree], method: Method) -> Tree:

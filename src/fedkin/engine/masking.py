@@ -74,7 +74,7 @@ class Masking:
         return masking.advertise()
 
     def begin_scores(
-        self, round: int, client: int, record: Mapping[str, Any], validation: int
+        self, round: int, client: int, record: Mapping[str, Any], samples: Mapping[str, int]
     ) -> bytes:
         """Keep an evaluation's scores back.
 
@@ -82,14 +82,14 @@ class Masking:
             round: Counts from 1.
             client: Whose they are.
             record: Its scores, measures and notes.
-            validation: Its validation samples.
+            samples: Its "val" and "test" samples.
 
         Returns:
             What it says in their place: its public keys.
         """
         threshold = self._threshold if self._scoring is None else self._scoring(round)
         masking = self._client(client, of_scores(round), threshold)
-        waiting = Waiting(masking, numbers_of(record, validation), 1.0, record)
+        waiting = Waiting(masking, numbers_of(record, samples), 1.0, record)
         others = [
             one
             for one in self._waiting.get((SCORE_STAGES[-1], client), [])

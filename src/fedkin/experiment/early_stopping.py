@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fedkin.core.measures import measure_named
 from fedkin.runs import bounds
 from fedkin.runs.database import Database
-from fedkin.runs.record import FEDERATION, Record
+from fedkin.runs.record import Record
 
 VIEW, SPLIT = "personal", "val"
 SCORES = (
@@ -117,11 +117,11 @@ class EarlyStopping:
 
     def _diverged(self, scores: Scores) -> bool:
         """Whether the loss of a client that has validation samples is no number: its model is worse
-        than any, so that no mean over the others is better. A federation's sum is of all of them.
+        than any, so that no mean over the others is better. Of a federation's sum the loss is none
+        where that of one client is none.
         """
         return any(
-            loss is None and client != FEDERATION and self.sizes.get(client, 0) > 0
-            for client, (loss, _) in scores.items()
+            loss is None and self.sizes.get(client, 0) > 0 for client, (loss, _) in scores.items()
         )
 
     def _values(self, scores: Scores, named: Named) -> dict[int, float | None]:

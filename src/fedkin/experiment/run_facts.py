@@ -61,11 +61,13 @@ def given_of(parts: Assembled) -> dict[str, str]:
         return {"given": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def privacy_of(parts: Assembled, again: int = 0) -> dict[str, Any] | None:
+def privacy_of(
+    parts: Assembled, again: int = 0, trained: int | None = None
+) -> dict[str, Any] | None:
     """What [privacy] gives; None where nothing was asked for. again: rounds that were released once
-    more.
+    more. trained: how many there were, where training ended early.
     """
-    return facts_of_privacy(parts.spec, parts.costs, again)
+    return facts_of_privacy(parts.spec, parts.costs, again, trained)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:

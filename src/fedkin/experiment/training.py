@@ -17,6 +17,7 @@ from fedkin.engine.interrupts import interrupts
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.experiment.always_missing import always_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
@@ -121,6 +122,7 @@ def _train(
             _restore(coordinator, states)
         taken = _taken_part(database)
         stopping = _stopping(parts, database)
+        trained = stopping.last if stopping.over else spec.run.rounds
         for number in range(done + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
@@ -128,7 +130,7 @@ def _train(
             record = _one(coordinator, spec, number, trained)
             if record.phase == "round":
                 taken.update(record.participants)
-            record = _accounted(record, parts, taken, cut_off.again)
+            record = _accounted(record, parts, taken, cut_off.again, trained)
             recorder.add(record)
             if spec.privacy.on and deployed:
                 recorder.commit()  # what the next round tells nodes is never told otherwise
@@ -146,28 +148,34 @@ def _train(
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=never_drawn(parts, coordinator.state, taken),
+            warnings=[
+                *never_drawn(parts, coordinator.state, taken),
+                *always_missing(database, parts.federation.names, taken),
+            ],
             **cut_off.stopped,
-            **_at_the_end(parts, deployed, cut_off.again, said),
+            **_at_the_end(parts, deployed, cut_off.again, said, trained),
         )
 
 
 def _at_the_end(
-    parts: Assembled, deployed: bool, again: int, said: Sequence[str]
+    parts: Assembled, deployed: bool, again: int, said: Sequence[str], trained: int
 ) -> dict[str, Any]:
-    """Facts of a finished run. again: rounds that were released once more. said: how it went."""
+    """Facts of a finished run. again: rounds that were released once more. said: how it went.
+    trained: its last round, before the finish.
+    """
     spec = parts.spec
+    changed = again or trained < spec.run.rounds  # since the record began
     return {
         "finished": True,
         "said": [
             *parts.population.said,
             *remarks(parts),
-            *remarks_of(spec, parts.costs, again),
+            *remarks_of(spec, parts.costs, again, trained),
             *masks_said(spec, parts.federation),
             *said,
         ],
         "baselines": {} if deployed else _baselines(parts),
-        **({"privacy": privacy_of(parts, again)} if again else {}),
+        **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
     }
 
 
@@ -186,15 +194,19 @@ def _taken_part(database: Database) -> Counter[int]:
     return Counter(client for (names,) in rows for client in json.loads(names))
 
 
-def _accounted(record: Record, parts: Assembled, taken: Counter[int], again: int) -> Record:
-    """The record with ε so far, where there is one."""
+def _accounted(
+    record: Record, parts: Assembled, taken: Counter[int], again: int, trained: int
+) -> Record:
+    """The record with ε so far, where there is one; the finish releases no round, however far its
+    number is from the last one that trained.
+    """
     spec = parts.spec
     if not spec.privacy.on:
         return record
     whose = parts.infos if spec.privacy.of_samples else record.participants
     counts = {client: taken[client] for client in whose}
-    released = min(record.round, spec.run.rounds) + again
-    epsilon = spent(spec, counts, released, parts.costs)
+    released = min(record.round, trained) + again
+    epsilon = spent(spec, counts, released, parts.costs, trained)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
 
 

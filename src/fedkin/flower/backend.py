@@ -74,7 +74,8 @@ class FlowerBackend:
         return parts._replace(federation=parts.federation._replace(verify=self.verify))
 
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
-        spec, method = accounted(rooted(spec)), method_of(spec, method)
+        spec = accounted(rooted(spec))
+        method = method_of(spec, method)
         names = self.deployment.clients
         if stranger := next((name for name in names if name not in self.facts), None):
             raise FedkinError(f"{stranger} was not in this run: name the clients that were")

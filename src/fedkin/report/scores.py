@@ -93,9 +93,9 @@ def of_panel(run: Run) -> str:
 
 _JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view
             AND o.split = m.split AND o.name = ?"""
-# Worse than any number, so that its round is never chosen for the others' numbers; a sum of the
-# federation has no clients of its own.
-_DIVERGED = f"m.split = 'val' AND m.loss IS NULL AND m.client <> {FEDERATION} AND c.val > 0"
+# Worse than any number, so that its round is never chosen for the others' numbers. The loss of a
+# federation's sum is no number where that of one client is none.
+_DIVERGED = f"m.split = 'val' AND m.loss IS NULL AND (m.client = {FEDERATION} OR c.val > 0)"
 _NOTHING = "LEFT JOIN (SELECT NULL AS value WHERE 0 AND ?) o"
 
 
@@ -158,24 +158,39 @@ def measures(
     return found
 
 
+def counted(run: Run, at: int, view: str, measure: str) -> tuple[int, int]:
+    """Of a test score that arrived as a sum, how many clients it is of, and how many others have
+    test samples; 0 and 0 of scores that arrived client by client.
+    """
+    if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'counted'"):
+        return 0, 0
+    query = "SELECT clients, without FROM counted WHERE round = ? AND view = ? AND name = ?"
+    rows = run.rows(query, at, view, COLUMNS.get(measure, measure))
+    return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+
+
 def spread(
-    values: Mapping[int, float | None], weights: Mapping[int, int], worst: str = "low"
+    values: Mapping[int, float | None],
+    weights: Mapping[int, int],
+    worst: str = "low",
+    summed: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """Mean, sample-weighted mean, population standard deviation and worst decile over clients.
 
     ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy),
     "high" for losses. The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one.
     ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
-    no finite value. Of scores that arrived as sums there is a mean alone.
+    no finite value. Of scores that arrived as a sum there is a mean alone; ``summed`` is what their
+    clients counted of themselves (``counted``).
     """
     every = np.array(list(values.values()), dtype=float)  # None becomes nan
     tested = np.array([weights.get(client, 0) for client in values], dtype=float)
     known = np.isfinite(every)
     without = int((~known & (tested > 0)).sum())
-    if FEDERATION in values and known.any():
+    if FEDERATION in values:
+        mean = number(values[FEDERATION]) if known.any() else None
         apart = dict.fromkeys(("weighted", "std", "worst_decile"))
-        asked = sum(size > 0 for size in weights.values())
-        return {"mean": number(values[FEDERATION]), **apart, "clients": asked, "without": 0}
+        return {"mean": mean, **apart, "clients": summed[0], "without": summed[1]}
     if not known.any():
         nothing = dict.fromkeys(("mean", "weighted", "std", "worst_decile"))
         return {**nothing, "clients": 0, "without": without}

@@ -14,7 +14,16 @@ from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
-from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, scores, spread, values
+from fedkin.report.scores import (
+    chosen_rounds,
+    counted,
+    curves,
+    measure_of,
+    measures,
+    scores,
+    spread,
+    values,
+)
 from fedkin.report.worst_clients import worst_clients
 from fedkin.runs.bounds import sentence
 from fedkin.runs.spec import SplitSection
@@ -158,7 +167,8 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
         last = rounds["final"]
         assert last is not None  # a view exists because a round has it
         losses = {k: value for k, (value, _) in scores(run, last, view).items()}
-        loss[view] = {"final": {**spread(losses, weights, worst="high"), "round": last}}
+        summed = counted(run, last, view, "loss")
+        loss[view] = {"final": {**spread(losses, weights, "high", summed), "round": last}}
         if any(
             value is not None for value in curve.test
         ):  # else a regression, which has no accuracy
@@ -206,7 +216,7 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     found = measures(run, last, view)
     by_measure = {name: found[name] for name in (*MEASURES, *ASIDE) if name in found}
     return {
-        name: spread(by_client, weights, worst=worst_of(name))
+        name: spread(by_client, weights, worst_of(name), counted(run, last, view, name))
         for name, by_client in by_measure.items()
     }
 
@@ -245,7 +255,8 @@ def _at(
     known = values(run, at, view, measure)
     if panel is not None:
         known = {client: value for client, value in known.items() if client in panel}
-    found = {**spread(known, weights, worst=worst_of(measure)), "round": at}
+    summed = counted(run, at, view, measure)
+    found = {**spread(known, weights, worst_of(measure), summed), "round": at}
     if panel is not None or run.evaluated() == "participants":
         found["interval"] = over_clients(known, measure)
     return found

@@ -91,6 +91,13 @@ COLUMNS = {
         _text("name", LETTERS),
         _number("value", -LOSS, LOSS),
     ],
+    "counted": [
+        _ROUND,
+        _text("view", LETTERS),
+        _text("name", LETTERS),
+        _whole("clients", 0, CLIENTS),
+        _whole("without", 0, CLIENTS),
+    ],
     "moved": [_ROUND, _whole("messages", 0, COUNT), _whole("bytes", 0, COUNT)],
 }
 

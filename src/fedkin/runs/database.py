@@ -53,6 +53,12 @@ MOVED = """CREATE TABLE IF NOT EXISTS moved (round INTEGER PRIMARY KEY, messages
     bytes INTEGER)"""
 """Apart from SCHEMA as well. What of a round's replies reached the coordinator."""
 
+COUNTED = """CREATE TABLE IF NOT EXISTS counted (round INTEGER, view TEXT, name TEXT,
+    clients INTEGER, without INTEGER, PRIMARY KEY (round, view, name)) WITHOUT ROWID"""
+"""Apart from SCHEMA as well. Under masks, of each test score how many clients its mean is of, and
+how many others have test samples.
+"""
+
 
 class Database:
     """A run's records. Opened for writing by its run, read-only by everyone else."""

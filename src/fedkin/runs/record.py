@@ -53,3 +53,7 @@ class Record(NamedTuple):
     measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
     """client → view → split → {"rmse": …}, after the finish only."""
     moved: Moved = Moved()
+    counted: dict[str, dict[str, tuple[int, int]]] = {}  # noqa: RUF012 (read only)
+    """Under masks, view → score or measure → on test the clients in its mean, and the others that
+    have test samples.
+    """

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fedkin.core.errors import Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs import bounds, checkpoint
-from fedkin.runs.database import MEASURES, MOVED, Database, locked, put_facts, put_rows
+from fedkin.runs.database import COUNTED, MEASURES, MOVED, Database, locked, put_facts, put_rows
 from fedkin.runs.directory import check_own, states_of
 from fedkin.runs.record import Record
 
@@ -170,6 +170,16 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
     )
     transaction.execute(MOVED)
     put_rows(transaction, "moved", [(record.round, *record.moved)])
+    transaction.execute(COUNTED)
+    put_rows(
+        transaction,
+        "counted",
+        [
+            (record.round, view, name, *counts)
+            for view, by_name in record.counted.items()
+            for name, counts in by_name.items()
+        ],
+    )
     missing = [
         (record.round, k, "missing", bounds.sentence(why))
         for k, why in sorted(record.missing.items())

@@ -4,6 +4,7 @@ the same.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,12 @@ from fedkin.setup.architectures import (
 )
 from fedkin.setup.frozen import map_frozen
 from fedkin.setup.population import population_of, rooted
-from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
+from fedkin.setup.requirements import (
+    check_batch_size,
+    check_needs,
+    check_optimizer,
+    check_patience,
+)
 from fedkin.setup.resolved import resolved
 from fedkin.setup.sample_privacy import SampleCosts, check_delta, costs_of, protected, with_noise
 from fedkin.setup.scale import with_scale
@@ -71,10 +77,11 @@ class Assembled(NamedTuple):
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
-    spec, method = accounted(rooted(spec)), method_of(spec, method)
+    spec, given = accounted(rooted(spec)), method
+    method = method_of(spec, given)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
-        return around(resolved(spec, method), method, _planted(spec, population))
+        return _around(spec, given, _planted(spec, population))
     if spec.privacy.at_client:
         raise FedkinError(
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
@@ -82,8 +89,21 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
         )
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
     trained = _planted(spec, population.only(stay))
-    parts = around(resolved(spec, method), method, trained)
+    parts = _around(spec, given, trained)
     return parts._replace(held_out=population.only(population.apart))
+
+
+def _around(spec: Spec, given: Method | None, population: Population) -> Assembled:
+    """``around``, again where a budget of samples has shortened the run: a method and a schedule
+    that are told the number of rounds are told those that there will be.
+    """
+    method = method_of(spec, given)
+    parts = around(resolved(spec, method), method, population)
+    if parts.spec.run.rounds == spec.run.rounds:
+        return parts
+    run = spec.run.model_copy(update={"rounds": parts.spec.run.rounds})
+    short = spec.model_copy(update={"run": run, "privacy": parts.spec.privacy})
+    return _around(short, given, population)
 
 
 def _planted(spec: Spec, population: Population) -> Population:
@@ -163,12 +183,16 @@ def around(
     if spec.privacy.of_samples:
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
         spec = with_noise(spec, costs)
+        # a budget may have shortened the run: a server that trains follows the same schedule
+        tools = replace(tools, schedule=schedule_of(spec))
+        federation = federation._replace(tools=tools)
         check_delta(spec, infos)
         method = protected(spec, method, costs.steps)
     method = transformed_by(spec, method, federation)
     check_scores(spec, federation)
     check_needs(method, federation, population, models, architectures)
     check_patience(spec, population)
+    check_batch_size(spec, population, models)
     return Assembled(spec, method, population, models, infos, federation, costs=costs)
 
 

@@ -62,23 +62,27 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
-def facts_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> dict[str, Any] | None:
+def facts_of(
+    spec: Spec, costs: SampleCosts | None = None, again: int = 0, trained: int | None = None
+) -> dict[str, Any] | None:
     """What the record, the report and a model's card say; None where nothing was asked for.
 
     Args:
         spec: With a multiplier.
         costs: Of samples, where they are protected.
         again: Rounds that the server may have released once more.
+        trained: Rounds that there were, where training ended early; None: all of [run] rounds.
     """
     asked = spec.privacy
     if not asked.on:
         return None
+    last = spec.run.rounds if trained is None else trained
     facts = {
         "where": "client" if asked.of_samples else asked.where,
         "clip": asked.clip,
         "noise": asked.noise,
         "delta": asked.delta,
-        "rounds": spec.run.rounds,
+        "rounds": last,
         "seeded": asked.seeded,
     }
     if costs is not None:
@@ -88,10 +92,10 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> di
             **facts,
             "protects": "a training sample of a client",
             "from": "whoever sees what clients send, the server too",
-            "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
+            "epsilon": costs.epsilon(asked.noise, asked.delta, last),
             "outside": outside_of(spec),
         }
-    mechanism, rounds = mechanism_of(spec), spec.run.rounds + again
+    mechanism, rounds = mechanism_of(spec), last + again
     known = asked.at_client  # who takes part
     return {
         **facts,
@@ -115,9 +119,13 @@ def outside_of(spec: Spec) -> str:
     return f"{', '.join(found)} and {FITTED}"
 
 
-def remarks_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> list[str]:
-    """One sentence of what holds, and a loud one where nothing does."""
-    facts = facts_of(spec, costs, again)
+def remarks_of(
+    spec: Spec, costs: SampleCosts | None = None, again: int = 0, trained: int | None = None
+) -> list[str]:
+    """One sentence of what holds, and a loud one where nothing does; arguments as of
+    ``facts_of``.
+    """
+    facts = facts_of(spec, costs, again, trained)
     if facts is None:
         return []
     if facts["seeded"]:
@@ -134,7 +142,11 @@ def remarks_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> 
 
 
 def spent(
-    spec: Spec, counts: Mapping[int, int], round: int, costs: SampleCosts | None = None
+    spec: Spec,
+    counts: Mapping[int, int],
+    round: int,
+    costs: SampleCosts | None = None,
+    trained: int | None = None,
 ) -> dict[int, float]:
     """{client: ε so far}; under -1 what holds for every client.
 
@@ -143,10 +155,11 @@ def spent(
         counts: In how many rounds each client took part.
         round: Rounds so far.
         costs: Of samples, where they are protected.
+        trained: The last round, where training ended early; None: that of [run] rounds.
     """
-    last = spec.run.rounds
+    last = spec.run.rounds if trained is None else trained
     if costs is not None:
-        return _spent_by_samples(spec, counts, round, costs)
+        return _spent_by_samples(spec, counts, round, last, costs)
     mechanism = mechanism_of(spec)
     if spec.privacy.where == "server":
         return {-1: bound(mechanism, round, last)}
@@ -154,10 +167,10 @@ def spent(
 
 
 def _spent_by_samples(
-    spec: Spec, counts: Mapping[int, int], round: int, costs: SampleCosts
+    spec: Spec, counts: Mapping[int, int], round: int, last: int, costs: SampleCosts
 ) -> dict[int, float]:
     """The largest ε of a client, under -1; after the last round beside it that of each."""
-    noise, delta, last = spec.privacy.noise, spec.privacy.delta, spec.run.rounds
+    noise, delta = spec.privacy.noise, spec.privacy.delta
     assert isinstance(noise, float)
     assert delta is not None
     if round < last:

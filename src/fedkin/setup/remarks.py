@@ -5,6 +5,7 @@ import torch
 from fedkin.core.errors import many
 from fedkin.core.method import Method
 from fedkin.data.population import Population
+from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import size_of
@@ -15,15 +16,38 @@ LOOKED_AT = 500  # pictures
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, a step that overshoots, a trial that the run does not see the end of, pixels that
-    lie far from zero.
+    asked for, clients with too few samples for it, a step that overshoots, a trial or a warm-up
+    that the run does not see the end of, pixels that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
     scale = parts.spec.data
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
-    steps = [*_overshooting(parts.method), *_on_trial(parts.method, parts.spec.run.rounds)]
-    return [*_frozen(parts), *ends, *steps, *far]
+    rounds = parts.spec.run.rounds
+    steps = [
+        *_overshooting(parts.method),
+        *_on_trial(parts.method, rounds),
+        *_warming(parts.spec.train.warmup, rounds),
+    ]
+    return [*_frozen(parts), *ends, *_alone(parts), *steps, *far]
+
+
+def _alone(parts: Assembled) -> list[str]:
+    """Of clients with one training sample, and a model that learns from two or more."""
+    population = parts.population
+    alone = [
+        population.names[client]
+        for client, size in enumerate(population.sizes("train").tolist())
+        if size == 1
+        and refuses_one_sample(parts.models[parts.infos[client].architecture], population.x[:1])
+    ]
+    if not alone:
+        return []
+    return [
+        f"{many(len(alone), 'client')} with one training sample ({alone[0]} the first): the model "
+        "normalizes over the samples of a mini-batch, so no round has an update of theirs; choose "
+        "a model without batch norm, or leave such clients out"
+    ]
 
 
 def _frozen(parts: Assembled) -> list[str]:
@@ -73,4 +97,16 @@ def _on_trial(method: Method, rounds: int) -> list[str]:
         f"{method.name}: its trial of {starts} starts takes {many(trial, 'round')} and the run "
         f"{many(rounds, 'round')}, so none is chosen and each round costs {starts} times as much; "
         "lower method.trial or raise run.rounds"
+    ]
+
+
+def _warming(warmup: int, rounds: int) -> list[str]:
+    """Of a warm-up after which no round is left."""
+    if not warmup or warmup < rounds:
+        return []
+    highest = rounds / (warmup + 1)
+    return [
+        f"train.warmup = {warmup} and the run has {many(rounds, 'round')}, so the learning rate "
+        f"never reaches train.lr, and {highest:.3g} of it at most; lower train.warmup or raise "
+        "run.rounds"
     ]

@@ -11,6 +11,7 @@ from fedkin.data.population import Population
 from fedkin.engine.evaluated import check_panel
 from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.methods import make, registry
+from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import HELD_OUT
 
@@ -35,6 +36,18 @@ def check_patience(spec: Spec, population: Population) -> None:
             "run.patience goes by validation, and no client has validation samples: raise "
             "split.val, or leave run.patience out"
         )
+
+
+def check_batch_size(spec: Spec, population: Population, models: Mapping[str, Model]) -> None:
+    """Raise FedkinError for mini-batches of one sample where a model cannot learn from one."""
+    if spec.train.batch_size > 1:
+        return
+    for model in models.values():
+        if refuses_one_sample(model, population.x[:1]):
+            raise FedkinError(
+                f"train.batch_size is 1, and model {model.name} normalizes over the samples of a "
+                "mini-batch: set train.batch_size to 2 or more"
+            )
 
 
 def check_needs(
@@ -85,10 +98,7 @@ def check_needs(
             f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
             f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
         )
-    if method.setup_message is not None and method.expected_setup is None:
-        raise FedkinError(
-            f"{method.name} has introduce: say in expected_setup what such a message looks like"
-        )
+    _check_introduction(method)
     if needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(
             f"{method.name} chooses by validation: set split.val above 0 so that every client "
@@ -100,6 +110,26 @@ def check_needs(
             f"{participants_of(federation)} participants"
         )
     method.check(federation.start, participants_of(federation))
+
+
+def _check_introduction(method: Method) -> None:
+    """A message before the first round has four parts: the client's, its form, what the server
+    does with it, and whose it is.
+    """
+    parts = {
+        "setup_message": method.setup_message is not None,
+        "expected_setup": method.expected_setup is not None,
+        "setup_update": method.setup_update is not None,
+        "needs.introduction ('participants' or 'everyone')": method.needs.introduction != "none",
+    }
+    lacking = [part for part, given in parts.items() if not given]
+    if lacking and len(lacking) < len(parts):
+        given = next(part for part, given in parts.items() if given).split(" ")[0]
+        raise FedkinError(
+            f"{method.name} has {given} without {' and '.join(lacking)}: a message before the "
+            "first round needs all four of setup_message, expected_setup, setup_update and "
+            "needs.introduction"
+        )
 
 
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:

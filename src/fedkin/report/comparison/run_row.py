@@ -183,11 +183,13 @@ def _validation(
     defined, as an AUC of one class, has no say.
     """
     found = values(run, at, "personal", measure, "val")
-    if FEDERATION in found:  # a sum is weighted already, and has no clients
-        return found[FEDERATION], {}, {}
     losses = {k: loss for k, (loss, _) in scores(run, at, "personal", "val").items()}
-    sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
     worst = -math.inf if measure_named(measure).higher else math.inf
+    if FEDERATION in found:  # a sum is weighted already, and has no clients
+        validated = any(client.val for client in run.clients.values())
+        spoiled = validated and losses[FEDERATION] is None
+        return worst if spoiled else found[FEDERATION], {}, {}
+    sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
     known: dict[int, float] = {}
     for k in sizes:
         value = worst if losses[k] is None else found[k]
