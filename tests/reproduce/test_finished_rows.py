@@ -59,7 +59,9 @@ def test_two_files_hide_nothing_of_each_other(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text(line_of("s", "f"))
     assert len(read(tmp_path)) == 1
     (tmp_path / "b.csv").write_text(line_of("s", "g", 2.0))
-    with pytest.raises(FedkinError, match=r"a\.csv and .*b\.csv tell of different runs of r, seed 0"):
+    with pytest.raises(
+        FedkinError, match=r"a\.csv and .*b\.csv tell of different runs of r, seed 0"
+    ):
         read(tmp_path)
     (tmp_path / "b.csv").write_text(line_of("t", "f") + line_of("t", "g").split("\n", 1)[1])
     with pytest.raises(FedkinError, match=r"b\.csv: line 3 tells of another run of r, seed 0"):

@@ -88,7 +88,6 @@ def reproduce(
     from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.preset import SCALES, names, preset
     from fedkin.reproduce.row_spec import check, portable
-    from fedkin.reproduce.running import READERS, RUNNERS
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -135,7 +134,7 @@ def reproduce(
             seeds,
             out,
             changes,
-            RUNNERS if not finished else READERS,
+            finished,
             asked,
             elsewhere,
         ),
@@ -144,7 +143,9 @@ def reproduce(
 
 
 class Asking(NamedTuple):
-    """What is to be done, for ``rows`` of the preset. ``asked``: the command, for the page."""
+    """What is to be done, for ``rows`` of the preset. ``finished``: to train nothing.
+    ``asked``: the command, for the page.
+    """
 
     preset: Any
     rows: Any
@@ -152,7 +153,7 @@ class Asking(NamedTuple):
     seeds: int
     out: Path
     changes: dict[str, Any]
-    runners: Any
+    finished: bool
     asked: str
     elsewhere: Any
 
@@ -177,8 +178,11 @@ def _run(asking: Asking, as_json: bool) -> None:
     for text in flags(found):
         warn(text)
     done = []
-    made = outcomes(
-        asking.rows, asking.seeds, runs, changes, here, asking.runners, asking.elsewhere
+    settings = (asking.seeds, runs, changes, here)
+    made = (
+        (known(row, *settings, asking.elsewhere) for row in asking.rows)  # all seeds that are there
+        if asking.finished
+        else outcomes(asking.rows, *settings, elsewhere=asking.elsewhere)
     )
     with heard(SlowLines()):
         for one in made:
