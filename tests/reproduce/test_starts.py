@@ -225,3 +225,16 @@ def _start(row: Row, data: Path, out: Path) -> None:
     told = summary(run(spec, out / "run"))
     assert told["finished"]
     assert told["rounds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--list", "nosuch"], "--list shows every preset: leave out nosuch"),
+        (["claims", "--dry-run", "--from", "."], "--from is for a preset: claims are judged by"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(words: list[str], said: str) -> None:
+    done = fedkin("reproduce", *words)
+    assert done.exit_code != 0
+    assert said in " ".join(done.stderr.split())

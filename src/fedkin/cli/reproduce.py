@@ -94,10 +94,17 @@ def reproduce(
     if list_ or name is None:
         if not list_:
             raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
+        if name is not None:
+            raise FedkinError(f"--list shows every preset: leave out {name}, or leave out --list")
         _list([preset(each, scale) for each in names()], as_json)
         return
     seeds = seeds or (claims.SEEDS if name == claims.NAME else 1)
     if name == claims.NAME:
+        if from_ is not None:
+            raise FedkinError(
+                "--from is for a preset: claims are judged by runs, client by client, which no CSV "
+                "has; leave it out, or name the folder of the runs with --out"
+            )
         changes = _changes(set_ or [], data_dir)
         claims.judge(
             claims.Wish(paper, scale, seeds, rows, out, changes, finished, dry_run, as_json)
