@@ -23,6 +23,7 @@ from fedkin.report.summary import summary
 from fedkin.reproduce.preset import Row, names, preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.runs.spec import Spec, parse
+from tests.cli.command import fedkin
 
 PICTURES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}
 LARGE = ("vgg11", "vgg13", "resnet18", "mobilenet_v2", "cnn_cgpfl", "cnn_persfl")
