@@ -20,7 +20,12 @@ def test_changes_go_before_the_row_and_the_seed_before_all() -> None:
 def test_changes_that_no_row_can_have_are_told() -> None:
     odd = ROW._replace(runner="elsewhere")
     assert check([ROW], {"run.rounds": 7}) is None
-    assert check([ROW, odd], {"run.roundz": 7}) is None  # the other row's runner judges its own
+    for rows in ([ROW, odd], [odd, ROW]):  # a row that is no run has no keys
+        with pytest.raises(FedkinError, match=r"unknown key 'run\.roundz'"):
+            check(rows, {"run.roundz": 7})
+    assert check([odd], {"data.dir": "/sets"}) is None
+    with pytest.raises(FedkinError, match="--set run.rounds: these rows are computed in closed fo"):
+        check([odd], {"run.rounds": 7})
     with pytest.raises(FedkinError, match=r"unknown key 'run\.roundz'"):
         check([ROW, ROW], {"run.roundz": 7})
     with pytest.raises(FedkinError, match="the seeds of a preset are 0, 1, …: --seeds says how ma"):
