@@ -24,7 +24,9 @@ def test_changes_that_no_row_can_have_are_told() -> None:
         with pytest.raises(FedkinError, match=r"unknown key 'run\.roundz'"):
             check(rows, {"run.roundz": 7})
     assert check([odd], {"data.dir": "/sets"}) is None
-    with pytest.raises(FedkinError, match="--set run.rounds: these rows are computed in closed fo"):
+    with pytest.raises(
+        FedkinError, match=r"--set run\.rounds: these rows are computed in closed fo"
+    ):
         check([odd], {"run.rounds": 7})
     with pytest.raises(FedkinError, match=r"unknown key 'run\.roundz'"):
         check([ROW, ROW], {"run.roundz": 7})
