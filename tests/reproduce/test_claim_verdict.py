@@ -58,7 +58,8 @@ def test_above_needs_every_seed_and_the_whole_interval() -> None:
     found = judge(ABOVE, five)
     assert (found.verdict, found.low > 0, found.why) == (OPEN, True, "seeds disagree")
     assert judge(ABOVE, {"a": five["b"], "b": five["a"]}).why == "seeds disagree"
-    assert judge(ABOVE, {"a": seeds(50, 60, 55), "b": low}).verdict == FAILS  # equal is not above
+    near = {"a": seeds(50, 60, 55 - 1e-6), "b": low}
+    assert judge(ABOVE, near).verdict == FAILS  # level is not above
     assert (
         judge(ABOVE, {"a": seeds(50, 61, 56), "b": low}).verdict == OPEN
     )  # nor with one seed equal
@@ -126,9 +127,24 @@ def test_within_has_two_sides() -> None:
 def test_slightly_above_is_above_and_not_by_much() -> None:
     test = case("above", high="a", low="b", at_most=1.0)
     low = seeds(50, 60, 55)
-    for shift, verdict in ((0.4, HOLDS), (1.0, HOLDS), (1.01, FAILS), (0.0, FAILS), (-0.4, FAILS)):
+    for shift, verdict in ((0.4, HOLDS), (1.0, HOLDS), (1.01, FAILS), (0.0, OPEN), (-0.4, FAILS)):
         shifted = seeds(50 + shift, 60 + shift, 55 + shift)
         assert judge(test, {"a": shifted, "b": low}).verdict == verdict, shift
+
+
+def test_two_runs_that_are_the_same_decide_nothing() -> None:
+    numbers = {"a": seeds(1.0, 2.0, 3.0), "b": seeds(1.0, 2.0, 3.0)}
+    for test in (
+        ABOVE,
+        case("above", high="a", low="b", margin=-1.0),
+        case("within", row="a", of="b", margin=1.0),
+    ):
+        found = judge(test, numbers)
+        assert (found.verdict, found.why) == (OPEN, "the runs are the same for every client")
+    sent = case("within", measure="scalars", row="a", of="b", margin=1.0)
+    assert judge(sent, {"a": whole(5.0), "b": whole(5.0)}).verdict == HOLDS  # what is exact may tie
+    best = case("best", row="a", among=["b"], margin=-1.0)
+    assert judge(best, numbers).verdict == HOLDS  # a rule that chose b did choose well
 
 
 def test_an_order_has_every_row_above_the_one_before() -> None:

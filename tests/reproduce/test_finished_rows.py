@@ -23,7 +23,8 @@ def test_finished_rows_of_another_machine_are_taken(
     asked = ["reproduce", "ppfl-figure-8", "--json", *quick, "--rows", "N2"]
     (here,) = json.loads(fedkin(*asked, "--out", "a").stdout)["lines"]
     kept = read(tmp_path / "a")
-    one = kept[here["row"], 0]
+    (one,) = kept.values()
+    assert (one.row, one.seed) == (here["row"], 0)
     assert one.numbers == {"accuracy": here["measured"]}
     assert len(one.fingerprint) > 10
     (tmp_path / "a" / "claims.csv").write_text("claim,verdict\n")  # stands there, too
@@ -45,6 +46,26 @@ def test_finished_rows_of_another_machine_are_taken(
     other = [*asked, "--set=method.lam=0.5", "--finished", "--out", "c", "--from", "a"]
     (line,) = json.loads(fedkin(*other).stdout)["lines"]
     assert line["missing"] == "not run yet"  # another setting is not taken
+
+
+def line_of(settings: str, fingerprint: str, value: float = 1.0) -> str:
+    return ",".join(KEPT) + f"\nr,0,accuracy,{value},1.0,{settings},{fingerprint},v\n"
+
+
+def test_two_files_hide_nothing_of_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(line_of("s", "f"))
+    (tmp_path / "b.csv").write_text(line_of("t", "g", 2.0))
+    assert [one.numbers["accuracy"] for one in read(tmp_path).values()] == [1.0, 2.0]
+    (tmp_path / "b.csv").write_text(line_of("s", "f"))
+    assert len(read(tmp_path)) == 1
+    (tmp_path / "b.csv").write_text(line_of("s", "g", 2.0))
+    with pytest.raises(
+        FedkinError, match=r"a\.csv and .*b\.csv tell of different runs of r, seed 0"
+    ):
+        read(tmp_path)
+    (tmp_path / "b.csv").write_text(line_of("t", "f") + line_of("t", "g").split("\n", 1)[1])
+    with pytest.raises(FedkinError, match=r"b\.csv: line 3 tells of another run of r, seed 0"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Rows that nobody asked for are shown with the seeds that are finished."""
 
 from fedkin.reproduce import running
-from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.finished_rows import Keeping, Kept, key_of
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
@@ -13,10 +13,14 @@ def kept(settings: str) -> Kept:
     return Kept(ROW.name, 2, {value.measure: 1.0 for value in ROW.values}, 1.0, settings, "f", "v")
 
 
+def held(one: Kept) -> Keeping:
+    return {key_of(one): one}
+
+
 def test_a_line_of_other_settings_hides_no_finished_seed(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(running, "_over", lambda folder: folder.name.endswith(("seed0", "seed1")))
     monkeypatch.setattr(running, "outcomes", lambda rows, seeds, *rest: iter([seeds]))
     assert running.known(ROW, 5, tmp_path, {}) == 2
-    assert running.known(ROW, 5, tmp_path, {}, elsewhere={(ROW.name, 2): kept("others")}) == 2
+    assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(kept("others"))) == 2
     mine = kept(digest_of(spec_of(ROW, 2, {})))
-    assert running.known(ROW, 5, tmp_path, {}, elsewhere={(ROW.name, 2): mine}) == 3
+    assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(mine)) == 3

@@ -46,6 +46,34 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     assert str(tmp_path) not in page
 
 
+def test_what_the_csv_tells_already_stays_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of another setting, seed or row, and without the runs."""
+    monkeypatch.chdir(tmp_path)
+    quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
+    asked = ["reproduce", "ppfl-figure-8", *quick]
+    csv = tmp_path / "reproduction" / "ppfl-figure-8.csv"
+    assert fedkin(*asked, "--rows", "N2", "--seeds", "2").exit_code == 0
+    first = csv.read_text()
+    assert len(first.splitlines()) == 3
+    fedkin("reproduce", "ppfl-figure-8", "--finished")
+    fedkin("reproduce", "ppfl-figure-8", "--scale", "full", "--finished")
+    assert csv.read_text() == first
+    (tmp_path / "reproduction" / "runs").rename(tmp_path / "runs")
+    there = ["--from", "reproduction", "--rows", "N2", "--json", "--finished"]
+    for seeds in ([], ["--seeds", "7"]):  # every finished seed of what is asked for is shown
+        (line,) = json.loads(fedkin(*asked, *seeds, *there).stdout)["lines"]
+        assert (line["seeds"], line["missing"]) == ([0, 1], "")
+    assert csv.read_text() == first
+    assert fedkin(*asked, "--rows", "N3").exit_code == 0
+    assert csv.read_text().startswith(first)
+    assert len(csv.read_text().splitlines()) == 4
+    csv.write_text("mine\n")
+    assert "is no file of finished rows" in fedkin(*asked, "--finished").stderr
+    assert csv.read_text() == "mine\n"
+
+
 def test_a_narrower_call_keeps_what_is_there_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from fedkin.report.summary import summary
 from fedkin.reproduce.preset import Row, names, preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.runs.spec import Spec, parse
+from tests.cli.command import fedkin
 
 PICTURES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}
 LARGE = ("vgg11", "vgg13", "resnet18", "mobilenet_v2", "cnn_cgpfl", "cnn_persfl")
@@ -225,3 +226,16 @@ def _start(row: Row, data: Path, out: Path) -> None:
     told = summary(run(spec, out / "run"))
     assert told["finished"]
     assert told["rounds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--list", "nosuch"], "--list shows every preset: leave out nosuch"),
+        (["claims", "--dry-run", "--from", "."], "--from is for a preset: claims are judged by"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(words: list[str], said: str) -> None:
+    done = fedkin("reproduce", *words)
+    assert done.exit_code != 0
+    assert said in " ".join(done.stderr.split())

@@ -88,17 +88,23 @@ def reproduce(
     from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.preset import SCALES, names, preset
     from fedkin.reproduce.row_spec import check, portable
-    from fedkin.reproduce.running import READERS, RUNNERS
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
     if list_ or name is None:
         if not list_:
             raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
+        if name is not None:
+            raise FedkinError(f"--list shows every preset: leave out {name}, or leave out --list")
         _list([preset(each, scale) for each in names()], as_json)
         return
     seeds = seeds or (claims.SEEDS if name == claims.NAME else 1)
     if name == claims.NAME:
+        if from_ is not None:
+            raise FedkinError(
+                "--from is for a preset: claims are judged by runs, client by client, which no CSV "
+                "has; leave it out, or name the folder of the runs with --out"
+            )
         changes = _changes(set_ or [], data_dir)
         claims.judge(
             claims.Wish(paper, scale, seeds, rows, out, changes, finished, dry_run, as_json)
@@ -135,7 +141,7 @@ def reproduce(
             seeds,
             out,
             changes,
-            RUNNERS if not finished else READERS,
+            finished,
             asked,
             elsewhere,
         ),
@@ -144,7 +150,9 @@ def reproduce(
 
 
 class Asking(NamedTuple):
-    """What is to be done, for ``rows`` of the preset. ``asked``: the command, for the page."""
+    """What is to be done, for ``rows`` of the preset. ``finished``: to train nothing.
+    ``asked``: the command, for the page.
+    """
 
     preset: Any
     rows: Any
@@ -152,7 +160,7 @@ class Asking(NamedTuple):
     seeds: int
     out: Path
     changes: dict[str, Any]
-    runners: Any
+    finished: bool
     asked: str
     elsewhere: Any
 
@@ -177,8 +185,11 @@ def _run(asking: Asking, as_json: bool) -> None:
     for text in flags(found):
         warn(text)
     done = []
-    made = outcomes(
-        asking.rows, asking.seeds, runs, changes, here, asking.runners, asking.elsewhere
+    settings = (asking.seeds, runs, changes, here)
+    made = (
+        (known(row, *settings, asking.elsewhere) for row in asking.rows)  # all seeds that are there
+        if asking.finished
+        else outcomes(asking.rows, *settings, elsewhere=asking.elsewhere)
     )
     with heard(SlowLines()):
         for one in made:

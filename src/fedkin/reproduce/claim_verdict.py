@@ -3,7 +3,8 @@
 A test of a claim becomes one or more statements "the mean of these values is over (or under) a
 bound". The values are paired: differences of the same client under the same seed. A statement holds
 where the whole interval and every seed's mean are on the claim's side; it fails where both are on
-the other side; else it is undecided.
+the other side; else it is undecided. It is undecided, too, where no client's score differs under
+any seed of two rows: two runs that are the same test nothing.
 
 The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
 clients within each; where the clients are the same persons under every seed, of one set of persons
@@ -29,6 +30,7 @@ Values = Sequence[
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
 DRAWS, SEED, LEVEL = 4000, 0, 0.95
+SAME = "the runs are the same for every client"
 SEEDS = 3  # below them nothing is decided, unless the measure is exact
 
 
@@ -49,7 +51,8 @@ class Statement(NamedTuple):
     """The mean of ``values`` (one array a seed) is over ``bound``, or under it.
 
     ``strict``: at the bound it is not. ``against``: the row that it is compared with, where there
-    are several.
+    are several. ``apart``: the values are of two rows that are to be two runs; among several (an
+    order, the best) a rule that chooses may well come to one of the others.
     """
 
     values: list[Floats]
@@ -57,6 +60,7 @@ class Statement(NamedTuple):
     over: bool = True
     strict: bool = True
     against: str = ""
+    apart: bool = False
 
 
 def judge(case: Case, numbers: Mapping[str, Values], persons: bool = False) -> Finding:
@@ -112,8 +116,10 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     if case.kind == "above":
         apart = _apart(rows["high"][0], rows["low"][0])
         most = case.bounds.get("at_most")
-        slightly = [] if most is None else [Statement(apart, most, over=False, strict=False)]
-        return [Statement(apart, margin), *slightly]
+        slightly = (
+            [] if most is None else [Statement(apart, most, over=False, strict=False, apart=True)]
+        )
+        return [Statement(apart, margin, apart=True), *slightly]
     if case.kind == "order":
         named = zip(case.rows["over"], rows["over"], strict=True)
         return [
@@ -123,8 +129,8 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     if case.kind == "within":
         apart = _apart(rows["row"][0], rows["of"][0])
         return [
-            Statement(apart, -margin, strict=False),
-            Statement(apart, margin, over=False, strict=False),
+            Statement(apart, -margin, strict=False, apart=True),
+            Statement(apart, margin, over=False, strict=False, apart=True),
         ]
     if case.kind == "best":
         others = zip(case.rows["among"], rows["among"], strict=True)
@@ -193,6 +199,9 @@ def _judged(statement: Statement, exact: bool, persons: bool) -> Finding:
     finding = Finding(OPEN, float(means.mean()), low, high, len(values), against)
     if len(values) < SEEDS and not exact:
         return finding._replace(why=f"{many(len(values), 'seed')} of at least {SEEDS}")
+    if statement.apart and not exact and not any(each.any() for each in values):
+        # each client's score is the same to the last digit: what the claim is about never acted
+        return finding._replace(why=SAME)
     worst, best = (
         (min(low, *means), max(high, *means))
         if statement.over

@@ -45,7 +45,7 @@ class Kept(NamedTuple):
     version: str
 
 
-Keeping = Mapping[tuple[str, int], Kept]  # by row and seed
+Keeping = Mapping[tuple[str, int, str], Kept]  # by row, seed and settings
 
 
 def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
@@ -89,23 +89,52 @@ def text_of(runs: Iterable[Kept]) -> str:
 def read(folder: Path) -> Keeping:
     """The runs that the CSV files of a folder tell; verdicts of claims are passed over.
 
-    Raises FedkinError for a file that is none of ours.
+    Raises FedkinError for a file that is none of ours, and for two files that tell of different
+    runs of one row, seed and settings.
     """
     if not folder.is_dir():
         raise FedkinError(
             f"--from {folder} is no folder: name the one that has the CSV files of finished rows"
         )
-    found: dict[tuple[str, int], Kept] = {}
+    found: dict[tuple[str, int, str], Kept] = {}
+    told: dict[tuple[str, int, str], Path] = {}
     for path in sorted(folder.glob("*.csv")):
         if path.name == CLAIMS:
             continue
-        for number, line in enumerate(_lines(path), start=2):
-            one = _kept(line, f"{path}: line {number}")
-            before = found.get((one.row, one.seed))
-            if before is not None and before.settings == one.settings:
-                one = one._replace(numbers={**before.numbers, **one.numbers})
-            found[one.row, one.seed] = one
+        for key, one in read_file(path).items():
+            before = found.get(key, one)
+            if before.fingerprint != one.fingerprint:
+                raise FedkinError(
+                    f"{told[key]} and {path} tell of different runs of {one.row}, seed {one.seed}, "
+                    "with the same settings: leave one of the files in --from"
+                )
+            found[key] = one._replace(numbers={**before.numbers, **one.numbers})
+            told[key] = path
     return found
+
+
+def read_file(path: Path) -> dict[tuple[str, int, str], Kept]:
+    """The runs that one CSV file tells.
+
+    Raises FedkinError for a file that is none of ours, and for two runs of one row, seed and
+    settings in it.
+    """
+    found: dict[tuple[str, int, str], Kept] = {}
+    for number, line in enumerate(_lines(path), start=2):
+        one = _kept(line, f"{path}: line {number}")
+        before = found.get(key_of(one), one)
+        if before.fingerprint != one.fingerprint:
+            raise FedkinError(
+                f"{path}: line {number} tells of another run of {one.row}, seed {one.seed}, than "
+                "a line above it, with the same settings: leave one of them"
+            )
+        found[key_of(one)] = one._replace(numbers={**before.numbers, **one.numbers})
+    return found
+
+
+def key_of(one: Kept) -> tuple[str, int, str]:
+    """By what a finished run is found."""
+    return one.row, one.seed, one.settings
 
 
 def _lines(path: Path) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
-from fedkin.reproduce.finished_rows import text_of
+from fedkin.reproduce.finished_rows import Kept, key_of, read_file, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.outcome import Outcome, mean
@@ -158,15 +158,26 @@ def write(
     preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path
 ) -> list[Path]:
     """NAME.md, NAME.html and NAME.csv (the finished runs, for another machine to take)
-    in ``out``.
+    in ``out``. Runs that the CSV tells already and this call did not ask for, of another row, seed
+    or setting, stay in it.
+
+    Raises FedkinError where a file of that name is no CSV of finished rows.
     """
-    kept = text_of(run for one in found for run in one.runs)
+    kept = text_of(_merged(found, out / f"{preset.name}.csv"))
     made = {
         "md": markdown(preset, found, scale, asked),
         "html": page(preset, found, scale, asked),
         "csv": kept,
     }
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
+
+
+def _merged(found: Sequence[Outcome], path: Path) -> list[Kept]:
+    """Rows in the preset's order, then those of other scales."""
+    before = read_file(path) if path.exists() else {}
+    runs = {**before, **{key_of(run): run for one in found for run in one.runs}}
+    order = {one.row.name: place for place, one in enumerate(found)}
+    return sorted(runs.values(), key=lambda run: (order.get(run.row, len(order)), run.seed))
 
 
 def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:

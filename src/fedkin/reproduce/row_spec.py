@@ -12,15 +12,18 @@ from fedkin.runs.spec import Spec, assign, parse
 
 def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
     """Raises FedkinError for changes that no row can have; those that only some can have are named
-    with the others.
+    with the others. A row that is no run (COMET's toy, in closed form) has no keys: it says nothing
+    of a change, and where all rows are such every change is refused.
     """
     wrong: list[FedkinError] = []
     if "run.seed" in changes:
         raise FedkinError("run.seed: the seeds of a preset are 0, 1, …: --seeds says how many")
-    for row in rows:
+    runs = [row for row in rows if row.runner == "experiment"]
+    if not runs and (key := next(iter(portable(changes)), None)):
+        raise FedkinError(f"--set {key}: these rows are computed in closed form and have no keys")
+    for row in runs:
         try:
-            if row.runner == "experiment":
-                spec_of(row, 0, changes)
+            spec_of(row, 0, changes)
             return
         except FedkinError as error:
             wrong.append(error)

@@ -85,8 +85,12 @@ def known(
     others = elsewhere or {}
 
     def over(seed: int) -> bool:
-        there = _over(out / f"{row.name}-seed{seed}")
-        return there or _taken(row, seed, out, changes, others) is not None
+        if _over(out / f"{row.name}-seed{seed}"):
+            return True
+        try:
+            return _taken(row, seed, out, changes, others) is not None
+        except FedkinError:  # a row that cannot have the changes: below it says why
+            return False
 
     there = sum(1 for _ in takewhile(over, count())) if row.runner == "experiment" else 0
     return next(outcomes([row], there or seeds, out, changes, speed, READERS, others))
@@ -96,11 +100,11 @@ def _taken(
     row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: Keeping
 ) -> Kept | None:
     """A finished run of another machine in place of one here."""
-    one = elsewhere.get((row.name, seed))
-    if one is None or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
+    if not elsewhere or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
         return None
-    whole = {value.measure for value in row.values} <= set(one.numbers)
-    return one if whole and one.settings == digest_of(spec_of(row, seed, changes)) else None
+    one = elsewhere.get((row.name, seed, digest_of(spec_of(row, seed, changes))))
+    whole = one is not None and {value.measure for value in row.values} <= set(one.numbers)
+    return one if whole else None
 
 
 def _over(folder: Path) -> bool:

@@ -63,8 +63,20 @@ def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
     assert last == f"next: fedkin {shlex.join(typed)}"
     found = NEXT["sweep"]({"out": Path("my sweep"), "measure": "auc"})
     assert found == "compare 'my sweep'/* --best --measure auc"
-    found = NEXT["reproduce"]({"name": "comet-figure-2", "out": Path("a b")})
-    assert found == "reproduce comet-figure-2 --scale full --finished --out 'a b'"
+    found = NEXT["reproduce"]({"name": "comet-figure-2", "scale": "small", "out": Path("a b")})
+    assert found == "reproduce comet-figure-2 --scale small --finished --out 'a b'"
+    asked = {
+        "scale": "full",
+        "rows": "a b",
+        "seeds": 3,
+        "set_": ["run.rounds=2"],
+        "from_": Path("w"),
+    }
+    found = NEXT["reproduce"]({"name": "claims", "paper": "comet", "data_dir": Path("d"), **asked})
+    assert found == (
+        "reproduce claims comet --scale full --rows 'a b' --seeds 3 --set run.rounds=2 --finished "
+        "--from w --out NAME --data-dir d"
+    ).replace(" --out NAME", "")
 
 
 def test_what_stands_around_a_method_has_a_command_that_works(

@@ -102,8 +102,13 @@ def _reproduce(given: Given) -> str:
     name = given.get("name")
     if not name:
         return "reproduce NAME"
+    paper = "" if given.get("paper") is None else f" {_q(given, 'paper')}"
+    asked = "".join(_option(given, option) for option in ("scale", "rows", "seeds"))
+    changes = "".join(f" --set {shlex.quote(each)}" for each in given.get("set_") or [])
+    taken = "" if given.get("from_") is None else f" --from {_q(given, 'from_')}"
     out = "" if str(given.get("out")) == "reproduction" else _option(given, "out")  # its default
-    return f"reproduce {_q(given, 'name')} --scale full --finished{out}"
+    data = "" if given.get("data_dir") is None else f" --data-dir {_q(given, 'data_dir')}"
+    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes} --finished{taken}{out}{data}"
 
 
 def _page_of_rows(given: Given) -> str:
