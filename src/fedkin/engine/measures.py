@@ -16,6 +16,17 @@ from torch import Tensor
 from fedkin.core.family import POISSON, Family
 from fedkin.core.measures import TWO
 
+__all__ = [
+    "Predicted",
+    "from_scores",
+    "measure",
+    "measures",
+    "predicted",
+    "share_error",
+    "standard_error",
+    "threshold",
+]
+
 Floats = NDArray[np.float64]
 BINS = 15  # of the calibration error
 DRAWS = 100  # bootstrap samples of a client's own rows, for a standard error

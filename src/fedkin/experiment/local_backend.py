@@ -23,6 +23,10 @@ from fedkin.runs.spec import EngineSection
 from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
 from fedkin.setup.frozen import save_frozen, size_of
 
+__all__ = [
+    "hosts",
+]
+
 LOG = logging.getLogger("fedkin")
 
 # Samples × parameters of all training steps. Starting workers takes some 3 s, in which one process

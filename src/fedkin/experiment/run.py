@@ -20,6 +20,12 @@ from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble
 
+__all__ = [
+    "experiment",
+    "new_folder",
+    "run",
+]
+
 
 def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spec:
     """A checked specification from sections (as in TOML) and keywords with dots as double

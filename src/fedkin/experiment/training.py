@@ -38,6 +38,16 @@ from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import remarks
 from fedkin.setup.secure_aggregation import masks_said
 
+__all__ = [
+    "Engine",
+    "Interrupted",
+    "Progress",
+    "begin",
+    "check_engine",
+    "check_schedule",
+    "train",
+]
+
 Progress = Callable[[Record], None]
 
 

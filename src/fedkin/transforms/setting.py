@@ -9,6 +9,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 
+__all__ = [
+    "Change",
+    "Setting",
+    "blind",
+    "declared_sum",
+    "message_by_message",
+    "participants_at_least",
+]
+
 
 class Setting(NamedTuple):
     """The experiment around a method: what a transform may depend on.
