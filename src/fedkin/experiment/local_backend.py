@@ -36,9 +36,14 @@ WORTH_WORKERS = 1_000_000_000
 
 @contextlib.contextmanager
 def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
-    """All clients, as [engine] says.
+    """All clients, as [engine] says, for as long as the context is open.
 
-    ``folder``: the run's; hosts keep states there while it goes on, if on disk.
+    Args:
+        parts: The run.
+        folder: The run's; hosts keep states there while it goes on, if on disk.
+
+    Yields:
+        What reaches all of the clients.
     """
     engine, everyone = parts.spec.engine, sorted(parts.infos)
     state = own(folder, "state")
