@@ -54,16 +54,7 @@ from fedkin.transforms.registry import trained_at_server
 from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
-__all__ = [
-    "Assembled",
-    "around",
-    "assemble",
-    "host_from_setup",
-    "host_of",
-    "method_of",
-    "named",
-    "setup_of",
-]
+__all__ = ["Assembled", "around", "assemble", "host_from_setup", "host_of", "method_of", "setup_of"]
 
 
 class Assembled(NamedTuple):
