@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import in_columns, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
 from fedkin.report.comparison.specified import specified
@@ -26,19 +26,10 @@ SCORES = [
     for name in SPREADS.values()
 ]
 COSTS = ["paper scalars", "paper bytes", "unicast bytes", "seconds per round", "seconds"]
-BESIDE = (
-    "accuracy",
-    "auc",
-    "average_precision",
-    "balanced_accuracy",
-    "rmse",
-    "mae",
-    "r2",
-)  # have columns of their own
 MEASURED = {
     f"{view} {measure_named(name).label}": name
     for view in ("personal", "global")
-    for name in BESIDE
+    for name in in_columns()
 }
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
@@ -234,7 +225,7 @@ def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
         measures = {"accuracy": accuracy, **found["measures"].get(view, {})}
         row |= {
             f"{view} {formatting.label(name)}": measures.get(name, {}).get("mean")
-            for name in BESIDE
+            for name in in_columns()
         }
     row["paper scalars"] = found["communication"]["paper"]["scalars"]["total"]
     row["paper bytes"] = found["communication"]["paper"]["bytes"]["total"]
