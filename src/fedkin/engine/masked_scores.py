@@ -14,10 +14,10 @@ from torch import Tensor
 
 from fedkin.core.measures import MEASURES
 from fedkin.core.tree import Tree
+from fedkin.data.population import SPLITS
 from fedkin.runs.record import FEDERATION
 
 VIEWS = ("personal", "global")
-SPLITS = ("train", "val", "test")
 DIGITS = 3  # of 40 bits: numbers up to 2^57
 LARGEST = 1e6  # a loss or a measure beyond it counts as none
 
@@ -90,7 +90,7 @@ def means_of(sums: Tree) -> Means:
         if weight > 0
     }
     views = [view for view in VIEWS if view == VIEWS[0] or any(p.view == view for p in found)]
-    scores = {
+    scores: dict[str, dict[str, tuple[float, float]]] = {
         view: {
             split: (
                 found.get(Place(view, split, "loss"), math.nan),

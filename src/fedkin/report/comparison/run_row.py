@@ -17,8 +17,9 @@ from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
 from fedkin.runs.record import FEDERATION
 
-PICKS = {"final": "final", "best_by_validation": "best by validation"}
-SPREADS = {"mean": "mean", "weighted": "weighted", "worst_decile": "worst decile", "std": "std"}
+# Without the best round on test: what is chosen on test data is not compared
+PICKS = {pick: formatting.PICKS[pick] for pick in ("final", "best_by_validation")}
+SPREADS = {key: formatting.SPREADS[key] for key in ("mean", "weighted", "worst_decile", "std")}
 SCORES = [
     f"{view} {pick} {name}"
     for view in ("personal", "global")

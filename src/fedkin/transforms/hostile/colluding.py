@@ -12,9 +12,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, map_tree
+from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.setting import Setting
-
-PREDICTIONS = "predictions"
 
 
 def colluding(
