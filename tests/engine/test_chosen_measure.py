@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import IN_SCORES, suited
 from fedkin.core.method import plain_prediction
-from fedkin.engine.measures import CLASSES, threshold
+from fedkin.engine.measures import threshold
 from fedkin.experiment.run import experiment, run
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
@@ -40,7 +41,7 @@ def test_only_the_chosen_one_is_taken_in_every_round(rare: Spec, tmp_path: Path)
         assert [database.rows(names, at) for at in (1, 2)] == [[("auc",)], [("auc",)]]
         last = {name for (name,) in database.rows(names, 3)}
         facts = database.facts()
-    assert last == {*CLASSES, "threshold", "se"}
+    assert last == {*suited("two classes"), "threshold", "se"} - {*IN_SCORES}
     assert facts["measure"] == facts["spec"]["run"]["measure"] == "auc"
     assert facts["why"].endswith(
         "of the training labels are of the rare class: accuracy would mislead"

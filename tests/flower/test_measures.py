@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.cli.join import lines
-from fedkin.engine.measures import CLASSES, NUMBERS
+from fedkin.core.measures import IN_SCORES, suited
 from fedkin.experiment.run import experiment, run
 from fedkin.flower import newcomer
 from fedkin.flower.node.host import Node
@@ -43,7 +43,11 @@ def site(folder: Path, label: str):
 
 
 @pytest.mark.parametrize(
-    ("label", "names"), [("numbers", {*NUMBERS, "se"}), ("classes", {*CLASSES, "threshold"})]
+    ("label", "names"),
+    [
+        ("numbers", {*suited("numbers"), "se"}),
+        ("classes", {*suited("two classes"), "threshold"} - {*IN_SCORES}),
+    ],
 )
 def test_a_deployment_measures_what_one_process_does(label, names, tmp_path):
     spec = site(tmp_path, label)

@@ -1,6 +1,7 @@
 """Public functions say what goes in and comes out; scripts/docstrings sees where they do not."""
 
 import ast
+import re
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -70,3 +71,24 @@ def test_the_folders_are_above_their_shares(
     assert docstrings.main([]) == 1
     assert docstrings.found("data")
     assert docstrings.found("api")
+
+
+def test_every_function_that_the_reference_lists_says_it(
+    docstrings: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = docstrings.listed()
+    assert any(name.startswith("theory/along.py") for name in known)
+    assert {name: lacks for name, lacks in known.items() if lacks} == {}
+    monkeypatch.setattr(docstrings, "listed", lambda: {**known, "one.py:1 bare": ["Returns"]})
+    assert docstrings.main([]) == 1
+
+
+def test_no_docstring_is_torn_at_an_abbreviation() -> None:
+    """A formatter once took the point of an abbreviation for the end of the first sentence."""
+    source = SCRIPT.parents[1] / "src" / "fedkin"
+    torn = [
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if re.search(r"\b(eq|fig|no|vs)\.\n\n", path.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert torn == []

@@ -3,14 +3,16 @@
 import ast
 import importlib
 import inspect
+import textwrap
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 import fedkin
-from website.api_pages import PUBLIC
+from website.api_pages import public
 
-MODULES = [module for group in PUBLIC.values() for module in group]
+MODULES = [module for group in public().values() for module in group]
 SOURCE = Path(fedkin.__file__).parent
 
 
@@ -20,8 +22,15 @@ def undocumented(module: object, names: list[str]) -> list[str]:
     return [
         name
         for name, one in found
-        if (inspect.isfunction(one) or inspect.isclass(one)) and not inspect.getdoc(one)
+        if (inspect.isfunction(one) or inspect.isclass(one)) and not written(one)
     ]
+
+
+def written(one: Any) -> str | None:
+    """The docstring in the source: at run time a NamedTuple has one that nobody wrote."""
+    source = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
+    assert isinstance(source, ast.FunctionDef | ast.ClassDef)
+    return ast.get_docstring(source)
 
 
 @pytest.mark.parametrize("name", ["fedkin", *MODULES])
@@ -59,4 +68,7 @@ def test_the_test_sees_both() -> None:
     class Bare:
         def without(self) -> None: ...
 
-    assert undocumented(Bare, ["without"]) == ["without"]
+        class Generated(NamedTuple):
+            x: int
+
+    assert undocumented(Bare, ["without", "Generated"]) == ["without", "Generated"]

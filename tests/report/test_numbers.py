@@ -345,5 +345,5 @@ def test_comparisons(tmp_path: Path) -> None:
             final = spread(on_test(accuracy, LAST, view), name)
             for key in ("mean", "weighted", "std"):
                 column = f"{view} final {key}"
-                if column in found:
-                    assert found[column][name] == pytest.approx(final[key]), column
+                assert column in found.columns
+                assert found[column][name] == pytest.approx(final[key]), column

@@ -10,7 +10,8 @@ import torch
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN
-from fedkin.engine.measures import CLASSES, measures, predicted
+from fedkin.core.measures import IN_SCORES, suited
+from fedkin.engine.measures import measures, predicted
 from fedkin.experiment.run import experiment
 from fedkin.setup.architectures import described, with_family
 from fedkin.setup.build import assemble
@@ -150,7 +151,9 @@ def test_auc_is_the_share_of_pairs_in_order() -> None:
     for label, lost in ((0, "sensitivity"), (1, "specificity")):  # nothing else is missing
         one_class = predicted(CATEGORICAL, predictions, torch.full((40,), label))
         undefined = {"auc", "average_precision", lost}
-        assert {*measures(CATEGORICAL, one_class)} == {*CLASSES} - undefined
+        assert {*measures(CATEGORICAL, one_class)} == {*suited("two classes")} - {
+            *IN_SCORES
+        } - undefined
     numbers = measures(
         GAUSSIAN, predicted(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0]))
     )

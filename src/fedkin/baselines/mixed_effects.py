@@ -55,10 +55,20 @@ def mixed_effects(
     """A generalized linear model with fixed effects of all columns, and a random intercept a
     client.
 
-    family: gaussian (MixedLM, REML), bernoulli or poisson (posterior means of the variational Bayes
-    fit). slopes: candidates of columns that get a random slope, too; each is fitted to the training
-    samples of all clients together, and the one with the lowest loss on their validation samples is
-    taken (test samples have no say).
+    Args:
+        population: The clients' samples: columns of numbers.
+        family: gaussian (MixedLM, REML), bernoulli or poisson (posterior means of the variational
+            Bayes fit).
+        slopes: Candidates of columns that get a random slope, too; each is fitted to the training
+            samples of all clients together, and the one with the lowest loss on their validation
+            samples is taken (test samples have no say).
+
+    Returns:
+        The fit, what it predicts, and its scores on all splits.
+
+    Raises:
+        FedkinError: The labels are not for the family, there is no candidate, or a client has no
+            validation samples to choose one by.
 
     Readings: columns are standardised by the training samples' mean and deviation, constant ones
     have no effect; a prediction is the inverse link of the fixed effects and the client's own, at

@@ -19,6 +19,27 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Layers as Layers
 from fedkin.core.method import Method
 
+__all__ = [
+    "FINITE",
+    "MOST",
+    "Between",
+    "Count",
+    "Fraction",
+    "Fractions",
+    "Layers",
+    "Momentum",
+    "NotNegative",
+    "Part",
+    "Positive",
+    "Positives",
+    "Several",
+    "Start",
+    "Weights",
+    "Whole",
+    "declared",
+    "in_range",
+]
+
 Given = ParamSpec("Given")
 FINITE = ConfigDict(allow_inf_nan=False, defer_build=True)
 

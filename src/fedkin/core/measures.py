@@ -35,7 +35,8 @@ MISLEADS = 0.8  # share of the most frequent class from which accuracy says litt
 
 class Measure(NamedTuple):
     """``label``: as people write it. ``kinds``: the labels that it is for. ``least``, ``most``:
-    what it can be.
+    what it can be. ``column``: whether the comparison of runs, and the last lines of a run, have
+    it beside the experiment's measure; the report has all of them.
     """
 
     label: str
@@ -44,25 +45,26 @@ class Measure(NamedTuple):
     percent: bool = False  # is shown as a share of 100
     least: float = 0.0
     most: float = float("inf")
+    column: bool = True
 
 
 _ANY: tuple[Kind, ...] = ("two classes", "classes", "text")
 MEASURES: dict[str, Measure] = {
     "accuracy": Measure("accuracy", _ANY, True, True, most=1.0),
     "balanced_accuracy": Measure("balanced accuracy", _ANY, True, True, most=1.0),
-    "macro_f1": Measure("macro F1", _ANY, True, most=1.0),
+    "macro_f1": Measure("macro F1", _ANY, True, most=1.0, column=False),
     "auc": Measure("AUC", ("two classes", "classes"), True, most=1.0),
     "average_precision": Measure("average precision", ("two classes", "classes"), True, most=1.0),
-    "log_loss": Measure("log-loss", _ANY, False),
-    "brier": Measure("Brier score", _ANY, False, most=2.0),
-    "ece": Measure("calibration error", _ANY, False, most=1.0),
-    "sensitivity": Measure("sensitivity", ("two classes",), True, True, most=1.0),
-    "specificity": Measure("specificity", ("two classes",), True, True, most=1.0),
+    "log_loss": Measure("log-loss", _ANY, False, column=False),
+    "brier": Measure("Brier score", _ANY, False, most=2.0, column=False),
+    "ece": Measure("calibration error", _ANY, False, most=1.0, column=False),
+    "sensitivity": Measure("sensitivity", ("two classes",), True, True, most=1.0, column=False),
+    "specificity": Measure("specificity", ("two classes",), True, True, most=1.0, column=False),
     "rmse": Measure("RMSE", ("numbers",), False),
     "mae": Measure("MAE", ("numbers",), False),
     "r2": Measure("R²", ("numbers",), True, least=-float("inf"), most=1.0),
-    "deviance": Measure("deviance", ("numbers",), False),
-    "perplexity": Measure("perplexity", ("text",), False, least=1.0),
+    "deviance": Measure("deviance", ("numbers",), False, column=False),
+    "perplexity": Measure("perplexity", ("text",), False, least=1.0, column=False),
 }
 LOSS = Measure("loss", (), False, least=-float("inf"))  # of runs from before measures had a choice
 IN_SCORES = ("accuracy", "log_loss")  # what is recorded as accuracy and loss in every round
@@ -123,6 +125,15 @@ def suited(kind: Kind) -> list[str]:
         In the order in which tables show them.
     """
     return [name for name, measure in MEASURES.items() if kind in measure.kinds]
+
+
+def in_columns() -> list[str]:
+    """Names of the measures that tables of several runs have columns for.
+
+    Returns:
+        In the order in which tables show them.
+    """
+    return [name for name, measure in MEASURES.items() if measure.column]
 
 
 def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:

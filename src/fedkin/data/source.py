@@ -11,6 +11,14 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, Mask, Task, class_labels, features, targets
 from fedkin.data.tables.recipe import Recipe
 
+__all__ = [
+    "Known",
+    "Source",
+    "absent",
+    "classified",
+    "labelled",
+]
+
 
 class Source(NamedTuple):
     """One data set, before it is divided over clients.

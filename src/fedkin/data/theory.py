@@ -29,9 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 
 def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
-    """λ_k* = sigma² / (v_k² nu) (eq.
-
-    16), one a client: the more a client differs, the less it should listen.
+    """λ_k* = sigma² / (v_k² nu) (equation 16), one a client: the more a client differs, the
+    less it should listen.
 
     Args:
         sigma: The noise of the labels, as a standard deviation.
@@ -103,9 +102,8 @@ def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, teacher: Floats
 
 
 def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:
-    """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq.
-
-    49).
+    """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I
+    (equation 49).
 
     Args:
         k: The client.

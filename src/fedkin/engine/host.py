@@ -28,7 +28,7 @@ from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.generators import generators, kept
 from fedkin.runtime.replay import Runtime
 
-SPLITS = ("val", "test")
+SCORED = ("val", "test")  # the splits that every evaluation is of; the last one has train, too
 # Making a model may train it: what is shown, kept and exported is what was evaluated at the end
 DRAWN = {"views": "evaluate_all"}
 
@@ -367,7 +367,7 @@ def _finish(host: Host, round: int, task: Task) -> TaskResult:
 
 def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
-    scores = _each(views, lambda view: _scores(host, data, view, SPLITS))
+    scores = _each(views, lambda view: _scores(host, data, view, SCORED))
     measures = _each(
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
@@ -379,7 +379,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
 
 def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
-    scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
+    scores = _each(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = _each(views, lambda view: data.measures(view, host.method.predict))
     record = {"scores": scores, "notes": host.method.client_metrics(own), "measures": measures}
     return host.evaluated(task.client, record, round)

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from fedkin.core.measures import MEASURES
 from fedkin.core.tree import Tree
+from fedkin.data.population import SPLITS
 from fedkin.engine.masked_numbers import MOST, largest_of
 from fedkin.runs.record import FEDERATION
 
 VIEWS = ("personal", "global")
-SPLITS = ("train", "val", "test")
 LOST = "lost"  # the place that counts clients: with samples, and of them without a finite loss
 DIGITS = MOST  # of 40 bits: numbers up to 2^97; a million clients' sum stays below the field
 LARGEST = largest_of(DIGITS)  # a value times its weight beyond it counts as none
@@ -120,7 +120,7 @@ def means_of(mean: Tree, clients: int) -> Means:
         if found.get(Place(view, "val", LOST)):
             found[Place(view, "val", "loss")] = math.nan
     views = [view for view in VIEWS if view == VIEWS[0] or any(p.view == view for p in found)]
-    scores = {
+    scores: dict[str, dict[str, tuple[float, float]]] = {
         view: {
             split: (
                 found.get(Place(view, split, "loss"), math.nan),

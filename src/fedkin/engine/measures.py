@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedkin.core.family import POISSON, Family
-from fedkin.core.measures import TWO
+from fedkin.core.measures import IN_SCORES, TWO, kind_of, suited
+
+__all__ = [
+    "Predicted",
+    "from_scores",
+    "measure",
+    "measures",
+    "predicted",
+    "share_error",
+    "standard_error",
+    "threshold",
+]
 
 Floats = NDArray[np.float64]
 BINS = 15  # of the calibration error
@@ -96,7 +107,8 @@ def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, 
     """
     if not len(found.y):
         return {}
-    names = NUMBERS if not family.classes else CLASSES if not text else TEXT
+    kind = kind_of(found.p.shape[1] if family.classes else 0, text)
+    names = [name for name in suited(kind) if name not in IN_SCORES]
     return {name: value for name in names if (value := measure(family, name, found)) is not None}
 
 
@@ -307,15 +319,3 @@ OF: Mapping[str, Callable[[Predicted], float | None]] = {
     "mae": lambda found: float(np.abs(_error(found)).mean()),
     "r2": _r2,
 }
-NUMBERS = ("rmse", "mae", "r2", "deviance")
-CLASSES = (
-    "auc",
-    "average_precision",
-    "balanced_accuracy",
-    "macro_f1",
-    "brier",
-    "ece",
-    "sensitivity",
-    "specificity",
-)
-TEXT = ("perplexity", "balanced_accuracy", "macro_f1", "brier", "ece")

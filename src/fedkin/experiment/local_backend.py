@@ -23,6 +23,10 @@ from fedkin.runs.spec import EngineSection
 from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
 from fedkin.setup.frozen import save_frozen, size_of
 
+__all__ = [
+    "hosts",
+]
+
 LOG = logging.getLogger("fedkin")
 
 # Samples × parameters of all training steps. Starting workers takes some 3 s, in which one process
@@ -32,9 +36,14 @@ WORTH_WORKERS = 1_000_000_000
 
 @contextlib.contextmanager
 def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
-    """All clients, as [engine] says.
+    """All clients, as [engine] says, for as long as the context is open.
 
-    ``folder``: the run's; hosts keep states there while it goes on, if on disk.
+    Args:
+        parts: The run.
+        folder: The run's; hosts keep states there while it goes on, if on disk.
+
+    Yields:
+        What reaches all of the clients.
     """
     engine, everyone = parts.spec.engine, sorted(parts.infos)
     state = own(folder, "state")

@@ -20,6 +20,12 @@ from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble
 
+__all__ = [
+    "experiment",
+    "new_folder",
+    "run",
+]
+
 
 def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spec:
     """A checked specification from sections (as in TOML) and keywords with dots as double
@@ -27,6 +33,13 @@ def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spe
 
     >>> experiment(method__name="fedavg", run__rounds=5).run.rounds
     5
+
+    Args:
+        content: {section: {key: value}}, as a TOML file has them.
+        **settings: ``section__key=value`` each; they replace what ``content`` has.
+
+    Returns:
+        The specification; keys that are not set have their defaults.
     """
     merged: dict[str, Any] = {
         key: dict(value) if isinstance(value, Mapping) else value
@@ -47,11 +60,22 @@ def run(
     progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> Path:
-    """Run an experiment from its beginning; returns the run directory.
+    """Run an experiment from its beginning.
 
-    ``method``: a Method value in place of [method], for methods that are not registered (engine
-    inprocess only). ``engine``: where the clients are, if not in processes of this machine. Raises
-    FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
+    Args:
+        spec: The specification.
+        out: The run's folder; else [run] out, else a new one in ``runs``.
+        method: A Method value in place of [method], for methods that are not registered (engine
+            inprocess only).
+        progress: Is called with the record of each round.
+        engine: Where the clients are, if not in processes of this machine.
+
+    Returns:
+        The run's folder.
+
+    Raises:
+        FedkinError: Before training, whatever does not fit; ``Interrupted``, which is one, after
+            Ctrl-C.
     """
     check_engine(spec, method)
     permit(spec)
@@ -74,7 +98,20 @@ def _keep(parts: Assembled, folder: Path, engine: Engine) -> None:
 
 
 def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
-    """The run's folder, made. Raises FedkinError where it is not empty."""
+    """The run's folder, made.
+
+    Args:
+        spec: The specification, for [run] out and the words of a name.
+        method: The method's name.
+        out: Where it is to be; None: where [run] out says, else the first
+            ``runs/METHOD-DATA-seedS-N`` that is not there.
+
+    Returns:
+        The folder, in which there is nothing.
+
+    Raises:
+        FedkinError: It is a file, has something in it, or cannot be made.
+    """
     chosen = out or spec.run.out
     if chosen is None:
         stem = f"{method}-{Path(spec.data.name).stem}-seed{spec.run.seed}"

@@ -39,6 +39,16 @@ from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import remarks
 from fedkin.setup.secure_aggregation import masks_said
 
+__all__ = [
+    "Engine",
+    "Interrupted",
+    "Progress",
+    "begin",
+    "check_engine",
+    "check_schedule",
+    "train",
+]
+
 Progress = Callable[[Record], None]
 
 
@@ -57,7 +67,15 @@ class Interrupted(Halted):
 
 
 def check_engine(spec: Spec, method: Method | None) -> None:
-    """A method that only this process knows cannot run in others."""
+    """A method that only this process knows cannot run in others.
+
+    Args:
+        spec: The specification.
+        method: A Method value in place of [method]; None where there is none.
+
+    Raises:
+        FedkinError: There is one, and the engine is not inprocess.
+    """
     if method is not None and spec.engine.name != "inprocess":
         raise FedkinError(
             "a method that is given as a value runs with engine inprocess: register it "
@@ -67,7 +85,14 @@ def check_engine(spec: Spec, method: Method | None) -> None:
 
 
 def check_schedule(parts: Assembled) -> None:
-    """The accountant of [privacy] knows the chances of one schedule alone."""
+    """The accountant of [privacy] knows the chances of one schedule alone.
+
+    Args:
+        parts: The run.
+
+    Raises:
+        FedkinError: It has [privacy], and another schedule.
+    """
     if parts.spec.privacy.on and parts.scheduling is not synchronous:
         raise FedkinError(
             "[privacy] counts who takes part as the synchronous schedule draws clients: leave the "
@@ -76,7 +101,14 @@ def check_schedule(parts: Assembled) -> None:
 
 
 def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:
-    """A new record in ``folder``, then all rounds."""
+    """A new record in ``folder``, then all rounds.
+
+    Args:
+        parts: The run.
+        folder: The run's; there is no record in it yet.
+        progress: Is called with the record of each round.
+        engine: Where the clients are.
+    """
     facts = {**facts_of(parts), **engine.facts}
     if parts.spec.privacy.on and not parts.spec.privacy.seeded:
         new_secret(folder)
@@ -88,7 +120,18 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
 def train(
     parts: Assembled, folder: Path, database: Database, progress: Progress | None, engine: Engine
 ) -> None:
-    """The rounds that the record does not hold yet."""
+    """The rounds that the record does not hold yet.
+
+    Args:
+        parts: The run.
+        folder: The run's.
+        database: Its record; what it has committed is not done again.
+        progress: Is called with the record of each round.
+        engine: Where the clients are.
+
+    Raises:
+        Interrupted: After Ctrl-C; what is committed stays.
+    """
     check_schedule(parts)
     progress = progress or _silent
     try:

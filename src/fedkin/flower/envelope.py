@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
+from fedkin.data.population import Split
 
 PROTOCOL = 7
 HEADER_BYTES = 8 << 20  # of one header
@@ -51,7 +52,6 @@ Short = Annotated[str, Field(max_length=1000)]
 Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
 Size = Annotated[int, Field(ge=1, le=MOST_FEATURES)]
-Split = Literal["train", "val", "test"]
 Measure = (
     Name | Literal["threshold", "se"]
 )  # what engine/measures.py computes, and what stands beside it

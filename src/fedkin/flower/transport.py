@@ -12,7 +12,7 @@ import torch
 from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.codec import encode
-from fedkin.engine.host import CHANGING, SPLITS, Task, TaskResult
+from fedkin.engine.host import CHANGING, SCORED, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
@@ -211,7 +211,7 @@ def _answer(client: int, done: Done, message: bytes | None) -> TaskResult:
         done.op in EVALUATIONS
         and done.error is None
         and message is None  # under masks it says public keys in their place
-        and set(SPLITS) - set(done.scores.get("personal", {}))
+        and set(SCORED) - set(done.scores.get("personal", {}))
     ):
         return TaskResult(client, error="its reply has no scores of its personal model")
     record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}

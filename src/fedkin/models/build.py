@@ -64,11 +64,25 @@ def build(
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
     "model:name").
 
-    ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out; ``head``
-    names the part that is its head; ``frozen`` are parameters that are no part of it but constants,
-    as are those whose ``requires_grad`` is False; ``options`` go to the architecture (``hidden``
-    for dnn). Raises FedkinError for an unknown name or option, a user's class that cannot be
-    imported, built or trained, or data that the architecture cannot take.
+    Args:
+        name: Of an architecture, or ``package.module:Class``.
+        shape: Of one sample, without the batch.
+        classes: How many; 0 where labels are numbers.
+        key: Of the experiment's seed.
+        family: What predictions are: a name of ``FAMILIES``.
+        inputs: How samples enter the model.
+        buffers: "drop" leaves running statistics out.
+        head: The name of the part that is its head; None: the model's own.
+        frozen: Names of parameters that are no part of it but constants, as are those whose
+            ``requires_grad`` is False.
+        **options: Go to the architecture (``hidden`` for dnn).
+
+    Returns:
+        The model, tried on a few samples.
+
+    Raises:
+        FedkinError: An unknown name or option, a user's class that cannot be imported, built or
+            trained, or data that the architecture cannot take.
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
@@ -120,6 +134,12 @@ def _frozen(whole: Callable[[frozenset[str]], Model], module: nn.Module, frozen:
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     """What the architecture called ``name`` takes; ``shape`` and ``classes`` are not the user's to
     choose.
+
+    Args:
+        name: As ``build`` takes it.
+
+    Returns:
+        {option: its parameter in the signature}.
     """
     return {
         key: one

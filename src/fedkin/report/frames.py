@@ -14,8 +14,14 @@ __all__ = ["clients", "communication", "metrics", "notes", "rounds"]
 
 
 def metrics(folder: Path) -> pd.DataFrame:
-    """round, client, name, view, split, samples, loss, accuracy (nan where nothing was measured);
-    on every split.
+    """What each client's evaluation of each round found, on every split.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        round, client, name, view, split, samples, loss (mean per sample), accuracy (a fraction);
+        nan where nothing was measured.
     """
     with opened(folder) as run:
         rows = run.rows("SELECT round, client, view, split, loss, accuracy FROM metrics")
@@ -36,8 +42,14 @@ def metrics(folder: Path) -> pd.DataFrame:
 
 
 def rounds(folder: Path) -> pd.DataFrame:
-    """round, phase, participants (their number), missing (clients left out), and
-    seconds by part.
+    """What each round took.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        round, phase, participants (their number), missing (clients left out), and seconds_… of each
+        part.
     """
     with opened(folder) as run:
         left = dict(
@@ -61,8 +73,14 @@ def rounds(folder: Path) -> pd.DataFrame:
 
 
 def communication(folder: Path) -> pd.DataFrame:
-    """round, phase, client, name, direction, copy (0: the first of a broadcast), bytes, and scalars
-    by kind.
+    """What was sent.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        round, phase, client, name, direction, copy (0: the first of a broadcast), bytes, and
+        scalars by kind.
     """
     with opened(folder) as run:
         columns = ["round", "phase", "client", "direction", "copy", "bytes", *KINDS]
@@ -74,8 +92,13 @@ def communication(folder: Path) -> pd.DataFrame:
 
 
 def notes(folder: Path) -> pd.DataFrame:
-    """round, client (-1: the federation), client_name, name, value: what the method says, values
-    as JSON has them.
+    """What the method says of its rounds.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        round, client (-1: the federation), client_name, name, value (as JSON has it).
     """
     with opened(folder) as run:
         rows = [
@@ -88,8 +111,14 @@ def notes(folder: Path) -> pd.DataFrame:
 
 
 def clients(folder: Path) -> pd.DataFrame:
-    """client, name, architecture, samples in train, val and test, histogram (list: training samples
-    by class).
+    """Who took part in the run.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        client, name, architecture, samples in train, val and test, histogram (list: training
+        samples by class).
     """
     with opened(folder) as run:
         columns = ["client", "name", "architecture", "train", "val", "test", "histogram"]

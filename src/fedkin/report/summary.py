@@ -55,20 +55,35 @@ FACTS = (
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """The run's settings and its numbers, all of them plain JSON values; None where nothing was
-    measured.
+    """The run's settings and its numbers.
 
     ``headline`` is the experiment's measure, by which the best round by validation was found.
-    Scores are on TEST, as fractions and means per sample. Raises FedkinError for a folder that is
-    no run, or a damaged one; an unfinished run is summed up as far as it is committed (``finished``
-    is False).
+    Scores are on TEST, as fractions and means per sample. An unfinished run is summed up as far as
+    it is committed (``finished`` is False).
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        {name: value}, all of them plain JSON values; None where nothing was measured.
+
+    Raises:
+        FedkinError: The folder is no run, or a damaged one.
     """
     with opened(folder) as run:
         return of_run(run)
 
 
 def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
-    """``summary`` of an open run; ``asked``: a measure in place of the run's own."""
+    """``summary`` of an open run.
+
+    Args:
+        run: The run.
+        asked: A measure in place of the run's own.
+
+    Returns:
+        As ``summary``.
+    """
     measure = asked or measure_of(run)
     accuracy, loss, headline = _numbers(run, measure)
     counts, baselines = label_counts(run), _baselines(run, measure)
@@ -122,14 +137,27 @@ def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, An
 
 
 def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the run's partition, as its specification has them."""
+    """The parameters of the run's partition, as its specification has them.
+
+    Args:
+        facts: The run's.
+
+    Returns:
+        {name: value}; {} where the partition has none.
+    """
     spec = (facts.get("spec") or {}).get("split") or {}
     return {name: value for name, value in spec.items() if name not in SplitSection.model_fields}
 
 
 def extras(run: Run) -> dict[str, dict[str, Any]]:
-    """{name: {client's name: the last value it reported}}; what is said of all of them has the name
-    "federation".
+    """The last value of everything that clients or the server said of the run.
+
+    Args:
+        run: The run.
+
+    Returns:
+        {name: {client's name: the last value it reported}}; what is said of all of them has the
+        name "federation".
     """
     # In SQLite the bare column `value` comes from the row that has the maximum.
     query = (
@@ -143,8 +171,13 @@ def extras(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def label_counts(run: Run) -> list[int]:
-    """Training samples of each class over all clients; [] for a regression, and where counts are
-    unknown.
+    """Training samples of each class over all clients.
+
+    Args:
+        run: The run.
+
+    Returns:
+        [classes]; [] for a regression, and where counts are unknown.
     """
     rows = [client.histogram for client in run.clients.values() if client.histogram]
     return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
@@ -222,7 +255,14 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
 
 
 def worst_of(name: str) -> str:
-    """Which values of a measure are bad, as ``spread`` asks."""
+    """Which values of a measure are bad, as ``spread`` asks.
+
+    Args:
+        name: Of a measure, "loss", or what is recorded beside measures.
+
+    Returns:
+        "low" or "high".
+    """
     if name in ASIDE:
         return "high"
     return "low" if measure_named(name).higher else "high"
@@ -263,7 +303,15 @@ def _at(
 
 
 def evaluated(run: Run) -> dict[str, Any] | None:
-    """Whom rounds before the last evaluated; None where that was everybody."""
+    """Whom rounds before the last evaluated.
+
+    Args:
+        run: The run.
+
+    Returns:
+        {"who": "participants" or "panel", "of": all clients}, and "clients" of a panel; None where
+        everybody was evaluated.
+    """
     if run.evaluated() == "participants":
         return {"who": "participants", "of": len(run.clients)}
     panel = run.panel()
@@ -292,7 +340,14 @@ def _missing(run: Run) -> list[dict[str, Any]]:
 
 
 def numbers_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a summary that one looks at first, as (name, text)."""
+    """The numbers of a summary that one looks at first.
+
+    Args:
+        found: As ``summary`` returns it.
+
+    Returns:
+        (name, text) pairs: method, data, rounds, and the final numbers of each view.
+    """
     rows = [
         ("method", str(found["method"])),
         ("data", str(found["data"])),

@@ -245,8 +245,18 @@ SECTIONS = tuple(name for name in Spec.model_fields if name != "transforms")
 def parse(
     content: dict[str, Any], text: str = "", where: str = "specification"
 ) -> tuple[Spec, list[str]]:
-    """A checked Spec and hints about renamed keys. ``text`` is the TOML source, to name the line of
-    a mistake. Raises FedkinError with one sentence for the first mistake.
+    """A checked Spec and hints about renamed keys.
+
+    Args:
+        content: {section: {key: value}}, as TOML has them.
+        text: The TOML source, to name the line of a mistake.
+        where: What is read, for the sentence.
+
+    Returns:
+        The specification, and a hint for each key that has another name here.
+
+    Raises:
+        FedkinError: The first mistake, in one sentence.
     """
     content, hints = our_names(content)
     content.pop("record", None)  # what a run wrote beside its specification
@@ -260,7 +270,17 @@ def parse(
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
-    """A TOML file as a dict, and its text."""
+    """A TOML file as a dict, and its text.
+
+    Args:
+        path: The file's.
+
+    Returns:
+        Its content, unchecked, and the text.
+
+    Raises:
+        FedkinError: It is not there, cannot be read, or is not valid TOML.
+    """
     try:
         with open(path, "rb") as file:  # a pipe may be typed in a file's place
             text = file.read(LARGEST + 1).decode("utf-8")
@@ -275,8 +295,16 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The content under our names where it has the usual ones of other libraries, and a hint for
-    each. Raises FedkinError where two names stand for one key.
+    """The content under our names where it has the usual ones of other libraries.
+
+    Args:
+        content: {section: {key: value}} or {key: value}, as TOML has them.
+
+    Returns:
+        The content, and a hint for each key that was renamed.
+
+    Raises:
+        FedkinError: Two names stand for one key.
     """
     ours: dict[str, Any] = {}
     named: dict[str, str] = {}  # key → the name under which it was given

@@ -60,6 +60,8 @@ from fedkin.transforms.registry import trained_at_server
 from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
+__all__ = ["Assembled", "around", "assemble", "host_from_setup", "host_of", "method_of", "setup_of"]
+
 
 class Assembled(NamedTuple):
     """Everything a run needs, checked."""
@@ -76,7 +78,18 @@ class Assembled(NamedTuple):
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
-    """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
+    """All objects of a run, checked against each other.
+
+    Args:
+        spec: The specification; paths in it may be relative.
+        method: A Method value in place of [method].
+
+    Returns:
+        The run's objects; with [run] holdout_clients, those clients by themselves.
+
+    Raises:
+        FedkinError: Whatever does not fit, in one sentence.
+    """
     spec, given = accounted(rooted(spec)), method
     method = method_of(spec, given)
     population = population_of(spec, method.needs.public != "none")
@@ -113,7 +126,11 @@ def _planted(spec: Spec, population: Population) -> Population:
 
 
 def named(spec: Spec) -> Method:
-    """The method that [method] names, with what it takes from other sections."""
+    """The method that [method] names, with what it takes from other sections.
+
+    Args:
+        spec: The specification: [method], lr of [train], rounds of [run].
+    """
     shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
     return make(spec.method.name, spec.method.options, shared)
 
@@ -121,6 +138,10 @@ def named(spec: Spec) -> Method:
 def method_of(spec: Spec, given: Method | None = None) -> Method:
     """The method that [method] names, or the value given in its place, as [model] buffers, [train],
     [server] and [run] sampling say.
+
+    Args:
+        spec: The specification.
+        given: A Method value in place of [method].
     """
     method = given or named(spec)
     if spec.model.buffers == "local":
@@ -142,11 +163,22 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
 def around(
     spec: Spec, method: Method, population: Population, architectures: list[str] | None = None
 ) -> Assembled:
-    """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it.
+    """The objects of a run whose population is there already.
 
-    ``architectures``: what clients hold, if not what [model] says. Models that are not the
-    experiment's are not built here: nobody but their client needs them where predictions alone are
-    exchanged.
+    Models that are not the experiment's are not built here: nobody but their client needs them
+    where predictions alone are exchanged.
+
+    Args:
+        spec: The specification.
+        method: As ``method_of`` gives it.
+        population: The clients' samples; no client of them is held out.
+        architectures: The architecture of each client [clients], if not what [model] says.
+
+    Returns:
+        The run's objects, checked against each other.
+
+    Raises:
+        FedkinError: Whatever does not fit, in one sentence.
     """
     spec = with_measure(with_family(with_scale(spec, population), population), population)
     architectures = architectures or architectures_of(
@@ -258,7 +290,18 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
 
 
 def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = False) -> Host:
-    """A host that owns ``clients``; ``folder`` is where it may keep states on disk."""
+    """A host that owns some of a run's clients.
+
+    Args:
+        parts: The run.
+        clients: Their numbers.
+        folder: Where it may keep states on disk.
+        holds: Whether messages of a round may stay in the host, for a method that needs nothing but
+            sums.
+
+    Returns:
+        The host, with no state of a client yet.
+    """
     spec = parts.spec
     return Host(
         method=parts.method,
@@ -338,7 +381,17 @@ def replays_of(parts: Assembled) -> int:
 def setup_of(
     spec: Spec, population_folder: Path, clients: list[int], state_folder: Path
 ) -> dict[str, Any]:
-    """What a worker process is sent: names and numbers only."""
+    """What a worker process is sent: names and numbers only.
+
+    Args:
+        spec: The specification.
+        population_folder: Where the population is saved, for all workers.
+        clients: The numbers of this worker's clients.
+        state_folder: Where it may keep states on disk.
+
+    Returns:
+        Plain values, as ``host_from_setup`` takes them.
+    """
     return {
         "spec": spec.model_dump(mode="json"),
         "population": str(population_folder),
@@ -348,7 +401,14 @@ def setup_of(
 
 
 def host_from_setup(setup: dict[str, Any]) -> Host:
-    """A worker's host, from what ``setup_of`` sent."""
+    """A worker's host, from what ``setup_of`` sent.
+
+    Args:
+        setup: What ``setup_of`` returns; "secret" beside it where clients add noise themselves.
+
+    Returns:
+        The host of that worker's clients.
+    """
     spec = Spec.model_validate(setup["spec"])
     permit(spec)  # as who started this worker was
     shared = Path(setup["population"])

@@ -29,6 +29,17 @@ __all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "with_engine"]
 def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
     """What a run directory says of its experiment; the code that it names is imported only if a
     person trusts it.
+
+    Args:
+        folder: The run's.
+        workers: [engine] workers in place of the run's.
+        trust_code: Whether the classes that it names may be imported (docs/security.md).
+
+    Returns:
+        The specification.
+
+    Raises:
+        FedkinError: The folder has none, one that is not valid, or one whose code nobody trusts.
     """
     content, text = read(folder / SPEC)
     spec, _ = parse(content, text, str(folder / SPEC))
@@ -40,13 +51,29 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
 
 
 def with_engine(spec: Spec, **changes: Any) -> Spec:
-    """The same experiment, executed in another way."""
+    """The same experiment, executed in another way.
+
+    Args:
+        spec: The specification.
+        **changes: Keys of [engine].
+
+    Returns:
+        A copy; nothing but [engine] differs.
+    """
     return spec.model_copy(update={"engine": spec.engine.model_copy(update=changes)})
 
 
 def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
     """A run's models belong to its data, to what was fitted on them (how columns are encoded), and
     to their frozen parameters.
+
+    Args:
+        folder: The run's.
+        parts: Its objects, built again.
+        facts: What its record says of it.
+
+    Raises:
+        FedkinError: The data, or the frozen parameters, are not those that it began with.
     """
     if parts.population.digest() != facts.get("data_digest"):
         raise FedkinError(f"{folder}: the data are not those that this run began with")
@@ -54,7 +81,17 @@ def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
 
 
 def committed(state: Tree | None) -> Tree:
-    """The server's state of the last commit."""
+    """The server's state of the last commit.
+
+    Args:
+        state: What was read; None where nothing was.
+
+    Returns:
+        The state.
+
+    Raises:
+        FedkinError: There is none.
+    """
     if state is None:
         raise FedkinError("nothing is committed yet: start the run again")
     return state
@@ -75,8 +112,20 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
     on.
 
     A client's state is read when it is asked for: StoreError then where its file is gone or
-    damaged. ``trust_code``: the classes that its specification names may be imported
-    (docs/security.md).
+    damaged.
+
+    Args:
+        folder: The run's.
+        method: The Method value that it ran, if its method is not registered.
+        trust_code: Whether the classes that its specification names may be imported
+            (docs/security.md).
+
+    Returns:
+        The run, and the commit that it was taken at.
+
+    Raises:
+        FedkinError: The folder is no run, its data changed, nothing is committed, its code is not
+            trusted, or its clients' models are at the nodes of a deployment.
     """
     with read_only(folder) as database:
         facts = database.facts()

@@ -24,6 +24,17 @@ def bound_of(folder: Path, *, smoothness: float, delta: float = 0.05) -> Cluster
 
     The theorem is about the optimal θ*, ω*: along a run the terms tend to its.
 
+    Args:
+        folder: The run's.
+        smoothness: L of Assumption 1, seldom known.
+        delta: δ, in (0, 1).
+
+    Returns:
+        The terms of ``clustered_bound``; its ``local`` is left out.
+
+    Raises:
+        FedkinError: The run is of another method, or a number is outside its range.
+
     Source: CGPFL, Theorem 2.
     """
     run = _opened(folder, {"models", "cluster"}, "cgpfl or cgpfl_heur")
@@ -41,6 +52,15 @@ def bound_of(folder: Path, *, smoothness: float, delta: float = 0.05) -> Cluster
 def stationarity_of(folder: Path) -> Stationarity:
     """Equation 26 for a run of ppfl that classifies: all training data of all clients, no
     mini-batches.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        The two parts of the criterion, at the last committed round.
+
+    Raises:
+        FedkinError: The run is of another method, or predicts numbers.
 
     Source: PPFL, equations 23 to 26.
     """

@@ -107,7 +107,18 @@ def clustered_bound(
 
 
 def cost(theta: Floats, omega: Floats, samples: Floats) -> float:
-    """cost(Θ, Ω; K) = Σ m_i/m · min_k ‖θ_i − ω_k‖² (Theorem 2)."""
+    """cost(Θ, Ω; K) = Σ m_i/m · min_k ‖θ_i − ω_k‖².
+
+    Args:
+        theta: Personal models θ_i [clients, d].
+        omega: Cluster models ω_k [K, d].
+        samples: Training samples m_i [clients].
+
+    Returns:
+        The cost, at least 0.
+
+    Source: CGPFL, Theorem 2.
+    """
     nearest = np.square(theta[:, None, :] - omega[None, :, :]).sum(2).min(1)
     return float((samples / samples.sum() * nearest).sum())
 
@@ -189,6 +200,16 @@ def variation(first: Any, second: Any) -> float:
 
     It is twice the total variation, so that ½ d is the most by which the means of a loss in [0, 1]
     differ.
+
+    Args:
+        first: Probabilities or counts [outcomes].
+        second: The same of the other.
+
+    Returns:
+        In 0..2.
+
+    Raises:
+        FedkinError: Shapes differ, a number is below 0, or all of one are 0.
 
     Source: COMET, Lemma C.1 (after Ben-David et al., 2009).
     """

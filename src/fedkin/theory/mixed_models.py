@@ -26,14 +26,33 @@ Floats = npt.NDArray[np.float64]
 
 
 def laplacian_penalty(memberships: Any, affinity: Any, lam: float) -> float:
-    """(λ/2) Σ_ij w_ij ‖c_i − c_j‖² of memberships [clients, K] (PPFL, equation 4)."""
+    """(λ/2) Σ_ij w_ij ‖c_i − c_j‖².
+
+    Args:
+        memberships: c_i [clients, K].
+        affinity: w_ij [clients, clients].
+        lam: λ.
+
+    Returns:
+        The penalty.
+
+    Source: PPFL, equation 4.
+    """
     c, w = np.asarray(memberships, dtype=np.float64), np.asarray(affinity, dtype=np.float64)
     return float(lam / 2 * (w * np.square(c[:, None] - c[None]).sum(2)).sum())
 
 
 def deviation_penalty(coefficients: Any, canonical: Any) -> float:
-    """Σ_i (b_i − b̄)ᵀ (θ⁺)ᵀ θ⁺ (b_i − b̄) of coefficients [clients, d] and θ [d, K] (equation 50
-    with λ = 1/M).
+    """Σ_i (b_i − b̄)ᵀ (θ⁺)ᵀ θ⁺ (b_i − b̄): the penalty of equation 50 with λ = 1/M.
+
+    Args:
+        coefficients: b_i [clients, d].
+        canonical: θ [d, K].
+
+    Returns:
+        The penalty, at least 0.
+
+    Source: PPFL, equation 50.
     """
     b, theta = np.asarray(coefficients, dtype=np.float64), np.asarray(canonical, dtype=np.float64)
     return float(np.square((b - b.mean(0)) @ np.linalg.pinv(theta).T).sum())

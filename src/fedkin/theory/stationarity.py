@@ -73,7 +73,18 @@ def stationarity(
 
 
 def mirror_step(c: Floats, slopes: Floats, step: float) -> Floats:
-    """C₊ = c ∘ exp(−ηG) / ⟨c, exp(−ηG)⟩, row by row (equation 24), without a floor."""
+    """C₊ = c ∘ exp(−ηG) / ⟨c, exp(−ηG)⟩, row by row, without a floor.
+
+    Args:
+        c: Memberships [clients, K], rows on the simplex.
+        slopes: G, the gradient [clients, K].
+        step: η.
+
+    Returns:
+        C₊ [clients, K], rows on the simplex.
+
+    Source: PPFL, equation 24.
+    """
     exponents = -step * slopes
     weights = c * np.exp(exponents - exponents.max(1, keepdims=True))
     return np.asarray(weights / weights.sum(1, keepdims=True))
@@ -127,6 +138,15 @@ def sampled_round(
 
     A run's first rounds do not depend on how many follow: the iterate is what a run of t' rounds
     ends with.
+
+    Args:
+        steps: η_t of each round [rounds].
+        seed: Of the draw.
+        theta_share: ρ_1, the probability of the block θ.
+        smoothness: L_1 (in θ) and L_2 (in C) of Assumption 1.
+
+    Returns:
+        t', from 1 on.
 
     Source: PPFL, Algorithm 1, last line, and equation 16.
     """

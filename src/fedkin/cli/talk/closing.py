@@ -9,22 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import in_columns
 from fedkin.experiment.terminal import warn
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
-
-BESIDE = (
-    "accuracy",
-    "balanced_accuracy",
-    "auc",
-    "average_precision",
-    "rmse",
-    "mae",
-    "r2",
-    "log_loss",
-)
 
 
 def closing(folder: Path, console: Console) -> None:
@@ -70,7 +60,7 @@ def _results(found: Mapping[str, Any]) -> list[str]:
     ]
     lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
     for view, measures in formatting.other_measures(found).items():
-        shown = [name for name in BESIDE if name in measures]
+        shown = [name for name in (*in_columns(), "log_loss") if name in measures]
         cells = ", ".join(
             f"{formatting.label(name)} {formatting.value(name, measures[name]['mean'])}"
             for name in shown

@@ -11,6 +11,14 @@ from fedkin.engine.contexts import ServerTools
 from fedkin.engine.evaluated import ALL
 from fedkin.masks.signatures import Verify
 
+__all__ = [
+    "Federation",
+    "participants",
+    "participants_among",
+    "participants_of",
+    "round_up_noise",
+]
+
 
 class Federation(NamedTuple):
     """Who takes part, and how."""

@@ -8,6 +8,13 @@ from fedkin.core.method import Method
 from fedkin.engine.evaluated import PARTICIPANTS, panel
 from fedkin.engine.round.federation import Federation, participants
 
+__all__ = [
+    "Draw",
+    "RoundSchedule",
+    "Scheduling",
+    "synchronous",
+]
+
 Draw = Callable[[int], list[int]]  # round, from 1 (0: before the first) → who takes part, ascending
 
 

@@ -92,12 +92,20 @@ class Comparison(NamedTuple):
 
 
 def compare(folders: Sequence[Path]) -> "pd.DataFrame":
-    """One row a run; scores are the experiment's measure on test. ``helped``/``hurt``: shares of
-    clients whose final personal score is better/worse than that of a finished run of ``local`` on
-    the same data (nan if there is none).
+    """One row a run; scores are the experiment's measure on test.
 
-    A run that is unfinished or damaged says so in ``state``. Raises FedkinError if there is no run
-    at all.
+    ``helped``/``hurt``: shares of clients whose final personal score is better/worse than that of a
+    finished run of ``local`` on the same data (nan if there is none). A run that is unfinished or
+    damaged says so in ``state``.
+
+    Args:
+        folders: The runs'.
+
+    Returns:
+        The rows, with COLUMNS.
+
+    Raises:
+        FedkinError: There is no run at all.
     """
     return comparison(folders).runs
 
@@ -110,9 +118,19 @@ def comparison(
 ) -> Comparison:
     """``compare``, with the table over seeds, the paired statistics and the warnings.
 
-    ``against``: a method or the name of a run; else local, else the first run. ``best``: of several
-    hyper-parameter settings of a method keep the one that validation data choose. ``measure``: what
-    to go by; else what the runs go by.
+    Args:
+        folders: The runs'.
+        against: A method or the name of a run that the others are paired with; else local, else the
+            first run.
+        best: Of several hyper-parameter settings of a method keep the one that validation data
+            choose.
+        measure: What to go by; else what the runs go by.
+
+    Returns:
+        The tables as rows.
+
+    Raises:
+        FedkinError: There is no run, no such measure, or no finished run that has it.
     """
     if not folders:
         raise FedkinError("there is nothing to compare: give at least one run directory")
@@ -169,6 +187,12 @@ def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
 def same_setting(seen: Sequence[Seen]) -> list[str]:
     """A warning if the runs are not all of the same client data, and why where only the public set
     differs.
+
+    Args:
+        seen: The runs.
+
+    Returns:
+        [] or one sentence.
     """
     groups: list[list[Seen]] = []
     for one in seen:
@@ -212,7 +236,11 @@ def _only_public(one: Seen, other: Seen) -> str:
 
 
 def helped_and_hurt(seen: Sequence[Seen]) -> None:
-    """Fills these columns of the rows of finished runs: another is in no pair."""
+    """Fills these columns of the rows of finished runs: another is in no pair.
+
+    Args:
+        seen: The runs; their rows are changed.
+    """
     finished = [one for one in seen if one.finished]
     local = [one for one in finished if one.row.get("method") == "local"]
     for one in finished:
@@ -230,8 +258,13 @@ def helped_and_hurt(seen: Sequence[Seen]) -> None:
 
 
 def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
-    """The command for the run of ``local`` that is missing for helped and hurt; that of the first
-    run that has none.
+    """The command for the run of ``local`` that is missing for helped and hurt.
+
+    Args:
+        seen: The runs, after ``helped_and_hurt``.
+
+    Returns:
+        [] or one sentence: of the first run that has no such run beside it.
     """
     for one in seen:
         if (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import in_columns, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
 from fedkin.report.comparison.specified import specified
@@ -17,8 +17,9 @@ from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
 from fedkin.runs.record import FEDERATION
 
-PICKS = {"final": "final", "best_by_validation": "best by validation"}
-SPREADS = {"mean": "mean", "weighted": "weighted", "worst_decile": "worst decile", "std": "std"}
+# Without the best round on test: what is chosen on test data is not compared
+PICKS = {pick: formatting.PICKS[pick] for pick in ("final", "best_by_validation")}
+SPREADS = {key: formatting.SPREADS[key] for key in ("mean", "weighted", "worst_decile", "std")}
 SCORES = [
     f"{view} {pick} {name}"
     for view in ("personal", "global")
@@ -26,19 +27,10 @@ SCORES = [
     for name in SPREADS.values()
 ]
 COSTS = ["paper scalars", "paper bytes", "unicast bytes", "seconds per round", "seconds"]
-BESIDE = (
-    "accuracy",
-    "auc",
-    "average_precision",
-    "balanced_accuracy",
-    "rmse",
-    "mae",
-    "r2",
-)  # have columns of their own
 MEASURED = {
     f"{view} {measure_named(name).label}": name
     for view in ("personal", "global")
-    for name in BESIDE
+    for name in in_columns()
 }
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
@@ -236,7 +228,7 @@ def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
         measures = {"accuracy": accuracy, **found["measures"].get(view, {})}
         row |= {
             f"{view} {formatting.label(name)}": measures.get(name, {}).get("mean")
-            for name in BESIDE
+            for name in in_columns()
         }
     row["paper scalars"] = found["communication"]["paper"]["scalars"]["total"]
     row["paper bytes"] = found["communication"]["paper"]["bytes"]["total"]
