@@ -7,8 +7,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from fedkin.sweep import SPACES, space_of
-from fedkin.sweep.space import check
+from fedkin.sweep import SPACES, dropped, space_of
+from fedkin.sweep.space import changed, check
 from tests.cli.command import fedkin
 from tests.sweep.study_examples import QUICK
 
@@ -79,3 +79,27 @@ def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
 def test_the_papers_grids_are_there() -> None:
     assert len(space_of(["cgpfl"])["method.lam"]) == 11
     assert set(SPACES) >= {"comet", "ppfl", "cgpfl"}
+
+
+def test_another_method_or_model_leaves_the_keys_of_the_first() -> None:
+    base = Spec.model_validate(
+        {"method": {"name": "ditto", "lam": 2}, "model": {"name": "dnn", "hidden": 8}}
+    )
+    space = space_of(["method.name=ditto, fedavg", "model.name=dnn, mlr"])
+    check(base, space)
+    assert dropped(base, space) == [
+        "[method] lam of the file went with 'ditto': not used for 'fedavg'",
+        "[model] hidden of the file went with 'dnn': not used for 'mlr'",
+    ]
+    assert changed(base, {"method.name": "Ditto"}).method.options == {"lam": 2}
+    searched = {
+        "method.lam": 5,
+        "method.name": "apfl",
+    }  # what is searched stays, whatever the order
+    assert changed(base, searched).method.options == {"lam": 5}
+
+
+def test_what_trials_leave_is_told_once(tmp_path: Path) -> None:
+    asked = ["sweep", *QUICK[:-1], "--set=method=ditto:lam=2", "--space", "method.name=fedavg"]
+    told = fedkin(*asked, "--out", tmp_path / "s")
+    assert told.stderr.count("lam of the file went with 'ditto'") == 1

@@ -37,7 +37,7 @@ def specification(
         if value is not None
         for one in (value if isinstance(value, list) else [value])  # --transform repeats
     ]
-    given += sorted((_setting(text) for text in settings), key=lambda item: not _names(item[0]))
+    given += sorted((_setting(text) for text in settings), key=lambda item: not chooses(item[0]))
     for key, value in given:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
@@ -78,7 +78,7 @@ def _setting(text: str) -> tuple[str, Any]:
     return key.strip(), value.strip() if short else literal(value.strip())
 
 
-def _names(key: str) -> bool:
+def chooses(key: str) -> bool:
     """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen
     before.
     """
@@ -90,12 +90,12 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
         return SHORT_FORMS[key](content, str(value))
     section, _, last = key.partition(".")
     if last == "name" and isinstance(value, str):
-        return _choose(content, section, value, {})
+        return choose(content, section, value, {})
     assign(content, PLAIN.get(key, key), value)
     return []
 
 
-def _choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
+def choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
     """section.name = name; the keys that the file gave to another choice are dropped, and a hint
     says so.
     """
@@ -127,7 +127,7 @@ def _method(content: Content, text: str) -> list[str]:
     def first(name: str) -> str:
         raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
 
-    return _choose(content, "method", *short_form(text, first))
+    return choose(content, "method", *short_form(text, first))
 
 
 def _split(content: Content, text: str) -> list[str]:
@@ -141,7 +141,7 @@ def _split(content: Content, text: str) -> list[str]:
             raise FedkinError(f"partition {name} takes no parameter: write --split {name}")
         return keys[0]
 
-    return _choose(content, "split", *short_form(text, first))
+    return choose(content, "split", *short_form(text, first))
 
 
 def _data(content: Content, text: str) -> list[str]:
@@ -154,11 +154,11 @@ def _data(content: Content, text: str) -> list[str]:
 
     hub = HUB if text.startswith(HUB) else ""
     if is_path(text) and not hub:
-        return _choose(content, "data", text, {})
+        return choose(content, "data", text, {})
     name, parameters = short_form(
         text.removeprefix(hub), lambda name: _no_first("data", text, name)
     )
-    return _choose(content, "data", as_typed(hub + name), parameters)
+    return choose(content, "data", as_typed(hub + name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:
@@ -177,8 +177,8 @@ def _model(content: Content, text: str) -> list[str]:
         place["map"] = {name: name for name in several}
         return []
     if text.partition(":")[0] not in MODELS:
-        return _choose(content, "model", text, {})
-    return _choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
+        return choose(content, "model", text, {})
+    return choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
 
 
 def _of_this_folder(text: str) -> str:

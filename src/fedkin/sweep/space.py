@@ -14,6 +14,7 @@ from fedkin.models.build import options_of
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, permit
 from fedkin.setup.build import method_of, names_of
+from fedkin.setup.options import choose, chooses
 from fedkin.setup.population import population_of
 
 NO_VALIDATION = (
@@ -85,11 +86,35 @@ def _number_of(trial: Any, key: str, base: Spec, space: Space) -> float:
 
 
 def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
-    """The experiment with these values, checked."""
+    """The experiment with these values, checked. Keys of a method or a model go where a value
+    chooses another one.
+    """
+    return _changed(base, values)[0]
+
+
+def _changed(base: Spec, values: Mapping[str, Any]) -> tuple[Spec, list[str]]:
+    """The same, with what was dropped, in words."""
     content = base.model_dump(exclude_none=True)
-    for key, value in values.items():
-        assign(content, key, value)
-    return parse(content, where="sweep")[0]
+    hints: list[str] = []
+    for key in sorted(values, key=lambda key: not chooses(key)):  # first what drops keys
+        section, _, last = key.partition(".")
+        if last == "name" and isinstance(values[key], str):
+            hints += choose(content, section, values[key], {})
+        else:
+            assign(content, key, values[key])
+    return parse(content, where="sweep")[0], hints
+
+
+def dropped(base: Spec, space: Space) -> list[str]:
+    """Keys of the experiment that some trials do not use, in words: they are of another method, or
+    another model, than those trials have.
+    """
+    said: dict[str, None] = {}
+    for key, values_or_range in space.items():
+        if chooses(key):
+            for value in _ends(values_or_range):
+                said |= dict.fromkeys(_changed(base, {key: value})[1])
+    return list(said)
 
 
 def check(base: Spec, space: Space) -> str:
@@ -131,7 +156,8 @@ def _check_method(base: Spec, space: Space) -> None:
     }
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
-        taken(name, [*base.method.options, *(key.split(".")[1] for key in own if key != NAME)])
+        kept = changed(base, {NAME: name}).method.options
+        taken(name, [*kept, *(key.split(".")[1] for key in own if key != NAME)])
     _check_values(base, asked, own, method_of)
 
 
