@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from fedkin.sweep import SPACES, dropped, space_of
+from fedkin.sweep import SPACES, dropped, instead, space_of
 from fedkin.sweep.space import changed, check
 from tests.cli.command import fedkin
 from tests.sweep.study_examples import QUICK
@@ -73,7 +73,7 @@ def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
     search = ["train.lr=0.1, 0.01", "method.lam=1, 5"]  # 5 is too much beside the first rate
     check(base, space_of(search))
     with pytest.raises(FedkinError, match="overshoots the mean"):
-        check(base, space_of([*search, "train.lr=0.1"]))
+        check(base, space_of(["train.lr=0.1", *search[1:]]))
 
 
 def test_the_papers_grids_are_there() -> None:
@@ -103,3 +103,21 @@ def test_what_trials_leave_is_told_once(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK[:-1], "--set=method=ditto:lam=2", "--space", "method.name=fedavg"]
     told = fedkin(*asked, "--out", tmp_path / "s")
     assert told.stderr.count("lam of the file went with 'ditto'") == 1
+
+
+def test_no_values_are_lost_in_silence() -> None:
+    with pytest.raises(FedkinError, match=r"--space gives train.lr twice: write all its values"):
+        space_of(["train.lr=0.1, 0.2", "train.lr = 0.3"])
+    with pytest.raises(FedkinError, match=r"--space gives method.clusters twice"):
+        space_of(["cgpfl", "comet"])
+
+
+def test_a_key_of_a_named_space_may_be_given_otherwise() -> None:
+    asked = ["method.clusters=3", "cgpfl"]
+    for texts in (asked, asked[::-1]):
+        assert space_of(texts)["method.clusters"] == [3]
+        assert len(space_of(texts)["method.lam"]) == 11
+        assert instead(texts) == [
+            "method.clusters of the space cgpfl is searched as you gave it, not as 2, 4"
+        ]
+    assert not instead(["cgpfl", "train.lr=0.1"])

@@ -82,7 +82,7 @@ def sweep(
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
-    from fedkin.sweep import dropped, outcome, space_of
+    from fedkin.sweep import dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
@@ -90,7 +90,7 @@ def sweep(
     options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
     base, hints = specification(spec, options, set_ or [], trust_code)
     searched = space_of(space or [])
-    tell_hints([*hints, *dropped(base, searched)])
+    tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
     with heard(SlowLines()):
         study = search(base, searched, out, trials, sampler, _tell)
     found = outcome(study, out)

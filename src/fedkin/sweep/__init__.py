@@ -2,7 +2,7 @@
 
 from fedkin.sweep.outcome import outcome
 from fedkin.sweep.score import Score, lost, places, scored
-from fedkin.sweep.space import SPACES, Space, dropped, space_of
+from fedkin.sweep.space import SPACES, Space, dropped, instead, space_of
 from fedkin.sweep.study import SAMPLERS, sweep
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Score",
     "Space",
     "dropped",
+    "instead",
     "lost",
     "outcome",
     "places",

@@ -37,35 +37,57 @@ Space = dict[str, list[Any] | tuple[float, float, bool]]
 
 
 def space_of(texts: Sequence[str]) -> Space:
-    """``key=value, value, …`` (a list), ``key=low ..
-
-    high``, ``key=log low .. high`` (ranges), or a name in SPACES.
+    """``key=value, value, …`` (a list), ``key=low .. high``, ``key=log low .. high`` (ranges), or a
+    name in SPACES, whose keys may be given otherwise beside it.
     """
-    found: Space = {}
+    named: Space = {}
+    given: Space = {}
     for text in texts:
         key, equals, values_or_range = text.partition("=")
-        if not equals:
-            if text not in SPACES:
-                raise unknown("space", text, SPACES)
-            found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
-        elif match := RANGE.fullmatch(values_or_range.strip()):
-            low, high = _number(match[2], text), _number(match[3], text)
-            if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
-                raise FedkinError(
-                    f"--space {text}: the first number must be the smaller one, with log above 0"
-                )
-            found[key.strip()] = (low, high, bool(match[1]))
-        else:
-            values = [literal(piece.strip()) for piece in values_or_range.split(",")]
-            found[key.strip()] = [
-                value for at, value in enumerate(values) if value not in values[:at]
-            ]
+        if equals:
+            _put(given, key.strip(), _searched(text, values_or_range))
+            continue
+        if text not in SPACES:
+            raise unknown("space", text, SPACES)
+        for key, values_or_range in SPACES[text].items():
+            _put(named, key, _searched(text, values_or_range))
+    found = named | given
     if not found:
         raise FedkinError(
             "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log "
             "0.001 .. 0.3'"
         )
     return found
+
+
+def _put(space: Space, key: str, values_or_range: list[Any] | tuple[float, float, bool]) -> None:
+    """Of a key that is given twice, one list would be lost in silence."""
+    if key in space:
+        raise FedkinError(f"--space gives {key} twice: write all its values in one")
+    space[key] = values_or_range
+
+
+def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float, bool]:
+    if not (match := RANGE.fullmatch(values_or_range.strip())):
+        values = [literal(piece.strip()) for piece in values_or_range.split(",")]
+        return [value for at, value in enumerate(values) if value not in values[:at]]
+    low, high = _number(match[2], text), _number(match[3], text)
+    if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
+        raise FedkinError(
+            f"--space {text}: the first number must be the smaller one, with log above 0"
+        )
+    return low, high, bool(match[1])
+
+
+def instead(texts: Sequence[str]) -> list[str]:
+    """Keys of the named spaces that are given otherwise, in words; ``texts`` as of ``space_of``."""
+    given = {key.strip() for key, equals, _ in (text.partition("=") for text in texts) if equals}
+    return [
+        f"{key} of the space {text} is searched as you gave it, not as {values}"
+        for text in texts
+        for key, values in SPACES.get(text, {}).items()
+        if key in given
+    ]
 
 
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
