@@ -121,3 +121,14 @@ def test_a_key_of_a_named_space_may_be_given_otherwise() -> None:
             "method.clusters of the space cgpfl is searched as you gave it, not as 2, 4"
         ]
     assert not instead(["cgpfl", "train.lr=0.1"])
+
+
+def test_a_value_that_is_a_list_stays_one(tmp_path: Path) -> None:
+    assert space_of(["train.milestones=[1], [1, 2]"]) == {"train.milestones": [[1], [1, 2]]}
+    assert space_of(["data.note='a, b', c"]) == {"data.note": ["a, b", "c"]}
+    asked = ["sweep", *QUICK, "--space", "train.milestones=[1], [1, 2]", "--out", tmp_path / "s"]
+    done = fedkin(*asked, "--json")
+    assert "Choices for a categorical" not in done.stderr
+    rows = json.loads(done.stdout)["trials"]
+    assert sorted(row["train.milestones"] for row in rows) == [[1], [1, 2]]
+    assert json.loads(fedkin(*asked, "--json").stdout)["trials"] == rows  # nothing is left to do

@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
+from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, permit
 from fedkin.setup.build import method_of, names_of
@@ -69,7 +70,7 @@ def _put(space: Space, key: str, values_or_range: list[Any] | tuple[float, float
 
 def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float, bool]:
     if not (match := RANGE.fullmatch(values_or_range.strip())):
-        values = [literal(piece.strip()) for piece in values_or_range.split(",")]
+        values = [literal(piece) for piece in pieces(values_or_range)]
         return [value for at, value in enumerate(values) if value not in values[:at]]
     low, high = _number(match[2], text), _number(match[3], text)
     if not -math.inf < low < high < math.inf or (match[1] and low <= 0):

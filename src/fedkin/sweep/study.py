@@ -11,6 +11,7 @@ free was left by a process that is gone, and is taken over with what its run has
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -298,4 +299,6 @@ def _optuna() -> Any:
     except ImportError:
         raise FedkinError("fedkin sweep needs Optuna: pip install 'fedkin[sweep]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # it warns of values that are lists, which JSON, and so its database, keeps as they are
+    warnings.filterwarnings("ignore", "Choices for a categorical distribution", UserWarning)
     return optuna
