@@ -347,6 +347,14 @@ def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path
     assert said in result.output
 
 
+def test_a_runs_folder_takes_no_sweep(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").touch()
+    refused = fedkin("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert "is the folder of a run: choose another --out" in " ".join(refused.output.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["experiment.toml"]
+
+
 def test_every_trial_is_told(tmp_path: Path) -> None:
     asked = [
         *QUICK[:-1],

@@ -78,6 +78,8 @@ def sweep(
         raise unknown("sampler", sampler, SAMPLERS)
     if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
+    if begun(folder):
+        raise FedkinError(f"{folder} is the folder of a run: choose another --out")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)
