@@ -334,6 +334,9 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
             ["--set=model=dnn", "--space", "model.hidden=10, wide"],
             "model.hidden of dnn is a whole number from 1 on, not 'wide'",
         ),
+        (["--measure=rmse", "--space", "train.lr=0.1"], "run.measure = 'rmse' is not for classes"),
+        (["--set=method=fedmd", "--space", "train.lr=0.1"], "fedmd needs a labeled public set"),
+        (["--space", "method.name=fedavg, fedmd"], "fedmd needs a labeled public set"),
         (["--space", "model.name=dnn, mpl"], "unknown model 'mpl': did you mean 'mlr'?"),
         (
             ["--space", "model.name=dnn, mlr", "--space", "model.hidden=10"],
@@ -345,6 +348,7 @@ def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path
     result = fedkin("sweep", *QUICK, *asked, "--out", str(tmp_path / "s"))
     assert result.exit_code == 2
     assert said in result.output
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_runs_folder_takes_no_sweep(tmp_path: Path) -> None:

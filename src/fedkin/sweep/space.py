@@ -13,10 +13,11 @@ from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
-from fedkin.setup.architectures import described, models_of, permit
+from fedkin.setup.architectures import described, models_of, permit, with_measure
 from fedkin.setup.build import method_of, names_of
 from fedkin.setup.options import choose, chooses
 from fedkin.setup.population import population_of
+from fedkin.setup.requirements import check_public_labels
 
 NO_VALIDATION = (
     "clients have no validation samples, and nothing else chooses: set split.val above 0"
@@ -159,6 +160,7 @@ def check(base: Spec, space: Space) -> str:
         raise FedkinError(NO_VALIDATION)
     _check_method(base, space)
     population = population_of(base, wanted=False)
+    with_measure(base, population)  # refuses one that is not for these labels
     _check_models(base, space, population)
     return population.digest()
 
@@ -177,11 +179,17 @@ def _check_method(base: Spec, space: Space) -> None:
         for key, values_or_range in space.items()
         if key.startswith(("method.", "train."))
     }
+    asked = {NAME: _methods(base, space), **asked}
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
         kept = changed(base, {NAME: name}).method.options
         taken(name, [*kept, *(key.split(".")[1] for key in own if key != NAME)])
-    _check_values(base, asked, own, method_of)
+    _check_values(base, asked, own, _check_built)
+
+
+def _check_built(spec: Spec) -> None:
+    """What a method says without data, and that it finds the labels that it needs."""
+    check_public_labels(method_of(spec), spec.public.labeled)
 
 
 def _check_models(base: Spec, space: Space, population: Population) -> None:
