@@ -70,7 +70,7 @@ def doctor(
         "measure": measure,
         "data_dir": as_given(data_dir),
     }
-    given, hints = specification(spec, options, set_ or [], trust_code)
+    given, hints = specification(spec, options, set_ or [], trust_code, "doctor")
     tell_hints(hints)
     find_own_code()
     more = [name.strip() for name in methods.split(",")] if methods else []

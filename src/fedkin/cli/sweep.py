@@ -88,7 +88,7 @@ def sweep(
     find_own_code()
     named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
     options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
-    base, hints = specification(spec, options, set_ or [], trust_code)
+    base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
     with heard(SlowLines()):

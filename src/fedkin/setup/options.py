@@ -14,7 +14,11 @@ Content = dict[str, Any]
 
 
 def specification(
-    file: Path | None, options: Mapping[str, Any], settings: Sequence[str], trust_code: bool = False
+    file: Path | None,
+    options: Mapping[str, Any],
+    settings: Sequence[str],
+    trust_code: bool = False,
+    command: str = "run",
 ) -> tuple[Spec, list[str]]:
     """The file's experiment with the options, then the settings ("section.key=value"), in place of
     what it says.
@@ -22,12 +26,12 @@ def specification(
     Returns hints beside it: keys that have another name here, and keys of the file that no longer
     apply. The file is checked by itself first, so that its mistakes are reported with their lines.
     Code that the options name may be imported: who runs the command typed it. Code that the file
-    names may be if its folder is trusted.
+    names may be if its folder is trusted. ``command``: what was typed after ``fedkin``.
     """
     content: Content = {}
     hints: list[str] = []
     if file is not None:
-        _experiment_file(file)
+        _experiment_file(file, command)
         content, text = read(file)
         written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
@@ -56,18 +60,24 @@ def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: boo
     permit(spec)
 
 
-def _experiment_file(file: Path) -> None:
+def _experiment_file(file: Path, command: str) -> None:
     """Data, or a run, in the place of an experiment: the command that is meant."""
     from fedkin.data.formats.user_files import FILES
 
-    if file.is_dir():
+    asked = f"fedkin {command}"
+    if file.is_dir() and command == "run":
         raise FedkinError(
             f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run "
             f"{file}/experiment.toml does it "
             f"again, fedkin run --data {file}/ trains on its files"
         )
+    if file.is_dir():
+        raise FedkinError(
+            f"{file} is a folder: {asked} {file}/experiment.toml takes the experiment of a run, "
+            f"{asked} --data {file}/ the files in it"
+        )
     if file.suffix.lower() in FILES:
-        raise FedkinError(f"{file} is no experiment but data: fedkin run --data {file}")
+        raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
 
 
 def _setting(text: str) -> tuple[str, Any]:
