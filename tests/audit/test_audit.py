@@ -166,6 +166,10 @@ def test_a_run_that_is_not_finished_is_refused(tmp_path):
 BAD = {
     "too many": ({"audit__canaries": 600}, "may be at most half of the .* training rows"),
     "negative": ({"audit__canaries": -1}, "audit.canaries"),
+    "one": (
+        {"audit__canaries": 1},
+        "canaries are guessed by twos, and 1 is none: ask for 2 or more",
+    ),
     "key": ({"audit__canary": 5}, "unknown key 'audit.canary'.*did you mean 'canaries'"),
     "numbers": (
         {"audit__canaries": 5, "data__name": "linear_toy", "split__name": "natural"},

@@ -164,6 +164,19 @@ def test_files_of_one_name_are_two_newcomers(folder, tmp_path):
     assert json.loads((place / "join.json").read_text())["train"] == 36
 
 
+def test_nobody_is_put_into_a_run_or_over_another(folder, tmp_path):
+    first, second = (table(tmp_path / f"{name}.csv", 1, named=False) for name in "ab")
+    join = ("join", folder / "run", "--rounds", 0, "--data")
+    into_a_run = told(*join, first, "--out", folder / "run")
+    assert into_a_run == (
+        f"{folder / 'run'} is the folder of a run: give the newcomer one of its own, --out DIR"
+    )
+    assert not (folder / "run" / "join.json").exists()
+    for _ in range(2):  # the same one is replaced
+        assert fedkin(*join, first, "--out", tmp_path / "o").exit_code == 0
+    assert "another newcomer called 'a'" in told(*join, second, "--out", tmp_path / "o")
+
+
 def test_a_file_called_as_a_held_out_client_is_another_newcomer(folder, tmp_path):
     name = json.loads(fedkin("show", folder / "run", "--json").stdout)["unseen"]["each"][0][
         "client"

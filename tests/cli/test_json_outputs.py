@@ -29,9 +29,27 @@ def with_json(command: Any, typed: str = "") -> set[str]:
     return found
 
 
+def leaves(command: Any, typed: str = "") -> set[str]:
+    """Every command that does something itself, as one types it."""
+    inner = getattr(command, "commands", {})
+    found = set() if inner else {typed}
+    for name, one in inner.items():
+        found |= leaves(one, f"{typed} {name}".strip())
+    return found
+
+
 def test_every_command_with_json_has_a_schema() -> None:
     described = {name.split(" FED-")[0].split(" --")[0] for name in schemas()}
     assert with_json(typer.main.get_command(app)) - described - set(LIKE_OTHERS) == set()
+
+
+def test_commands_without_json_are_named() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+    told = page.partition("has `--json`")[2].partition("have none")[0]
+    command = typer.main.get_command(app)
+    without = {name for name in leaves(command) - with_json(command) if name[:7] != "deploy "}
+    assert without == {name for name in leaves(command) if f"`{name}`" in told}
+    assert "`deploy`" in told
 
 
 def test_every_output_is_what_its_schema_says(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from fedkin.cli import training
 from fedkin.runs.record import Record
 from tests.awkward import record
+from tests.cli.command import fedkin
 from tests.engine.small import small
 
 ROUND = Record(1, "round", [0], [], {}, {}, {}, {}, {"total": 1.0})
@@ -42,6 +43,14 @@ def test_leaks_are_told_once_and_of_new_runs_alone(quiet, tmp_path, capsys) -> N
 def test_an_experiment_that_is_refused_gets_one_sentence(quiet, tmp_path, capsys) -> None:
     training.train(small(), work(tmp_path, rounds=0))
     assert "leak" not in capsys.readouterr().err
+
+
+def test_a_method_that_cannot_be_made_is_told_alone() -> None:
+    wrong = fedkin("run", "--data", "digits", "--method", "ditto:lam=-3")
+    assert wrong.exit_code == 2
+    assert wrong.stdout == ""
+    assert "digits" not in wrong.stderr
+    assert "method.lam of ditto" in wrong.stderr
 
 
 def test_where_nothing_is_left_nothing_is_displayed(quiet, tmp_path, capsys) -> None:

@@ -1,7 +1,15 @@
 """Which methods are named, and in which order."""
 
 from benchmarks.made_verdicts import SETS
-from fedkin.doctor.candidates import METHODS, SIMPLEST, candidates, in_order, left_out
+from fedkin.doctor.candidates import (
+    METHODS,
+    SIMPLEST,
+    TUNED,
+    candidates,
+    in_order,
+    left_out,
+    split_names,
+)
 from fedkin.doctor.verdict import Examined, Gain, examined
 
 BY_NAME = {made.name: made for made in SETS}
@@ -68,3 +76,13 @@ def test_the_best_way_is_named_where_the_experiment_takes_none_of_its_methods() 
 
 def test_every_way_has_its_place_among_the_simple_ones() -> None:
     assert set(SIMPLEST) == set(METHODS)
+
+
+def test_a_candidate_may_stand_among_other_methods() -> None:
+    assert split_names(f"fedavg, {TUNED},ditto:lam=2, ifca,") == [
+        "fedavg",
+        TUNED,
+        "ditto:lam=2",
+        "ifca",
+    ]
+    assert split_names(",") == split_names("") == []

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedkin import Experiment
+from fedkin.doctor.candidates import TUNED
 from fedkin.doctor.diagnosis import _takes
 from fedkin.experiment.training import Interrupted
 from fedkin.setup.build import assemble
@@ -34,11 +35,14 @@ def test_the_command_tells_costs_that_the_run_then_has(
         "--set=run.clients=4",
         "--set=model=mlr",
     ]
-    result = fedkin("doctor", *settings, "--rounds", "2", "--methods", "fedmd,fedavg", "--json")
+    result = fedkin(
+        "doctor", *settings, "--rounds", "2", "--methods", f"fedmd,{TUNED},FedAvg", "--json"
+    )
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     probes = {one["method"]: one for one in found["probes"]}
-    assert {"fedavg", "fedmd"} <= set(probes)
+    assert {"fedavg", "fedmd", TUNED} <= set(probes)
+    assert not probes[TUNED]["failed"]
     assert "labeled" in probes["fedmd"]["failed"] or "public" in probes["fedmd"]["failed"]
     assert fedkin("run", *settings, "--set=method=fedavg", "--out", "real").exit_code == 0
     sent = json.loads(fedkin("show", "real", "--json").stdout)["communication"]
@@ -78,6 +82,7 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
 def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedkin.doctor.probe.run", lambda *_, **__: pytest.fail("a probe was run"))
     assert "did you mean 'ifca'" in told("doctor", "--methods", "comet,icfa")
+    assert "'epoch': did you mean 'epochs'" in told("doctor", "--methods", "finetune:epoch=3")
 
 
 def test_no_method_is_proposed_that_the_privacy_of_the_experiment_refuses() -> None:

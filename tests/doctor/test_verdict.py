@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.made_verdicts import SETS
 from fedkin.doctor.candidates import candidates
-from fedkin.doctor.verdict import Gain, examined, losers, verdict
+from fedkin.doctor.verdict import DRAWS, Gain, _drawn, examined, losers, verdict
 from tests.cli.command import fedkin
 
 BY_NAME = {made.name: made for made in SETS}
@@ -81,3 +81,23 @@ def test_the_verdict_does_not_depend_on_the_method(tmp_path: Path) -> None:
     assert "Verdict: " in shown
     assert "three to try first" in shown.lower()
     assert ("First local" in shown) is not told[0]["verdict"]["federate"]
+
+
+def test_rows_that_belong_together_are_drawn_together() -> None:
+    group = np.repeat([7, 3, 5], [2, 1, 4])
+    drawn = _drawn(7, group, 0)
+    assert len(drawn) == DRAWS
+    for rows in drawn:
+        counts = np.bincount(rows, minlength=7)
+        assert all(len(set(counts[group == one])) == 1 for one in (3, 5, 7))
+        assert sum(counts[np.array([0, 2, 3])]) == 3  # as many groups as there are
+    alone = _drawn(4, None, 0)
+    assert np.array_equal(alone, _drawn(4, np.ones(4, np.int64), 0))
+    assert {len(rows) for rows in alone} == {4}
+    # eight copies of each row leave as much open as the rows themselves
+    values = np.random.default_rng(1).normal(size=50)
+    spread = [
+        np.std([np.repeat(values, 8)[rows].mean() for rows in _drawn(400, group, 0)])
+        for group in (None, np.repeat(np.arange(50), 8))
+    ]
+    assert spread[1] > 2 * spread[0]

@@ -1,7 +1,7 @@
 """An experiment in one line."""
 
 from fedkin.experiment.heading import head
-from fedkin.runs.spec import parse
+from fedkin.runs.spec import Spec, parse
 
 
 def test_it_has_what_was_asked_for() -> None:
@@ -24,3 +24,8 @@ def test_natural_clients_and_noise_that_protects_nobody() -> None:
     spec, _ = parse({"split": {"name": "natural"}, "privacy": private})
     assert "natural clients" in head(spec)
     assert "NOT PRIVATE" in head(spec)
+
+
+def test_one_is_no_plural() -> None:
+    asked = {"run": {"clients": 1, "rounds": 1}}
+    assert "· 1 client · 1 round · seed 0" in head(Spec.model_validate(asked))

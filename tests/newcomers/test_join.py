@@ -86,6 +86,12 @@ def test_only_the_same_newcomer_is_replaced(there, mine, same, tmp_path) -> None
         _not_anothers(tmp_path, "data", mine)
 
 
+def test_another_held_out_client_is_not_replaced(tmp_path) -> None:
+    (tmp_path / FOUND).write_text(json.dumps({"file": None, "client": "s2"}))
+    with pytest.raises(FedkinError, match="another newcomer called 's2'"):
+        _not_anothers(tmp_path, "s1", None)
+
+
 def test_what_is_damaged_is_anothers_and_an_empty_folder_nobodys(tmp_path) -> None:
     assert _not_anothers(tmp_path, "data", None) is None
     for content in (b"{", b"[" * 100_000, b" " * (LARGEST + 1)):

@@ -34,6 +34,12 @@ def test_brackets_that_do_not_close_keep_their_commas() -> None:
     assert pieces("a=[1, 2") == ["a=[1, 2"]
 
 
+def test_braces_and_quotes_keep_their_commas() -> None:
+    assert pieces("a={x = 1, y = 2}, b") == ["a={x = 1, y = 2}", "b"]
+    assert pieces("a='x, y', \"c,d\"") == ["a='x, y'", '"c,d"']
+    assert pieces("O'Neill, D'Arcy") == ["O'Neill", "D'Arcy"]
+
+
 def test_a_value_goes_into_its_section() -> None:
     content: dict[str, Any] = {"model": {"name": "dnn"}, "seed": 1}
     assign(content, "model.map.small", "mlr")

@@ -97,3 +97,12 @@ def test_numbers_that_no_record_or_array_holds(key, value, said) -> None:
     with pytest.raises(FedkinError, match=said):
         parse({"run": {key: value}})
     assert parse({"run": {"rounds": 10**9 - 1, "min_replies": 2**63 - 1}})[0].run.rounds < 10**9
+
+
+@pytest.mark.parametrize(
+    ("key", "most"), [("batch_size", 10**7), ("steps", 10**6), ("epochs", 10**6)]
+)
+def test_local_work_that_no_memory_holds(key, most) -> None:
+    with pytest.raises(FedkinError, match=f"train.{key}: input should be less than or equal to"):
+        parse({"train": {key: most + 1}})
+    assert getattr(parse({"train": {key: most}})[0].train, key) == most

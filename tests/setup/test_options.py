@@ -1,9 +1,12 @@
 """What is typed after ``fedkin run``, as a checked specification."""
 
+import re
+
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.setup.options import specification
+from tests.cli.command import fedkin
 
 FILE = """
 [method]
@@ -100,6 +103,19 @@ def test_what_is_no_experiment(tmp_path) -> None:
         specification(tmp_path, {}, [])
     with pytest.raises(FedkinError, match=r"a\.csv is no experiment but data: fedkin run --data"):
         specification(tmp_path / "a.csv", {}, [])
+
+
+@pytest.mark.parametrize("command", ["doctor", "sweep"])
+def test_the_command_that_was_typed_is_named(command, tmp_path) -> None:
+    for file, said in (
+        (tmp_path, f"fedkin {command} {tmp_path}/experiment.toml takes the experiment of a run"),
+        (tmp_path / "a.csv", f"fedkin {command} --data {tmp_path}/a.csv"),
+    ):
+        with pytest.raises(FedkinError, match=re.escape(said)):
+            specification(file, {}, [], command=command)
+        told = fedkin(command, file)
+        assert told.exit_code == 2
+        assert "fedkin run" not in told.output
 
 
 def test_a_files_mistakes_are_told_before_the_options(file) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from fedkin.sweep import SPACES, space_of
-from fedkin.sweep.space import check
+from fedkin.sweep import SPACES, dropped, instead, space_of
+from fedkin.sweep.space import changed, check
 from tests.cli.command import fedkin
 from tests.sweep.study_examples import QUICK
 
@@ -73,9 +73,62 @@ def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
     search = ["train.lr=0.1, 0.01", "method.lam=1, 5"]  # 5 is too much beside the first rate
     check(base, space_of(search))
     with pytest.raises(FedkinError, match="overshoots the mean"):
-        check(base, space_of([*search, "train.lr=0.1"]))
+        check(base, space_of(["train.lr=0.1", *search[1:]]))
 
 
 def test_the_papers_grids_are_there() -> None:
     assert len(space_of(["cgpfl"])["method.lam"]) == 11
     assert set(SPACES) >= {"comet", "ppfl", "cgpfl"}
+
+
+def test_another_method_or_model_leaves_the_keys_of_the_first() -> None:
+    base = Spec.model_validate(
+        {"method": {"name": "ditto", "lam": 2}, "model": {"name": "dnn", "hidden": 8}}
+    )
+    space = space_of(["method.name=ditto, fedavg", "model.name=dnn, mlr"])
+    check(base, space)
+    assert dropped(base, space) == [
+        "[method] lam of the file went with 'ditto': not used for 'fedavg'",
+        "[model] hidden of the file went with 'dnn': not used for 'mlr'",
+    ]
+    assert changed(base, {"method.name": "Ditto"}).method.options == {"lam": 2}
+    searched = {
+        "method.lam": 5,
+        "method.name": "apfl",
+    }  # what is searched stays, whatever the order
+    assert changed(base, searched).method.options == {"lam": 5}
+
+
+def test_what_trials_leave_is_told_once(tmp_path: Path) -> None:
+    asked = ["sweep", *QUICK[:-1], "--set=method=ditto:lam=2", "--space", "method.name=fedavg"]
+    told = fedkin(*asked, "--out", tmp_path / "s")
+    assert told.stderr.count("lam of the file went with 'ditto'") == 1
+
+
+def test_no_values_are_lost_in_silence() -> None:
+    with pytest.raises(FedkinError, match=r"--space gives train.lr twice: write all its values"):
+        space_of(["train.lr=0.1, 0.2", "train.lr = 0.3"])
+    with pytest.raises(FedkinError, match=r"--space gives method.clusters twice"):
+        space_of(["cgpfl", "comet"])
+
+
+def test_a_key_of_a_named_space_may_be_given_otherwise() -> None:
+    asked = ["method.clusters=3", "cgpfl"]
+    for texts in (asked, asked[::-1]):
+        assert space_of(texts)["method.clusters"] == [3]
+        assert len(space_of(texts)["method.lam"]) == 11
+        assert instead(texts) == [
+            "method.clusters of the space cgpfl is searched as you gave it, not as 2, 4"
+        ]
+    assert not instead(["cgpfl", "train.lr=0.1"])
+
+
+def test_a_value_that_is_a_list_stays_one(tmp_path: Path) -> None:
+    assert space_of(["train.milestones=[1], [1, 2]"]) == {"train.milestones": [[1], [1, 2]]}
+    assert space_of(["data.note='a, b', c"]) == {"data.note": ["a, b", "c"]}
+    asked = ["sweep", *QUICK, "--space", "train.milestones=[1], [1, 2]", "--out", tmp_path / "s"]
+    done = fedkin(*asked, "--json")
+    assert "Choices for a categorical" not in done.stderr
+    rows = json.loads(done.stdout)["trials"]
+    assert sorted(row["train.milestones"] for row in rows) == [[1], [1, 2]]
+    assert json.loads(fedkin(*asked, "--json").stdout)["trials"] == rows  # nothing is left to do

@@ -334,6 +334,9 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
             ["--set=model=dnn", "--space", "model.hidden=10, wide"],
             "model.hidden of dnn is a whole number from 1 on, not 'wide'",
         ),
+        (["--measure=rmse", "--space", "train.lr=0.1"], "run.measure = 'rmse' is not for classes"),
+        (["--set=method=fedmd", "--space", "train.lr=0.1"], "fedmd needs a labeled public set"),
+        (["--space", "method.name=fedavg, fedmd"], "fedmd needs a labeled public set"),
         (["--space", "model.name=dnn, mpl"], "unknown model 'mpl': did you mean 'mlr'?"),
         (
             ["--space", "model.name=dnn, mlr", "--space", "model.hidden=10"],
@@ -345,6 +348,15 @@ def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path
     result = fedkin("sweep", *QUICK, *asked, "--out", str(tmp_path / "s"))
     assert result.exit_code == 2
     assert said in result.output
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_runs_folder_takes_no_sweep(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").touch()
+    refused = fedkin("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert "is the folder of a run: choose another --out" in " ".join(refused.output.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["experiment.toml"]
 
 
 def test_every_trial_is_told(tmp_path: Path) -> None:

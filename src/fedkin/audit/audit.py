@@ -199,7 +199,7 @@ def _canaries(
                 ratio = _ratio(parts, found, client, target, wrong)
                 scores[here] = -_losses(parts, one, target, wrong) if ratio is None else ratio
         used = np.isfinite(scores)
-        if not used.any():
+        if used.sum() < 2:  # a guess "in" and a guess "out" are of two canaries
             continue
         upper, delta = guarantee(parts, target)
         best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)

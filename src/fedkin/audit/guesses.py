@@ -63,7 +63,7 @@ def proved(
     half "out" where they are lowest.
 
     Args:
-        scores: Of the canaries [m], higher where one was trained on.
+        scores: Of the canaries [m], at least two, higher where one was trained on.
         inside: Whether it was [m].
         delta: δ of the guarantee that is tested.
         confidence: Of the bound; where several numbers of guesses are tried each has its part of

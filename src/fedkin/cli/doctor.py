@@ -57,6 +57,7 @@ def doctor(
     Estimates heterogeneity, pitfalls, costs, and whether federated training is likely to help, and
     recommends methods. Test data are not read."""
     from fedkin.cli.export import find_own_code
+    from fedkin.doctor.candidates import split_names
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
@@ -70,10 +71,10 @@ def doctor(
         "measure": measure,
         "data_dir": as_given(data_dir),
     }
-    given, hints = specification(spec, options, set_ or [], trust_code)
+    given, hints = specification(spec, options, set_ or [], trust_code, "doctor")
     tell_hints(hints)
     find_own_code()
-    more = [name.strip() for name in methods.split(",")] if methods else []
+    more = split_names(methods or "")
     with heard(SlowLines()):
         findings = diagnosis(given, rounds, more, named=bool(method or spec))
     if as_json:

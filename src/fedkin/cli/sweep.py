@@ -82,16 +82,17 @@ def sweep(
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
-    from fedkin.sweep import outcome, space_of
+    from fedkin.sweep import dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
     named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
     options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
-    base, hints = specification(spec, options, set_ or [], trust_code)
-    tell_hints(hints)
+    base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
+    searched = space_of(space or [])
+    tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
     with heard(SlowLines()):
-        study = search(base, space_of(space or []), out, trials, sampler, _tell)
+        study = search(base, searched, out, trials, sampler, _tell)
     found = outcome(study, out)
     if as_json:
         print_json(found)

@@ -9,7 +9,7 @@ from typing import Any
 from fedkin.core.method import Needs
 from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
-from fedkin.runs.short_form import short_form
+from fedkin.runs.short_form import pieces, short_form
 
 MOST = 3
 # Up to fifteen epochs at home, as many as validate best: measured by benchmarks/own_truth.py
@@ -98,6 +98,19 @@ def _hopeful(ways: Mapping[str, Gain]) -> list[str]:
 def split_name(method: str) -> tuple[str, dict[str, Any]]:
     """A candidate's name and hyper-parameters: finetune:keep=best → ("finetune", {"keep": …})."""
     return short_form(method, str)
+
+
+def split_names(text: str) -> list[str]:
+    """Several methods, each as ``--method`` takes it: ``fedavg,finetune:keep=best,epochs=15`` are
+    two, since a key without a name before it is the last one's.
+    """
+    names: list[str] = []
+    for piece in filter(None, pieces(text)):
+        if names and "=" in piece and ":" not in piece.partition("=")[0]:
+            names[-1] += f",{piece}"
+        else:
+            names.append(piece)
+    return names
 
 
 def in_order(ways: Mapping[str, Gain]) -> list[str]:

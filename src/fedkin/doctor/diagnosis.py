@@ -14,7 +14,7 @@ from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.experiment.run_facts import privacy_of
-from fedkin.methods import known_name
+from fedkin.methods import known_name, taken
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
 from fedkin.setup.build import Assembled, around, assemble, method_of
@@ -30,14 +30,15 @@ def diagnosis(
     Args:
         spec: the experiment.
         rounds: of a probe of costs; with 0 none is run.
-        methods: more methods to probe, with their defaults; a text is the name of one.
+        methods: more methods to probe, each as ``--method`` takes it: "ditto" has its defaults,
+            "ditto:lam=2" has its own λ; a text is one.
         named: whether somebody chose the experiment's method, so that it is probed too.
 
     Raises:
-        FedkinError: what is wrong with the experiment, the rounds or a method's name.
+        FedkinError: what is wrong with the experiment, the rounds, a method's name or its keys.
     """
     at_least(0, rounds=rounds)
-    more = [known_name(name) for name in ([methods] if isinstance(methods, str) else methods or ())]
+    more = [_known(text) for text in ([methods] if isinstance(methods, str) else methods or ())]
     with reading_once():
         parts = assemble(spec)
         traps = traps_of(parts)
@@ -64,6 +65,13 @@ def diagnosis(
         "of": spec.run.rounds,
         "privacy": privacy_of(parts),
     }
+
+
+def _known(text: str) -> str:
+    """The same with the method's own name. Raises FedkinError for a name or a key that is none."""
+    name, options = split_name(text)
+    taken(name, [key for key in options if key not in MethodSection.model_fields])
+    return known_name(name) + text[len(name) :]
 
 
 def _measure(spec: Spec) -> str:

@@ -15,7 +15,7 @@ from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.measures import measure_named
 from fedkin.data.population import Population
 from fedkin.doctor.crossed import BEST, Crossed, crossed
-from fedkin.doctor.features import Floats, Rows, rows_of
+from fedkin.doctor.features import Floats, Ints, Rows, rows_of
 from fedkin.doctor.fits import FEDERATED
 from fedkin.engine.measures import Predicted, measure
 
@@ -23,7 +23,7 @@ LEAST = (
     0.005  # of a gain that is worth having; of a measure without an upper end a share of its value
 )
 SURE = 0.05  # chance of being wrong, below which federating is advised
-DRAWS = 40  # bootstrap samples of a client's rows
+DRAWS = 40  # bootstrap samples of a client's rows, or of what its rows belong to
 STEEP = 4.0  # of the logistic curve that makes probabilities of least-squares scores
 
 
@@ -143,7 +143,7 @@ def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
     }
     for place, client in enumerate(rows.clients):
         own = np.flatnonzero(rows.owner == place)
-        drawn = np.random.default_rng(place).integers(len(own), size=(DRAWS, len(own)))
+        drawn = _drawn(len(own), None if rows.group is None else rows.group[own], place)
         parts = {way: [one.rows(own) for one in made] for way, made in predictions.items()}
         values = {way: _values(made, name) for way, made in parts.items()}
         moved = {
@@ -158,6 +158,20 @@ def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
                 means = [float(np.nanmean(values[one])) for one in (way, "alone")]
                 each[way][client] = float(np.nanmean(apart)), error, means[0], means[1]
     return {way: _summed(by_client) for way, by_client in each.items() if by_client}
+
+
+def _drawn(n: int, group: Ints | None, seed: int) -> list[Ints]:
+    """Bootstrap samples of n rows; rows that belong together are drawn together, since they say
+    less than as many on their own. Of one group alone nobody can say how groups differ.
+    """
+    random = np.random.default_rng(seed)
+    if group is None or len(together := np.unique(group)) < 2:
+        return list(random.integers(n, size=(DRAWS, n)))
+    members = [np.flatnonzero(group == one) for one in together]
+    return [
+        np.concatenate([members[k] for k in chosen])
+        for chosen in random.integers(len(members), size=(DRAWS, len(members)))
+    ]
 
 
 def _summed(by_client: dict[int, tuple[float, float, float, float]]) -> Gain:

@@ -1,5 +1,6 @@
 """An experiment in one line, above its progress."""
 
+from fedkin.core.errors import many
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS
 
@@ -10,8 +11,8 @@ def head(spec: Spec) -> str:
     data = spec.data.name.replace("\\", "/").rstrip("/").split("/")[-1]
     models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
     natural = spec.split.name == "natural" and spec.run.clients is None
-    clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"
+    clients = "natural clients" if natural else many(spec.run.clients or DEFAULT_CLIENTS, "client")
     part = [f"{spec.run.participation:.0%} a round"] if spec.run.participation < 1 else []
     loud = ["NOT PRIVATE: privacy.seeded"] if spec.privacy.seeded else []
     words = [spec.method.name, data, " ".join(split), models, clients, *part, *loud]
-    return " · ".join([*words, f"{spec.run.rounds} rounds", f"seed {spec.run.seed}"])
+    return " · ".join([*words, many(spec.run.rounds, "round"), f"seed {spec.run.seed}"])

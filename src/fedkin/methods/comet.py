@@ -50,9 +50,8 @@ def _step(
 
 
 def nearest(centroids: Tensor, own: Tensor) -> int:
-    """The centroid [c, public, classes] at the least ℓ2 distance from a client's predictions (eq.
-
-    4).
+    """The centroid [c, public, classes] at the least ℓ2 distance from a client's predictions
+    (equation 4).
     """
     return int((centroids - own).square().sum((1, 2)).argmin())
 

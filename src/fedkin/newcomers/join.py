@@ -17,6 +17,7 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import encode
 from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
+from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
@@ -42,7 +43,8 @@ def join(
 
     ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept
     out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
-    where only the same newcomer is replaced. ``rounds``, ``architecture``: as in ``joined``.
+    never a run's own. Only the same newcomer is replaced. ``rounds``, ``architecture``: as in
+    ``joined``.
     ``trust_code``: the classes that its specification names may be imported. Neither the run's
     record nor its checkpoint changes. Raises FedkinError.
     """
@@ -59,7 +61,11 @@ def join(
     if out is None:
         for part in (MODEL, FOUND):
             inside(run, FOLDER, name, part)
-        _not_anothers(folder, own.names[0], file)
+    if begun(folder):
+        raise FedkinError(
+            f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
+        )
+    _not_anothers(folder, name, file)
     learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
@@ -94,7 +100,7 @@ def _digest(path: Path) -> str:
 
 def _not_anothers(folder: Path, name: str, file: str | None) -> None:
     """Two hospitals' data.csv are both called data: the second must not take the place of the
-    first.
+    first. In a folder that was named there may be somebody of another name.
     """
     try:
         found = json.loads(read_file(folder / FOUND, LARGEST))
@@ -102,9 +108,10 @@ def _not_anothers(folder: Path, name: str, file: str | None) -> None:
         return
     except (OSError, RecursionError, ValueError):
         found = None
-    if not isinstance(found, dict) or found.get("file", "") != file:
+    theirs = found.get("client", name) if isinstance(found, dict) else name
+    if not isinstance(found, dict) or theirs != name or found.get("file", "") != file:
         raise FedkinError(
-            f"{folder} holds the model of another newcomer called {name!r}: give this one a "
+            f"{folder} holds the model of another newcomer called {theirs!r}: give this one a "
             "folder, --out DIR"
         )
 

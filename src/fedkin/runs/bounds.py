@@ -16,6 +16,8 @@ from fedkin.core.kinds import KINDS
 
 ROUNDS = 10**9
 CLIENTS = 10**9
+STEPS = 10**6  # of a client in a round, and passes over its data: the plan of a round is in memory
+BATCH = 10**7  # samples of a mini-batch, which is filled up to that size
 COUNT = 2**53  # of bytes, scalars and samples: whole numbers that JSON keeps
 LOSS = 1e39  # above every number of single precision: no honest loss or measure is larger
 SLACK = 1e-6  # of an accuracy, for rounding

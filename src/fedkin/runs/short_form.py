@@ -30,15 +30,20 @@ def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, A
     return name, found
 
 
+# a bracket, a comma, or a quoted text where a value begins: an apostrophe within a word is a letter
+MARK = re.compile(r"""((?<![^\s=,\[{(])(?:"[^"]*"|'[^']*')|[\[\](){},])""")
+DEEPER = {"[": 1, "(": 1, "{": 1, "]": -1, ")": -1, "}": -1}
+
+
 def pieces(text: str) -> list[str]:
-    """Split at commas outside of brackets.
+    """Split at commas outside of brackets, braces and quotes.
 
     >>> pieces("groups=[3, 3, 2, 2],train=0.8")
     ['groups=[3, 3, 2, 2]', 'train=0.8']
     """
     depth, pieces = 0, [""]
-    for part in re.split(r"([\[\](),])", text):
-        depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(part, 0)
+    for part in MARK.split(text):
+        depth += DEEPER.get(part, 0)
         if part == "," and depth <= 0:
             pieces.append("")
         else:

@@ -190,6 +190,12 @@ class AuditSection(Section):
         default=0, ge=0
     )  # training rows with a wrong label, half of them left out
 
+    @model_validator(mode="after")
+    def _fits(self) -> "AuditSection":
+        if self.canaries == 1:  # one that is guessed to be in, and one that is guessed to be out
+            raise ValueError("canaries are guessed by twos, and 1 is none: ask for 2 or more")
+        return self
+
 
 class TransformSection(OpenSection):
     """[[transforms]] what is put around the method, in this order; further keys are its

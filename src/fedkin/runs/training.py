@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from fedkin.runs.bounds import BATCH, STEPS
 from fedkin.runs.section import Section
 
 if TYPE_CHECKING:
@@ -16,10 +17,11 @@ class TrainSection(Section):
     """[train] the local work of a round, shared by all methods."""
 
     lr: float = Field(default=0.1, gt=0)  # learning rate
-    batch_size: int = Field(default=10, ge=1)  # samples of a mini-batch
-    steps: int | None = Field(default=None, ge=1)  # mini-batches of a round; default: epochs
+    batch_size: int = Field(default=10, ge=1, le=BATCH)  # samples of a mini-batch
+    # mini-batches of a round; default: epochs
+    steps: int | None = Field(default=None, ge=1, le=STEPS)
     # passes over a client's data in a round; default: 1
-    epochs: int | None = Field(default=None, ge=1)
+    epochs: int | None = Field(default=None, ge=1, le=STEPS)
     schedule: Literal["steps", "cosine", "linear"] = "steps"  # of lr: milestones, or down to 0
     milestones: tuple[int, ...] = ()  # rounds after which lr is multiplied by decay
     decay: float = Field(default=0.1, gt=0, le=1)  # of lr at each milestone

@@ -14,7 +14,11 @@ Content = dict[str, Any]
 
 
 def specification(
-    file: Path | None, options: Mapping[str, Any], settings: Sequence[str], trust_code: bool = False
+    file: Path | None,
+    options: Mapping[str, Any],
+    settings: Sequence[str],
+    trust_code: bool = False,
+    command: str = "run",
 ) -> tuple[Spec, list[str]]:
     """The file's experiment with the options, then the settings ("section.key=value"), in place of
     what it says.
@@ -22,12 +26,12 @@ def specification(
     Returns hints beside it: keys that have another name here, and keys of the file that no longer
     apply. The file is checked by itself first, so that its mistakes are reported with their lines.
     Code that the options name may be imported: who runs the command typed it. Code that the file
-    names may be if its folder is trusted.
+    names may be if its folder is trusted. ``command``: what was typed after ``fedkin``.
     """
     content: Content = {}
     hints: list[str] = []
     if file is not None:
-        _experiment_file(file)
+        _experiment_file(file, command)
         content, text = read(file)
         written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
@@ -37,7 +41,7 @@ def specification(
         if value is not None
         for one in (value if isinstance(value, list) else [value])  # --transform repeats
     ]
-    given += sorted((_setting(text) for text in settings), key=lambda item: not _names(item[0]))
+    given += sorted((_setting(text) for text in settings), key=lambda item: not chooses(item[0]))
     for key, value in given:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
@@ -56,18 +60,24 @@ def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: boo
     permit(spec)
 
 
-def _experiment_file(file: Path) -> None:
+def _experiment_file(file: Path, command: str) -> None:
     """Data, or a run, in the place of an experiment: the command that is meant."""
     from fedkin.data.formats.user_files import FILES
 
-    if file.is_dir():
+    asked = f"fedkin {command}"
+    if file.is_dir() and command == "run":
         raise FedkinError(
             f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run "
             f"{file}/experiment.toml does it "
             f"again, fedkin run --data {file}/ trains on its files"
         )
+    if file.is_dir():
+        raise FedkinError(
+            f"{file} is a folder: {asked} {file}/experiment.toml takes the experiment of a run, "
+            f"{asked} --data {file}/ the files in it"
+        )
     if file.suffix.lower() in FILES:
-        raise FedkinError(f"{file} is no experiment but data: fedkin run --data {file}")
+        raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -78,7 +88,7 @@ def _setting(text: str) -> tuple[str, Any]:
     return key.strip(), value.strip() if short else literal(value.strip())
 
 
-def _names(key: str) -> bool:
+def chooses(key: str) -> bool:
     """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen
     before.
     """
@@ -90,12 +100,12 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
         return SHORT_FORMS[key](content, str(value))
     section, _, last = key.partition(".")
     if last == "name" and isinstance(value, str):
-        return _choose(content, section, value, {})
+        return choose(content, section, value, {})
     assign(content, PLAIN.get(key, key), value)
     return []
 
 
-def _choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
+def choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
     """section.name = name; the keys that the file gave to another choice are dropped, and a hint
     says so.
     """
@@ -127,7 +137,7 @@ def _method(content: Content, text: str) -> list[str]:
     def first(name: str) -> str:
         raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
 
-    return _choose(content, "method", *short_form(text, first))
+    return choose(content, "method", *short_form(text, first))
 
 
 def _split(content: Content, text: str) -> list[str]:
@@ -141,7 +151,7 @@ def _split(content: Content, text: str) -> list[str]:
             raise FedkinError(f"partition {name} takes no parameter: write --split {name}")
         return keys[0]
 
-    return _choose(content, "split", *short_form(text, first))
+    return choose(content, "split", *short_form(text, first))
 
 
 def _data(content: Content, text: str) -> list[str]:
@@ -154,11 +164,11 @@ def _data(content: Content, text: str) -> list[str]:
 
     hub = HUB if text.startswith(HUB) else ""
     if is_path(text) and not hub:
-        return _choose(content, "data", text, {})
+        return choose(content, "data", text, {})
     name, parameters = short_form(
         text.removeprefix(hub), lambda name: _no_first("data", text, name)
     )
-    return _choose(content, "data", as_typed(hub + name), parameters)
+    return choose(content, "data", as_typed(hub + name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:
@@ -177,8 +187,8 @@ def _model(content: Content, text: str) -> list[str]:
         place["map"] = {name: name for name in several}
         return []
     if text.partition(":")[0] not in MODELS:
-        return _choose(content, "model", text, {})
-    return _choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
+        return choose(content, "model", text, {})
+    return choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
 
 
 def _of_this_folder(text: str) -> str:

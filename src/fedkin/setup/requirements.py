@@ -86,8 +86,7 @@ def check_needs(
             f"{HELD_OUT!r} to take "
             "samples of the same data before they are split"
         )
-    if needs.public == "labeled" and population.public_y is None:
-        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
+    check_public_labels(method, population.public_y is not None)
     if needs.full_participation and federation.participation < 1:
         raise FedkinError(
             f"{method.name} needs every client in every round: set run.participation to 1"
@@ -110,6 +109,12 @@ def check_needs(
             f"{participants_of(federation)} participants"
         )
     method.check(federation.start, participants_of(federation))
+
+
+def check_public_labels(method: Method, labeled: bool) -> None:
+    """Raise FedkinError where a method needs labels of the public set, and it has none."""
+    if method.needs.public == "labeled" and not labeled:
+        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
 
 
 def _check_introduction(method: Method) -> None:

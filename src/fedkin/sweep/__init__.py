@@ -2,7 +2,7 @@
 
 from fedkin.sweep.outcome import outcome
 from fedkin.sweep.score import Score, lost, places, scored
-from fedkin.sweep.space import SPACES, Space, space_of
+from fedkin.sweep.space import SPACES, Space, dropped, instead, space_of
 from fedkin.sweep.study import SAMPLERS, sweep
 
 __all__ = [
@@ -10,6 +10,8 @@ __all__ = [
     "SPACES",
     "Score",
     "Space",
+    "dropped",
+    "instead",
     "lost",
     "outcome",
     "places",

@@ -11,10 +11,13 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
+from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
-from fedkin.setup.architectures import described, models_of, permit
+from fedkin.setup.architectures import described, models_of, permit, with_measure
 from fedkin.setup.build import method_of, names_of
+from fedkin.setup.options import choose, chooses
 from fedkin.setup.population import population_of
+from fedkin.setup.requirements import check_public_labels
 
 NO_VALIDATION = (
     "clients have no validation samples, and nothing else chooses: set split.val above 0"
@@ -36,35 +39,57 @@ Space = dict[str, list[Any] | tuple[float, float, bool]]
 
 
 def space_of(texts: Sequence[str]) -> Space:
-    """``key=value, value, …`` (a list), ``key=low ..
-
-    high``, ``key=log low .. high`` (ranges), or a name in SPACES.
+    """``key=value, value, …`` (a list), ``key=low .. high``, ``key=log low .. high`` (ranges), or a
+    name in SPACES, whose keys may be given otherwise beside it.
     """
-    found: Space = {}
+    named: Space = {}
+    given: Space = {}
     for text in texts:
         key, equals, values_or_range = text.partition("=")
-        if not equals:
-            if text not in SPACES:
-                raise unknown("space", text, SPACES)
-            found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
-        elif match := RANGE.fullmatch(values_or_range.strip()):
-            low, high = _number(match[2], text), _number(match[3], text)
-            if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
-                raise FedkinError(
-                    f"--space {text}: the first number must be the smaller one, with log above 0"
-                )
-            found[key.strip()] = (low, high, bool(match[1]))
-        else:
-            values = [literal(piece.strip()) for piece in values_or_range.split(",")]
-            found[key.strip()] = [
-                value for at, value in enumerate(values) if value not in values[:at]
-            ]
+        if equals:
+            _put(given, key.strip(), _searched(text, values_or_range))
+            continue
+        if text not in SPACES:
+            raise unknown("space", text, SPACES)
+        for key, values_or_range in SPACES[text].items():
+            _put(named, key, _searched(text, values_or_range))
+    found = named | given
     if not found:
         raise FedkinError(
             "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log "
             "0.001 .. 0.3'"
         )
     return found
+
+
+def _put(space: Space, key: str, values_or_range: list[Any] | tuple[float, float, bool]) -> None:
+    """Of a key that is given twice, one list would be lost in silence."""
+    if key in space:
+        raise FedkinError(f"--space gives {key} twice: write all its values in one")
+    space[key] = values_or_range
+
+
+def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float, bool]:
+    if not (match := RANGE.fullmatch(values_or_range.strip())):
+        values = [literal(piece) for piece in pieces(values_or_range)]
+        return [value for at, value in enumerate(values) if value not in values[:at]]
+    low, high = _number(match[2], text), _number(match[3], text)
+    if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
+        raise FedkinError(
+            f"--space {text}: the first number must be the smaller one, with log above 0"
+        )
+    return low, high, bool(match[1])
+
+
+def instead(texts: Sequence[str]) -> list[str]:
+    """Keys of the named spaces that are given otherwise, in words; ``texts`` as of ``space_of``."""
+    given = {key.strip() for key, equals, _ in (text.partition("=") for text in texts) if equals}
+    return [
+        f"{key} of the space {text} is searched as you gave it, not as {values}"
+        for text in texts
+        for key, values in SPACES.get(text, {}).items()
+        if key in given
+    ]
 
 
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
@@ -85,11 +110,35 @@ def _number_of(trial: Any, key: str, base: Spec, space: Space) -> float:
 
 
 def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
-    """The experiment with these values, checked."""
+    """The experiment with these values, checked. Keys of a method or a model go where a value
+    chooses another one.
+    """
+    return _changed(base, values)[0]
+
+
+def _changed(base: Spec, values: Mapping[str, Any]) -> tuple[Spec, list[str]]:
+    """The same, with what was dropped, in words."""
     content = base.model_dump(exclude_none=True)
-    for key, value in values.items():
-        assign(content, key, value)
-    return parse(content, where="sweep")[0]
+    hints: list[str] = []
+    for key in sorted(values, key=lambda key: not chooses(key)):  # first what drops keys
+        section, _, last = key.partition(".")
+        if last == "name" and isinstance(values[key], str):
+            hints += choose(content, section, values[key], {})
+        else:
+            assign(content, key, values[key])
+    return parse(content, where="sweep")[0], hints
+
+
+def dropped(base: Spec, space: Space) -> list[str]:
+    """Keys of the experiment that some trials do not use, in words: they are of another method, or
+    another model, than those trials have.
+    """
+    said: dict[str, None] = {}
+    for key, values_or_range in space.items():
+        if chooses(key):
+            for value in _ends(values_or_range):
+                said |= dict.fromkeys(_changed(base, {key: value})[1])
+    return list(said)
 
 
 def check(base: Spec, space: Space) -> str:
@@ -111,6 +160,7 @@ def check(base: Spec, space: Space) -> str:
         raise FedkinError(NO_VALIDATION)
     _check_method(base, space)
     population = population_of(base, wanted=False)
+    with_measure(base, population)  # refuses one that is not for these labels
     _check_models(base, space, population)
     return population.digest()
 
@@ -129,10 +179,17 @@ def _check_method(base: Spec, space: Space) -> None:
         for key, values_or_range in space.items()
         if key.startswith(("method.", "train."))
     }
+    asked = {NAME: _methods(base, space), **asked}
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
-        taken(name, [*base.method.options, *(key.split(".")[1] for key in own if key != NAME)])
-    _check_values(base, asked, own, method_of)
+        kept = changed(base, {NAME: name}).method.options
+        taken(name, [*kept, *(key.split(".")[1] for key in own if key != NAME)])
+    _check_values(base, asked, own, _check_built)
+
+
+def _check_built(spec: Spec) -> None:
+    """What a method says without data, and that it finds the labels that it needs."""
+    check_public_labels(method_of(spec), spec.public.labeled)
 
 
 def _check_models(base: Spec, space: Space, population: Population) -> None:

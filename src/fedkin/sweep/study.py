@@ -11,6 +11,7 @@ free was left by a process that is gone, and is taken over with what its run has
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -77,6 +78,8 @@ def sweep(
         raise unknown("sampler", sampler, SAMPLERS)
     if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
+    if begun(folder):
+        raise FedkinError(f"{folder} is the folder of a run: choose another --out")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)
@@ -309,4 +312,6 @@ def _optuna() -> Any:
     except ImportError:
         raise FedkinError("fedkin sweep needs Optuna: pip install 'fedkin[sweep]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # it warns of values that are lists, which JSON, and so its database, keeps as they are
+    warnings.filterwarnings("ignore", "Choices for a categorical distribution", UserWarning)
     return optuna
