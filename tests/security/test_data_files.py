@@ -1,6 +1,7 @@
 """Data files of strangers: small ones that inflate, and saved sets that name others' files."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +160,22 @@ def test_pictures_of_a_saved_data_set_lie_in_its_folder(tmp_path: Path) -> None:
     for folder in ("above", "absolute"):
         with pytest.raises(FedkinError, match="is not in the data set's folder"):
             load(f"{tmp_path / folder}/")
+
+
+def test_a_picture_that_is_a_program_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pillow has Ghostscript interpret what begins as PostScript does, whatever its name."""
+    pytest.importorskip("PIL.Image")
+    programs, started = tmp_path / "bin", tmp_path / "started"
+    programs.mkdir()
+    (programs / "gs").write_text(f"#!/bin/sh\necho $* >> {started}\n")
+    (programs / "gs").chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    file = tmp_path / "photos" / "ann" / "cat" / "1.png"
+    file.parent.mkdir(parents=True)
+    head = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
+    file.write_text(f"{head}showpage\n%%EOF\n")
+    with pytest.raises(FedkinError, match=r"1\.png is no readable picture: .* none of PNG, JPEG"):
+        load(f"{tmp_path / 'photos'}/")
+    assert not started.exists()

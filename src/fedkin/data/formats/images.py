@@ -12,6 +12,8 @@ from fedkin.data.arrays import Array
 from fedkin.data.source import Source, classified
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+# Decoded by what they hold (JPEG: MPO too): others of Pillow's start programs (Ghostscript)
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 TWO_BYTES = 65_535  # the largest number of 16 bits
 MODES = {"grey": "L", "rgb": "RGB"}
 Colour = Literal["auto", "grey", "rgb"]
@@ -122,13 +124,17 @@ def _check(colour: str, size: Any) -> None:
 
 def _opened(read: Callable[[], bytes], place: str) -> Any:
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise FedkinError(
             "pictures need the package Pillow: install fedkin[images], its extra"
         ) from None
     try:
-        return Image.open(BytesIO(read()))
+        return Image.open(BytesIO(read()), formats=FORMATS)
+    except UnidentifiedImageError:
+        raise FedkinError(
+            f"{place} is no readable picture: it is damaged, or none of {', '.join(FORMATS)}"
+        ) from None
     except Exception as error:  # a damaged file can raise anything in a decoder
         raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
 
