@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +181,37 @@ def test_a_picture_that_is_a_program_is_not_run(
     with pytest.raises(FedkinError, match=r"1\.png is no readable picture: .* none of PNG, JPEG"):
         load(f"{tmp_path / 'photos'}/")
     assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("", "ann/cat/1.png"),
+        ("", "train/a.json"),
+        ("", "a.json"),
+        ("a.json", "a.json"),
+        ("a.npz", "a.npz"),
+        ("", "data-00000-of-00001.arrow"),
+    ],
+)
+def test_a_pipe_is_no_data_file(name: str, file: str, tmp_path: Path) -> None:
+    """To open one is to wait, for ever, for whoever writes into it: another process opens it."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes have names on this system")
+    pytest.importorskip("PIL.Image")
+    folder = tmp_path / "data"
+    if file.endswith(".arrow"):
+        write_saved(folder, COLUMNS, {})
+        (folder / file).unlink()
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(folder / file)
+    code = "import sys; from fedkin.data.sources import load; load(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"{folder}/{name}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1].startswith("fedkin.core.errors.FedkinError: ")
+    assert "pipe" in done.stderr or "is no file" in done.stderr or "holds nothing" in done.stderr

@@ -119,6 +119,8 @@ def load_arrays(path: Path) -> dict[str, Array]:
     Raises:
         FedkinError: It is damaged, too large, or holds Python objects.
     """
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for who writes into it
+        raise FedkinError(f"{path} cannot be read: it is a folder, a device or a pipe, not a file")
     try:
         check_size(path)
         with np.load(path, allow_pickle=False) as file:
