@@ -189,7 +189,12 @@ def _labels(labels: list[Any], path: Path) -> tuple[Array, tuple[str, ...]]:
             )
         return np.array(labels, dtype=np.int64), ()
     if kinds <= {int, float, bool}:
-        return np.array(labels, dtype=np.float64), ()
+        try:
+            return np.array(labels, dtype=np.float64), ()
+        except OverflowError:
+            raise FedkinError(
+                f"{path}: y holds a whole number that is too large for a target: scale it"
+            ) from None
     if not kinds <= {str}:
         raise FedkinError(
             f"{path}: y holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give one kind"
