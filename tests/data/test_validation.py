@@ -35,6 +35,9 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"train": (), "val": (), "test": (), "names": ()}, "has no clients"),
     ({"names": GOOD.names[1:]}, "9 names"),
     ({"names": ("a",) * 10}, "same name"),
+    ({"name": "M\udcfcller"}, r"data set 'M\udcfcller' is no UTF-8 text: rename"),
+    ({"names": ("M\udcfcller", *GOOD.names[1:])}, r"client 'M\udcfcller' is no UTF-8 text"),
+    ({"class_names": ("\ud800", *"bcde")}, r"class '\ud800' is no UTF-8 text"),
     ({"train": (GOOD.train[0][:0], *GOOD.train[1:])}, "client 0 has no train samples"),
     ({"test": (*GOOD.test[:9], GOOD.test[9][:0])}, "client 9 has no test samples"),
     (

@@ -1,6 +1,7 @@
 """Rows that another machine finished."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,9 @@ def test_two_files_hide_nothing_of_each_other(tmp_path: Path) -> None:
             ",".join(KEPT) + "\nr,0,accuracy,nan,1,s,f,v\n",
             "line 2 has no numbers where seed, value and seconds belong",
         ),
+        (",".join(KEPT) + "\nr,0,accuracy,1,1,s,f\n", "line 2 has not 8 cells: row, seed"),
+        (",".join(KEPT) + "\nr,0,accuracy,1,1,s,f,v,w\n", "line 2 has not 8 cells: row, seed"),
+        (",".join(KEPT) + "\nr,0,accuracy,1,-1,s,f,v\n", "line 2 has -1 seconds: a run takes 0"),
         (
             ",".join(KEPT) + "\nr,zero,accuracy,1,1,s,f,v\n",
             "line 2 has no numbers where seed, value and seconds belong",
@@ -87,6 +91,14 @@ def test_a_csv_that_is_no_file_of_finished_rows_is_refused(
 ) -> None:
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(FedkinError, match=said):
+        read(tmp_path)
+
+
+def test_a_pipe_among_finished_rows_is_not_waited_for(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes have names on this system")
+    os.mkfifo(tmp_path / "x.csv")
+    with pytest.raises(FedkinError, match=r"x\.csv cannot be read: it is a device or a pipe"):
         read(tmp_path)
 
 

@@ -67,3 +67,11 @@ def test_a_round_is_recorded_once(tmp_path, database):
     with pytest.raises(FedkinError, match="Committed up to round 1"):
         kept.add(record(1))
     assert database.rows("SELECT count(*) FROM rounds") == [(1,)]
+
+
+def test_before_the_first_commit_there_is_no_round(tmp_path, database):
+    kept = recorder(tmp_path, database, every=1e9)
+    kept.add(record(0))
+    kept.add(record(0))  # twice, which the database refuses
+    with pytest.raises(FedkinError, match=r"cannot be written.*\. Nothing is committed yet$"):
+        kept.commit()

@@ -1,6 +1,9 @@
 """Data files of strangers: small ones that inflate, and saved sets that name others' files."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +162,56 @@ def test_pictures_of_a_saved_data_set_lie_in_its_folder(tmp_path: Path) -> None:
     for folder in ("above", "absolute"):
         with pytest.raises(FedkinError, match="is not in the data set's folder"):
             load(f"{tmp_path / folder}/")
+
+
+def test_a_picture_that_is_a_program_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pillow has Ghostscript interpret what begins as PostScript does, whatever its name."""
+    pytest.importorskip("PIL.Image")
+    programs, started = tmp_path / "bin", tmp_path / "started"
+    programs.mkdir()
+    (programs / "gs").write_text(f"#!/bin/sh\necho $* >> {started}\n")
+    (programs / "gs").chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    file = tmp_path / "photos" / "ann" / "cat" / "1.png"
+    file.parent.mkdir(parents=True)
+    head = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
+    file.write_text(f"{head}showpage\n%%EOF\n")
+    with pytest.raises(FedkinError, match=r"1\.png is no readable picture: .* none of PNG, JPEG"):
+        load(f"{tmp_path / 'photos'}/")
+    assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("", "ann/cat/1.png"),
+        ("", "train/a.json"),
+        ("", "a.json"),
+        ("a.json", "a.json"),
+        ("a.npz", "a.npz"),
+        ("", "data-00000-of-00001.arrow"),
+    ],
+)
+def test_a_pipe_is_no_data_file(name: str, file: str, tmp_path: Path) -> None:
+    """To open one is to wait, for ever, for whoever writes into it: another process opens it."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes have names on this system")
+    pytest.importorskip("PIL.Image")
+    folder = tmp_path / "data"
+    if file.endswith(".arrow"):
+        write_saved(folder, COLUMNS, {})
+        (folder / file).unlink()
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(folder / file)
+    code = "import sys; from fedkin.data.sources import load; load(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"{folder}/{name}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1].startswith("fedkin.core.errors.FedkinError: ")
+    assert "pipe" in done.stderr or "is no file" in done.stderr or "holds nothing" in done.stderr

@@ -1,5 +1,6 @@
 """Arrays as data sets hold them, and what an array must be before a model may see it."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -8,7 +9,18 @@ import numpy.typing as npt
 from fedkin.core.errors import FedkinError
 from fedkin.data.finite import first_not_finite
 
-__all__ = ["Array", "Ints", "Mask", "Task", "class_labels", "features", "images", "targets", "text"]
+__all__ = [
+    "Array",
+    "Ints",
+    "Mask",
+    "Task",
+    "check_named",
+    "class_labels",
+    "features",
+    "images",
+    "targets",
+    "text",
+]
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -171,3 +183,23 @@ def text(values: Array, where: str) -> Array:
             f"{where} holds {values.max()}, which is beyond int64: save it as str, or number from 0"
         )
     return values.astype(np.int64)
+
+
+def check_named(names: Iterable[str], what: str) -> None:
+    """Refuses a name that neither run.db nor a table can hold: what a folder of another encoding,
+    or half a letter of JSON, becomes.
+
+    Args:
+        names: Of clients, classes, or a data set.
+        what: What they name, for messages.
+
+    Raises:
+        FedkinError: One is no UTF-8 text.
+    """
+    for name in names:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise FedkinError(
+                f"{what} {name!r} is no UTF-8 text: rename the file, folder or entry"
+            ) from None

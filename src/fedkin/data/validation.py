@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.arrays import Ints
+from fedkin.data.arrays import Ints, check_named
 from fedkin.data.finite import first_not_finite
 from fedkin.data.population import Population
 
@@ -22,6 +22,9 @@ def check_population(p: Population) -> None:
     Raises:
         FedkinError: Names the fault, and the client or row where there is one.
     """
+    check_named([p.name], "data set")
+    check_named(p.names, f"{p.name}: client")
+    check_named(p.class_names, f"{p.name}: class")
     _samples(p)
     _splits(p)
     _public(p)

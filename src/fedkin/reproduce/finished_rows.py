@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import read_file
 from fedkin.runs.spec import Spec
 
 COLUMNS = ("row", "seed", "measure", "value", "seconds", "settings", "fingerprint", "version")
@@ -138,14 +139,12 @@ def key_of(one: Kept) -> tuple[str, int, str]:
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
-    if path.stat().st_size > LARGEST:
-        raise FedkinError(
-            f"{path} is larger than {LARGEST >> 20} MiB: it is no file of finished rows"
-        )
     try:
-        table = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
+        table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8")))
         lines = list(table)
-    except (OSError, ValueError, csv.Error) as error:
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, csv.Error) as error:
         raise FedkinError(f"{path} cannot be read: {error}") from None
     if tuple(table.fieldnames or ()) != COLUMNS:
         raise FedkinError(
@@ -155,11 +154,15 @@ def _lines(path: Path) -> list[dict[str, str]]:
 
 
 def _kept(line: Mapping[str, str], where: str) -> Kept:
+    if len(line) > len(COLUMNS) or any(line[column] is None for column in COLUMNS):
+        raise FedkinError(f"{where} has not {len(COLUMNS)} cells: {', '.join(COLUMNS)}")
     try:
         seed, value = int(line["seed"]), _number(line["value"])
         seconds = _number(line["seconds"])
     except (TypeError, ValueError):
         raise FedkinError(f"{where} has no numbers where seed, value and seconds belong") from None
+    if seconds is not None and seconds < 0:
+        raise FedkinError(f"{where} has {seconds:g} seconds: a run takes 0 or more")
     numbers = {line["measure"]: value}
     return Kept(
         line["row"], seed, numbers, seconds, line["settings"], line["fingerprint"], line["version"]

@@ -74,10 +74,9 @@ class Recorder:
         end = time.monotonic() + self.patience
         while (self.waiting or self._saved or facts) and not self._try(facts):
             if time.monotonic() > end:
-                last = self.database.last_round()
                 raise Halted(
                     f"{self.run} cannot be written: another program holds its run.db. "
-                    f"Committed up to round {last}: "
+                    f"{_committed(self.database)}: "
                     f"close that program, then go on with: fedkin resume {self.run}"
                 )
             time.sleep(PAUSE)
@@ -93,9 +92,8 @@ class Recorder:
                 self._commit(self._save(), facts)
         except (OSError, sqlite3.Error) as error:
             if not locked(error):
-                last = self.database.last_round()
                 raise Halted(
-                    f"{self.run} cannot be written: {error}. Committed up to round {last}"
+                    f"{self.run} cannot be written: {error}. {_committed(self.database)}"
                 ) from None
             return False
         finally:
@@ -121,6 +119,12 @@ class Recorder:
             transaction.executemany("INSERT OR REPLACE INTO states VALUES (?, ?)", rows)
         self._saved = None
         checkpoint.tidy(self.run, checkpoint.committed(self.run, self.database))
+
+
+def _committed(database: Database) -> str:
+    """How far a run came, in words."""
+    last = database.last_round()
+    return "Nothing is committed yet" if last < 0 else f"Committed up to round {last}"
 
 
 def _insert(transaction: sqlite3.Connection, record: Record) -> None:

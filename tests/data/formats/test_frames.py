@@ -1,5 +1,6 @@
 """Tables of several formats and folders of tables."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,16 @@ def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
         FedkinError, match=r"east\.csv has 'word' and north\.csv does not|'ward' and east\.csv"
     ):
         load(f"{folder}/")
+
+
+def test_a_name_of_another_encoding_is_no_clients(tmp_path: Path) -> None:
+    write(tmp_path, "age,label\n1,0\n2,1\n", "north.csv")
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/M\xfcller.csv")).write_text("age,label\n1,0\n")
+    except OSError:
+        pytest.skip("names are UTF-8 on this system")
+    with pytest.raises(FedkinError, match=r"table 'M\\udcfcller' is no UTF-8 text: rename"):
+        load(f"{tmp_path}/")
 
 
 def test_not_text(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_leafs_characters(tmp_path: Path) -> None:
         (leaf({"ann": ([[1, 2]], [1]), "bob": ([[1]], [0])}), "samples of user 'bob'"),
         (leaf({"ann": ([[1, 2]], [-1])}), "number the classes from 0"),
         (leaf({"ann": ([[1, 2]], [10**30])}), "number the classes from 0"),
+        (leaf({"ann": ([[1], [2]], [0.5, 10**400])}), "y holds a whole number that is too large"),
         (leaf({"ann": ([[1, 2]], [None])}), "NoneType"),
         (leaf({"ann": ([], [])}), "holds no samples"),
         (

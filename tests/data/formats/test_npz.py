@@ -2,6 +2,7 @@
 another's sample.
 """
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,3 +149,19 @@ def test_flags_are_no_pixels(tmp_path: Path) -> None:
     np.savez(tmp_path / "own.npz", x=flags.reshape(4, 1, 2), y=y)
     pictures = load(str(tmp_path / "own.npz"))
     assert (pictures.x.dtype, pictures.said) == (np.uint8, ())
+
+
+def test_a_name_of_clients_that_is_no_list(tmp_path: Path) -> None:
+    x, y, path = np.zeros((4, 2)), np.array([0, 1, 0, 1]), tmp_path / "own.npz"
+    np.savez(path, x=x, y=y, client=np.zeros(4, np.int64), client_name=np.array("a"))
+    with pytest.raises(FedkinError, match=r"client_name has shape \(\): give a list of names"):
+        load(str(path))
+
+
+def test_an_archive_with_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.npz"
+    np.savez(path, x=np.zeros((4, 2)), y=np.array([0, 1, 0, 1]))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("README.txt", "mine")
+    with pytest.raises(FedkinError, match=r"holds 'README\.txt', which is no array"):
+        load(str(path))

@@ -215,6 +215,27 @@ def test_damaged_h5(posts):
         load("stackoverflow", posts)
 
 
+@pytest.mark.parametrize("how", ["link of all", "link of one", "external", "virtual"])
+def test_an_h5_reads_no_other_file(posts, tmp_path, how):
+    path, other = posts / "stackoverflow_train.h5", tmp_path / "other.h5"
+    path.rename(other)
+    with h5py.File(path, "w") as file:
+        if how == "link of all":
+            file["examples"] = h5py.ExternalLink(other, "/examples")
+        elif how == "link of one":
+            file["examples/a"] = h5py.ExternalLink(other, "/examples/00000000")
+        elif how == "external":
+            name = "examples/a/tokens"
+            file.create_dataset(name, shape=(8,), dtype="S9", external=[(other, 0, 72)])
+        else:
+            layout = h5py.VirtualLayout(shape=(4,), dtype="S9")
+            layout[:] = h5py.VirtualSource(other, "/examples/a/tokens", shape=(4,))
+            file.create_virtual_dataset("examples/a/tokens", layout)
+    said = "is a link: save its data" if how.startswith("link") else "names other files"
+    with pytest.raises(FedkinError, match=said):
+        load("stackoverflow", posts)
+
+
 # --- models on texts
 
 

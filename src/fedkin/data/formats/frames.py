@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, some
+from fedkin.data.arrays import check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
 from fedkin.data.formats.csv_file import check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
@@ -72,9 +73,11 @@ def read_folder(folder: Path, style: Style) -> Read:
         All rows, in the order of the files' names.
 
     Raises:
-        FedkinError: No table has a row, columns differ, or two files have one name.
+        FedkinError: No table has a row, columns differ, two files have one name, or a name is no
+            UTF-8 text.
     """
     files = tables_in(folder)
+    check_named((path.stem for path in files), "table")
     reads = {path: _one(path, style) for path in files if path.stat().st_size}
     empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
     full = [path for path in files if path not in empty]

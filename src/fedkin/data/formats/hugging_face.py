@@ -16,7 +16,7 @@ from fedkin.core.errors import FedkinError, cut, first_line
 from fedkin.core.files import read_file
 from fedkin.data.formats.columnar import to_frame
 from fedkin.data.formats.frames import Read
-from fedkin.data.formats.images import Colour
+from fedkin.data.formats.images import PICTURE, Colour
 from fedkin.data.formats.saved_pictures import pictures_of
 from fedkin.data.source import Source
 from fedkin.data.tables.kinds import differing, with_text
@@ -26,7 +26,6 @@ from fedkin.data.tables.table import table_source
 HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 TEST = "test"
-PICTURE = 1 << 28  # bytes of a file that one picture may take
 DESCRIBED = 1 << 26  # bytes of a file that describes a data set
 
 
@@ -201,11 +200,13 @@ def _one(name: str, folder: Path) -> Part:
     try:
         tables = []
         for file in files:
+            if not file.is_file():  # to open a pipe is to wait for whoever writes into it
+                raise FedkinError(f"{file} is no file: save the data set again")
             with arrow.memory_map(str(file)) as mapped:
                 stream = arrow.ipc.open_stream(mapped, options=options, memory_pool=pool)
                 tables.append(stream.read_all())
         frame = to_frame(arrow.concat_tables(tables), pool)
-    except MemoryError:
+    except (FedkinError, MemoryError):
         raise
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed
         raise FedkinError(f"{folder} is damaged: {first_line(error)}") from None

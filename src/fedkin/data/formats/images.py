@@ -1,6 +1,7 @@
 """A folder tree client/class/*.png as a Source (extra ``images``)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
@@ -8,10 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from fedkin.core.errors import FedkinError, first_line, many, some
+from fedkin.core.files import read_file
 from fedkin.data.arrays import Array
 from fedkin.data.source import Source, classified
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+# Decoded by what they hold (JPEG: MPO too): others of Pillow's start programs (Ghostscript)
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+PICTURE = 1 << 28  # bytes of a file that one picture may take
 TWO_BYTES = 65_535  # the largest number of 16 bits
 MODES = {"grey": "L", "rgb": "RGB"}
 Colour = Literal["auto", "grey", "rgb"]
@@ -60,7 +65,8 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
             "such folders"
         )
     others = [one for one in path.rglob("*") if one.is_file() and one not in set(files)]
-    x = pixels([file.read_bytes for file in files], [str(file) for file in files], colour, size)
+    reads = [partial(read_file, file, PICTURE) for file in files]
+    x = pixels(reads, [str(file) for file in files], colour, size)
     names, y = np.unique([file.parent.name for file in files], return_inverse=True)
     return classified(
         path.name,
@@ -122,13 +128,17 @@ def _check(colour: str, size: Any) -> None:
 
 def _opened(read: Callable[[], bytes], place: str) -> Any:
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise FedkinError(
             "pictures need the package Pillow: install fedkin[images], its extra"
         ) from None
     try:
-        return Image.open(BytesIO(read()))
+        return Image.open(BytesIO(read()), formats=FORMATS)
+    except UnidentifiedImageError:
+        raise FedkinError(
+            f"{place} is no readable picture: it is damaged, or none of {', '.join(FORMATS)}"
+        ) from None
     except Exception as error:  # a damaged file can raise anything in a decoder
         raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
 
@@ -181,7 +191,8 @@ def _in_eight_bits(image: Any, place: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    return first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
+    said = error.strerror if isinstance(error, OSError) else None  # of a file, without its path
+    return said or first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
 
 
 def _left_out(others: list[Path]) -> list[str]:

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.files import read_file
 from fedkin.data.arrays import Array
+from fedkin.data.formats.memory import room
 from fedkin.data.source import Source, classified
 
 PARTS = ("train", "test")
@@ -85,7 +87,8 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
 
 def _has_users(folder: Path) -> bool:
     """Whether a folder's first .json is one of LEAF's (other layouts hold .json files too)."""
-    first = next(iter(sorted(folder.glob("*.json"))), None)
+    # no pipe, which would be waited for
+    first = next(iter(sorted(one for one in folder.glob("*.json") if one.is_file())), None)
     if first is None:
         return False
     with first.open("rb") as file:
@@ -103,7 +106,7 @@ def _files(path: Path) -> list[tuple[Path, bool]]:
 
 def _users(file: Path, test: bool) -> list[User]:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_file(file, room()).decode("utf-8"))
     except UnicodeDecodeError:
         raise FedkinError(f"{file} is not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -186,7 +189,12 @@ def _labels(labels: list[Any], path: Path) -> tuple[Array, tuple[str, ...]]:
             )
         return np.array(labels, dtype=np.int64), ()
     if kinds <= {int, float, bool}:
-        return np.array(labels, dtype=np.float64), ()
+        try:
+            return np.array(labels, dtype=np.float64), ()
+        except OverflowError:
+            raise FedkinError(
+                f"{path}: y holds a whole number that is too large for a target: scale it"
+            ) from None
     if not kinds <= {str}:
         raise FedkinError(
             f"{path}: y holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give one kind"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array, images, text
 from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Source, classified
@@ -119,6 +119,8 @@ def load_arrays(path: Path) -> dict[str, Array]:
     Raises:
         FedkinError: It is damaged, too large, or holds Python objects.
     """
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for who writes into it
+        raise FedkinError(f"{path} cannot be read: it is a folder, a device or a pipe, not a file")
     try:
         check_size(path)
         with np.load(path, allow_pickle=False) as file:
@@ -127,7 +129,14 @@ def load_arrays(path: Path) -> dict[str, Array]:
                     f"{path} holds a bare array, not an .npz archive: save it with "
                     "numpy.savez(x=…, y=…)"
                 )
-            return {key: file[key] for key in file.files}
+            found = {key: file[key] for key in file.files}
+            other = next((key for key, one in found.items() if isinstance(one, bytes)), None)
+            if other is not None:
+                raise FedkinError(
+                    f"{path} holds {cut(other, 40)!r}, which is no array: save it with "
+                    "numpy.savez(x=…, y=…)"
+                )
+            return found
     except ValueError as error:
         reason = "it holds Python objects" if "allow_pickle" in str(error) else "it is damaged"
         raise FedkinError(
@@ -250,13 +259,14 @@ def _client(client: Array, names: Array | None, path: Path) -> Array:
     client = text(client, f"{path}: client")
     if names is None:
         return client
+    names = text(names, f"{path}: client_name")
     if client.dtype.kind != "i" or (
         len(client) and not 0 <= int(client.min()) <= int(client.max()) < len(names)
     ):
         raise FedkinError(
             f"{path}: client must hold numbers from 0 to {len(names) - 1}, the rows of client_name"
         )
-    return text(names, f"{path}: client_name")[client]
+    return names[client]
 
 
 def npz_names(folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array
 from fedkin.data.source import Source, absent
 
@@ -239,12 +239,33 @@ def _posts(path: Path, users: int, posts: int) -> dict[str, list[list[str]]]:
         ) from None
     try:
         with h5py.File(path, "r") as file:
-            chosen = sorted(file["examples"])[: users or None]
-            return {user: list(_words(file["examples"][user]["tokens"][:posts])) for user in chosen}
+            everyone = _own(file, "examples", path)
+            chosen = sorted(everyone)[: users or None]
+            return {
+                user: list(_words(_own(_own(everyone, user, path), "tokens", path)[:posts]))
+                for user in chosen
+            }
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         raise FedkinError(
             f"{path} is damaged, or lacks examples/USER/tokens: arrays of byte strings"
         ) from None
+
+
+def _own(group: Any, name: str, path: Path) -> Any:
+    """What a group of an HDF5 file holds under a name, in that file itself: links and the data of
+    other files would make samples of whatever this user may read.
+    """
+    import h5py
+
+    link = group.get(name, getlink=True)
+    if link is not None and not isinstance(link, h5py.HardLink):
+        raise FedkinError(f"{path}: {cut(name, 40)!r} is a link: save its data in the file itself")
+    found = group[name]
+    if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+        raise FedkinError(
+            f"{path}: {cut(name, 40)!r} names other files: save its data in the file itself"
+        )
+    return found
 
 
 def _words(tokens: Iterable[bytes]) -> Iterable[list[str]]:
