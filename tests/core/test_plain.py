@@ -27,7 +27,8 @@ def test_every_string_of_a_value_and_every_key() -> None:
 
 
 def test_a_page_has_no_tag_and_no_link_of_a_name() -> None:
-    assert markdown("<b>[a](http://c)[d][e]") == "&lt;b>[a]\\(http://c)[d]\\[e]"
+    assert markdown("<b>[a](http://c)[d][e]") == "&lt;b>[a]\\(http:\\//c)[d]\\[e]"
+    assert markdown("https://a.b and www.c.d") == "https:\\//a.b and www\\.c.d"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "@x", "-x", "  =2", "-1e"])

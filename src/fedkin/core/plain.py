@@ -81,11 +81,14 @@ def as_json(text: str) -> str:
     return COMMANDS.sub(shown, text)
 
 
+WWW = re.compile(r"(www)\.", re.IGNORECASE)
+
+
 def markdown(text: str) -> str:
     """A text within a page of Markdown: no tag, no picture from elsewhere, no link of its own.
 
     >>> markdown("<img src=x>![a](http://b)")
-    '&lt;img src=x>![a]\\\\(http://b)'
+    '&lt;img src=x>![a]\\\\(http:\\\\//b)'
 
     Args:
         text: Anybody's.
@@ -93,7 +96,8 @@ def markdown(text: str) -> str:
     Returns:
         In one line.
     """
-    return plain(text).replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[")
+    text = plain(text).replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[")
+    return WWW.sub(r"\1\\.", text.replace("://", ":\\//"))  # which sites make links of
 
 
 def cell(text: str) -> str:

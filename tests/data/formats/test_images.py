@@ -76,3 +76,9 @@ def test_of_sixteen_bits_the_upper_eight_are_taken(tmp_path: Path) -> None:
     files[3].unlink()
     with pytest.raises(FedkinError, match="holds numbers that are no pixels of 8 or 16 bits"):
         load(f"{folder}/")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_large_picture_is_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest.importorskip("PIL.Image"), "MAX_IMAGE_PIXELS", 15)
+    assert len(load(f"{write_pictures(tmp_path / 'photos')}/").x) == 12  # of 20 pixels each

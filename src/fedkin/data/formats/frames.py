@@ -2,6 +2,7 @@
 each client.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,7 +91,7 @@ def read_folder(folder: Path, style: Style) -> Read:
             "rename the column"
         )
     stems = [path.stem for path in files]
-    twice = next((stem for stem in stems if stems.count(stem) > 1), None)
+    twice = next((stem for stem, count in Counter(stems).items() if count > 1), None)
     if twice:
         raise FedkinError(
             f"{folder} has two tables called {twice!r}: each file is a client and needs its "

@@ -1,5 +1,6 @@
 """A folder tree client/class/*.png as a Source (extra ``images``)."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
@@ -134,7 +135,9 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
             "pictures need the package Pillow: install fedkin[images], its extra"
         ) from None
     try:
-        return Image.open(BytesIO(read()), formats=FORMATS)
+        with warnings.catch_warnings():  # of a large one: its memory is bounded (``within_room``)
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            return Image.open(BytesIO(read()), formats=FORMATS)
     except UnidentifiedImageError:
         raise FedkinError(
             f"{place} is no readable picture: it is damaged, or none of {', '.join(FORMATS)}"

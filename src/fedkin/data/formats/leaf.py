@@ -128,7 +128,8 @@ def _users(file: Path, test: bool) -> list[User]:
     )
     if lacking or len(users) != len(data):
         # the last is for a name that stands twice
-        odd = lacking[0] if lacking else [*(name for name in data if name not in users), *users][0]
+        named = set() if lacking else set(users)  # each of them is text where none is lacking
+        odd = lacking[0] if lacking else [*(name for name in data if name not in named), *users][0]
         raise FedkinError(f"{file}: user {odd!r:.60} is not in both users and user_data")
     found = []
     for name in users:

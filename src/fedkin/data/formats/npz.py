@@ -4,6 +4,7 @@ there are any.
 
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -101,7 +102,7 @@ def _names(arrays: dict[str, Array], path: Path) -> tuple[str, ...]:
     if key not in arrays:
         return ()
     names = tuple(str(item) for item in text(arrays[key], f"{path}: {key}"))
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise FedkinError(f"{path}: {key} holds {twice!r} twice: give every class its own name")
     return names
