@@ -26,8 +26,7 @@ from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.architectures import permit
-from fedkin.setup.build import names_of
+from fedkin.setup.architectures import names_of, permit
 from fedkin.setup.frozen import digest
 from fedkin.setup.snapshot import snapshot
 

@@ -19,7 +19,8 @@ from fedkin.engine.store import Memory
 from fedkin.newcomers.protocol import AtHome, Joined, Standing, join
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import architectures_of
-from fedkin.setup.build import Assembled, infos_of, schedule_of
+from fedkin.setup.build import Assembled, schedule_of
+from fedkin.setup.population import infos_of
 
 
 class Learned(NamedTuple):

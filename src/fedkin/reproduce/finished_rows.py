@@ -102,7 +102,7 @@ def read(folder: Path) -> Keeping:
     for path in sorted(folder.glob("*.csv")):
         if path.name == CLAIMS:
             continue
-        for key, one in read_file(path).items():
+        for key, one in runs_of(path).items():
             before = found.get(key, one)
             if before.fingerprint != one.fingerprint:
                 raise FedkinError(
@@ -114,7 +114,7 @@ def read(folder: Path) -> Keeping:
     return found
 
 
-def read_file(path: Path) -> dict[tuple[str, int, str], Kept]:
+def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
     """The runs that one CSV file tells.
 
     Raises FedkinError for a file that is none of ours, and for two runs of one row, seed and

@@ -18,7 +18,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
-from fedkin.reproduce.finished_rows import Kept, key_of, read_file, text_of
+from fedkin.reproduce.finished_rows import Kept, key_of, runs_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.outcome import Outcome, mean
@@ -174,7 +174,7 @@ def write(
 
 def _merged(found: Sequence[Outcome], path: Path) -> list[Kept]:
     """Rows in the preset's order, then those of other scales."""
-    before = read_file(path) if path.exists() else {}
+    before = runs_of(path) if path.exists() else {}
     runs = {**before, **{key_of(run): run for one in found for run in one.runs}}
     order = {one.row.name: place for place, one in enumerate(found)}
     return sorted(runs.values(), key=lambda run: (order.get(run.row, len(order)), run.seed))

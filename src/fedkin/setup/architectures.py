@@ -24,6 +24,11 @@ from fedkin.runs.suggested import is_table
 from fedkin.runtime.precision import lowered
 
 
+def names_of(spec: Spec) -> set[str]:
+    """The architectures of [model]."""
+    return {*spec.model.map.values()} or {spec.model.name}
+
+
 def architectures_of(
     spec: Spec, sizes: Sequence[int], column_values: Sequence[str] | None = None
 ) -> list[str]:

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from fedkin.core.aggregation import EachClient
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
@@ -36,13 +34,14 @@ from fedkin.setup.architectures import (
     architectures_of,
     column_of,
     models_of,
+    names_of,
     permit,
     sizes_of,
     with_family,
     with_measure,
 )
 from fedkin.setup.frozen import map_frozen
-from fedkin.setup.population import population_of, rooted
+from fedkin.setup.population import infos_of, population_of, rooted
 from fedkin.setup.requirements import (
     check_batch_size,
     check_needs,
@@ -265,28 +264,6 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
     if spec.train.state == "kept" and spec.train.made_with() != PLAIN:
         method = keep_optimizer(method)  # of the model beside, too
     return method
-
-
-def names_of(spec: Spec) -> set[str]:
-    """The architectures of [model]."""
-    return {*spec.model.map.values()} or {spec.model.name}
-
-
-def infos_of(population: Population, architectures: list[str]) -> dict[int, ClientInfo]:
-    """What every client knows of itself."""
-    histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
-    public = 0 if population.public is None else len(population.public)
-    return {
-        client: ClientInfo(
-            client,
-            architectures[client],
-            len(population.train[client]),
-            histogram[client],
-            public,
-            population.classes,
-        )
-        for client in range(population.clients)
-    }
 
 
 def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = False) -> Host:

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from fedkin.core.files import typed_path
+from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.user_files import is_path, read_own, takes
@@ -168,3 +171,20 @@ def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -
     return read_own(
         name, folder, {key: value for key, value in keys.items() if key in known}, publicity
     )
+
+
+def infos_of(population: Population, architectures: list[str]) -> dict[int, ClientInfo]:
+    """What every client knows of itself."""
+    histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
+    public = 0 if population.public is None else len(population.public)
+    return {
+        client: ClientInfo(
+            client,
+            architectures[client],
+            len(population.train[client]),
+            histogram[client],
+            public,
+            population.classes,
+        )
+        for client in range(population.clients)
+    }

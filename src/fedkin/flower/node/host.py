@@ -53,8 +53,8 @@ from fedkin.masks.terms import check_majority
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
-from fedkin.setup.architectures import with_family, with_measure
-from fedkin.setup.build import for_models, method_of, names_of, schedule_of, start_of
+from fedkin.setup.architectures import names_of, with_family, with_measure
+from fedkin.setup.build import for_models, method_of, schedule_of, start_of
 from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import masking_of, threshold_of
 

@@ -10,9 +10,9 @@ from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
 from fedkin.models.own import allow
 from fedkin.runs.spec import ModelSection, Spec
-from fedkin.setup.architectures import described, models_of
-from fedkin.setup.build import infos_of, names_of
+from fedkin.setup.architectures import described, models_of, names_of
 from fedkin.setup.frozen import digest
+from fedkin.setup.population import infos_of
 
 
 def models_at(
