@@ -14,10 +14,12 @@ from tests.cli.command import fedkin
 def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
     flagged = {name: preset(name).flagged for name in names() if preset(name).flagged}
     assert {
+        *("cgpfl-table-1", "cgpfl-table-2"),
         *("comet-table-3", "comet-table-3-cnn"),
         "comet-table-5",
         "perfed-ckt-table-1",
         "persfl-table-3",
+        "persfl-table-6",
         "persfl-table-7",
         *("ppfl-table-1", "ppfl-table-3", "ppfl-figure-5"),  # of the same runs
     } == set(flagged)
@@ -28,6 +30,14 @@ def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
         if (line["dataset"], line["split"]) == ("mnist", "ds2")
     ]
     assert {line["avg"] for line in users if line["method"] in ("fedper", "fedavg")} == {"85.5"}
+    one, other = published("cgpfl_table1"), published("cgpfl_table2_lambda")
+    (first,) = (line["mnist_dnn"] for line in one if line["method"] == "pfedme_pm")
+    (second,) = (
+        line["pfedme"]
+        for line in other
+        if (line["dataset"], line["model"], line["lam"]) == ("mnist", "dnn", "12")
+    )
+    assert (first, second) == ("92.20", "92.21")
     assert "FedPer on DS-2 equals FedAvg" in markdown(
         found, [], "full", "fedkin reproduce persfl-table-3"
     )
