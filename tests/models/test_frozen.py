@@ -59,6 +59,19 @@ def test_a_model_of_one_layer_has_no_body():
         build("mlr", SHAPE, 3, Key(1), frozen="body")
 
 
+def test_the_word_body_is_refused_where_a_part_of_the_body_is_called_so():
+    with pytest.raises(
+        FedkinError, match=r"write \['body.'\] for the part, or \['body.', 'adapter"
+    ):
+        build("dnn_adapter", SHAPE, 3, Key(1), frozen="body")
+    part, all_of_it = (
+        build("dnn_adapter", SHAPE, 3, Key(1), frozen=choice)
+        for choice in (("body.",), ("body.", "adapter."))
+    )
+    assert any(name.startswith("adapter.") for name in part.initial)
+    assert {name.split(".")[0] for name in all_of_it.initial} == {"head"}
+
+
 def test_a_head_over_a_frozen_body_is_the_same_head():
     model, whole = dnn(frozen="body"), dnn()
     x = torch.rand(5, *SHAPE)

@@ -3,9 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
+
+from fedkin.certificates.transforms import CERTIFIED
 from fedkin.core.aggregation import WeightedSum
+from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS, make
-from fedkin.transforms.registry import TRANSFORMS
+from fedkin.transforms.registry import HIDDEN, TRANSFORMS, check_order
 from tests.engine.small import METHODS as SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
@@ -14,6 +18,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="u
 def test_every_transform_has_its_row():
     rows = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
     assert set(TRANSFORMS) <= rows
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("safe", "method.safe = true"), ("keep_optimizer", "train.state = 'kept'")],
+)
+def test_what_another_key_asks_for_is_told_by_its_key(name, key):
+    with pytest.raises(FedkinError, match=f"transform {name} is asked for by {key}"):
+        check_order([name])
+    assert set(CERTIFIED) <= {*TRANSFORMS, *HIDDEN}
 
 
 def test_the_methods_with_a_sum_are_those_of_the_table():

@@ -51,7 +51,7 @@ def frozen_names(
     """
     names = fixed
     if choice == BODY:
-        names |= frozenset(model.initial) - set(head_of(model).names)
+        names |= _body(model)
     elif choice:
         known = {**{name: model.initial[own] for name, own in called.items()}, **model.initial}
         found = select(known, choice, f"model.frozen of {model.name!r}:")
@@ -68,3 +68,17 @@ def frozen_names(
         f"model.frozen leaves nothing of model {model.name!r} to train: leave out some of "
         f"{', '.join(name for name in weights if name not in fixed)}"
     )
+
+
+def _body(model: Model) -> frozenset[str]:
+    """All that comes before the head. Raises FedkinError where the module calls a part of it so."""
+    whole = frozenset(model.initial) - set(head_of(model).names)
+    called = frozenset(name for name in whole if name.startswith(f"{BODY}."))
+    if called and called != whole:
+        others = sorted({f"{name.partition('.')[0]}." for name in whole - called})
+        raise FedkinError(
+            f"model.frozen = 'body' is all before the head, and {model.name!r} has a part of that "
+            f"name beside {', '.join(others)}: write ['body.'] for the part, or "
+            f"{['body.', *others]} for all of it"
+        )
+    return whole

@@ -169,8 +169,16 @@ def _named(name: str) -> Transform:
     return TRANSFORMS[name]
 
 
-# The two that an experiment asks for under another key
+# Those that an experiment asks for under another key
 HIDDEN = {
     "local_batch_norm": "model.buffers = 'local'",
     "black_box_models": "a model that is a learner",
+    "safe": "method.safe = true",
+    "server_optimizer": "server.optimizer",
+    "keep_optimizer": "train.state = 'kept'",
+    "client_noise": "privacy.noise with privacy.unit = 'client'",
+    "sample_noise": "privacy.noise with privacy.unit = 'sample'",
+    "prediction_noise": "privacy.noise of a method that sends predictions",
+    "votes": "privacy.noise of a method whose server labels by votes",
+    "masks": "privacy.secure_aggregation = true",
 }
