@@ -45,10 +45,7 @@ def candidates(
     is typed after --method; "gain", "low" and "high" are against each client alone.
     """
     ways = _hopeful(found.ways)
-    fitting = {
-        way: [method for method in METHODS[way] if layers > 1 or method not in SPLIT]
-        for way in ways
-    }
+    fitting = {way: _fitting(way, layers) for way in ways}
     depth = max(len(methods) for methods in fitting.values())
     order = [(fitting[way][k], way) for k in range(depth) for way in ways if k < len(fitting[way])]
     chosen: dict[str, str] = {}
@@ -80,13 +77,13 @@ def left_out(found: Examined, layers: int, runs: Callable[[str], bool]) -> list[
     """Methods of the first way, where the experiment takes none of them: what is gained by it is
     not to be had. Empty where it takes one.
     """
-    first = [
-        method
-        for way in _hopeful(found.ways)[:1]
-        for method in METHODS[way]
-        if layers > 1 or method not in SPLIT
-    ]
+    first = [method for way in _hopeful(found.ways)[:1] for method in _fitting(way, layers)]
     return [] if any(runs(method) for method in first) else first
+
+
+def _fitting(way: str, layers: int) -> list[str]:
+    """A way's methods for a model of so many layers."""
+    return [method for method in METHODS[way] if layers > 1 or method not in SPLIT]
 
 
 def _hopeful(ways: Mapping[str, Gain]) -> list[str]:

@@ -281,7 +281,7 @@ class Coordinator:
 
 
 def _after(tasks: list[Task], number: int, trained: int | None) -> list[Task]:
-    """Orders of work that follows the last round that trained, where another was planned before
+    """Tasks of work that follows the last round that trained, where another was planned before
     it.
     """
     if trained is None or trained == number - 1:

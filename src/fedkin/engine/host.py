@@ -79,7 +79,7 @@ class Host:
     """Runs a method's client side for the clients it owns.
 
     ``do(op, round, tasks)`` yields one TaskResult a task; ``op`` names one of the functions in OPS.
-    An exception of one client's work becomes its Answer's ``error``, and its personal state stays
+    An exception of one client's work becomes its result's ``error``, and its personal state stays
     as it was. ``block``: how many clients' steps are made together
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
     ``secret``: where its clients' secrets come from, if they add noise. ``masking``: what hides

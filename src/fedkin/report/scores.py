@@ -59,7 +59,7 @@ def _curves(run: Run, measure: str) -> dict[str, Curve]:
     if measure in COLUMNS:
         source, value = "metrics m", f"m.{COLUMNS[measure]}"
     else:
-        source, value = f"metrics m {_JOINED if _has_measures(run) else _NOTHING}", "o.value"
+        source, value = f"metrics m {_JOINED if _has(run, 'measures') else _NOTHING}", "o.value"
     # One view at a time: rows lie in the order of rounds, and SQLite has nothing to sort.
     weight = f"CASE WHEN m.client = {FEDERATION} THEN 1 ELSE c.val END"  # a sum is weighted already
     query = f"""
@@ -146,7 +146,7 @@ def measures(
     run: Run, at: int, view: str, split: str = "test"
 ) -> dict[str, dict[int, float | None]]:
     """{"rmse": {client: value}, …} of one round; {} in runs that have none."""
-    if not _has_measures(run):
+    if not _has(run, "measures"):
         return {}
     query = (
         "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split "
@@ -162,7 +162,7 @@ def counted(run: Run, at: int, view: str, measure: str) -> tuple[int, int]:
     """Of a test score that arrived as a sum, how many clients it is of, and how many others have
     test samples; 0 and 0 of scores that arrived client by client.
     """
-    if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'counted'"):
+    if not _has(run, "counted"):
         return 0, 0
     query = "SELECT clients, without FROM counted WHERE round = ? AND view = ? AND name = ?"
     rows = run.rows(query, at, view, COLUMNS.get(measure, measure))
@@ -206,8 +206,9 @@ def spread(
     }
 
 
-def _has_measures(run: Run) -> bool:
-    return bool(run.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"))
+def _has(run: Run, table: str) -> bool:
+    """Whether a record has a table that older ones lack."""
+    return bool(run.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table))
 
 
 def _best(rounds: list[int], values: list[float | None], higher: bool) -> int | None:

@@ -34,13 +34,16 @@ def remarks(parts: Assembled) -> list[str]:
 
 def _alone(parts: Assembled) -> list[str]:
     """Of clients with one training sample, and a model that learns from two or more."""
-    population = parts.population
-    alone = [
-        population.names[client]
-        for client, size in enumerate(population.sizes("train").tolist())
-        if size == 1
-        and refuses_one_sample(parts.models[parts.infos[client].architecture], population.x[:1])
-    ]
+    population, refusing = parts.population, dict[str, bool]()  # by architecture: each tried once
+    alone = []
+    for client, size in enumerate(population.sizes("train").tolist()):
+        if size != 1:
+            continue
+        name = parts.infos[client].architecture
+        if name not in refusing:
+            refusing[name] = refuses_one_sample(parts.models[name], population.x[:1])
+        if refusing[name]:
+            alone.append(population.names[client])
     if not alone:
         return []
     return [

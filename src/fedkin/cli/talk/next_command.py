@@ -66,7 +66,8 @@ def _q(given: Given, *names: str, otherwise: str = "NAME") -> str:
 def _option(given: Given, name: str) -> str:
     """An option as it was given, to be passed on; "" without it."""
     value = given.get(name)
-    return "" if value is None else f" --{name} {shlex.quote(str(value))}"
+    shown = name.strip("_").replace("_", "-")  # from_ is a word of Python's
+    return "" if value is None else f" --{shown} {shlex.quote(str(value))}"
 
 
 def _compare(given: Given) -> str:
@@ -105,10 +106,10 @@ def _reproduce(given: Given) -> str:
     paper = "" if given.get("paper") is None else f" {_q(given, 'paper')}"
     asked = "".join(_option(given, option) for option in ("scale", "rows", "seeds"))
     changes = "".join(f" --set {shlex.quote(each)}" for each in given.get("set_") or [])
-    taken = "" if given.get("from_") is None else f" --from {_q(given, 'from_')}"
+    taken = _option(given, "from_")
     out = "" if str(given.get("out")) == "reproduction" else _option(given, "out")  # its default
-    data = "" if given.get("data_dir") is None else f" --data-dir {_q(given, 'data_dir')}"
-    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes} --finished{taken}{out}{data}"
+    out += _option(given, "data_dir")
+    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes} --finished{taken}{out}"
 
 
 def _page_of_rows(given: Given) -> str:

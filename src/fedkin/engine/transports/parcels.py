@@ -16,7 +16,7 @@ Row = tuple[int, int | None, int | None]  # client, number of its blob, trained:
 
 
 def pack(tasks: list[Task]) -> tuple[list[Row], list[bytes]]:
-    """Orders as rows with a blob's number in place of the message, and the distinct blobs: a
+    """Tasks as rows with a blob's number in place of the message, and the distinct blobs: a
     broadcast crosses to a worker once.
 
     Args:
