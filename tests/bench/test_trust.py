@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedkin.bench.page import markdown, page
-from fedkin.bench.row import plain, row_of
+from fedkin.bench.row import row_of
 from fedkin.bench.running import bench
 from fedkin.bench.verify import verify
 from fedkin.core.errors import FedkinError
@@ -62,13 +62,17 @@ def test_a_suite_that_names_code_is_not_run(tmp_path: Path) -> None:
     ],
 )
 def test_a_strangers_row_is_bounded(key: str, value: object) -> None:
-    line = json.dumps({**plain(a_row()), key: value})
+    line = json.dumps({**a_row().model_dump(mode="json"), key: value})
     with pytest.raises(FedkinError, match=rf"a: line 1 is no row of a leaderboard: {key}"):
         row_of(line, "a: line 1")
 
 
 def test_a_strangers_row_commands_neither_a_terminal_nor_a_table() -> None:
-    told = {**plain(a_row()), "method": "a|b\x1b[2J\ud800<img>[x](http://y)", "budgets": ["rounds"]}
+    told = {
+        **a_row().model_dump(mode="json"),
+        "method": "a|b\x1b[2J\ud800<img>[x](http://y)",
+        "budgets": ["rounds"],
+    }
     row = row_of(json.dumps(told), "a: line 1")
     assert row.method == "a|b\\x1b[2J\\ud800<img>[x](http://y)"
     assert r"| a\|b\x1b[2J\ud800&lt;img>[x]\(http:\//y) |" in markdown([row])

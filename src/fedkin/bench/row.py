@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -231,8 +231,3 @@ def _latest(rows: Sequence[Row]) -> list[Row]:
 
 def _text(row: Row) -> str:
     return json.dumps(row.model_dump(mode="json"), separators=(",", ":"), allow_nan=False)
-
-
-def plain(row: Row) -> dict[str, Any]:
-    """A row as JSON values."""
-    return row.model_dump(mode="json")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
-from torch import Tensor
+from torch import Tensor, stack
+from torch.nn.functional import logsigmoid
 
 from fedkin.core.aggregation import Aggregation, Around, EachClient, Reply, aggregated
 from fedkin.core.model import Batch, Head, Model
@@ -336,9 +337,6 @@ def two_classes(outputs: Tensor) -> Tensor:
     Returns:
         Classes 0 and 1, in this order.
     """
-    from torch import stack
-    from torch.nn.functional import logsigmoid
-
     return stack([logsigmoid(-outputs[:, 0]), logsigmoid(outputs[:, 0])], 1)
 
 

@@ -9,7 +9,7 @@ from fedkin.core.files import read_file
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.reproduce.finished_rows import PLAIN, digest
 from fedkin.runs.directory import SPEC
-from fedkin.runs.spec import Spec, parse
+from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
 
@@ -64,7 +64,5 @@ def settings_of(spec: Spec) -> dict[str, Any]:
 
 def parse_file(path: Path) -> Spec:
     """The specification that a run directory keeps."""
-    from fedkin.runs.spec import read
-
     content, text = read(path)
     return parse(content, text, str(path))[0]

@@ -42,7 +42,7 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
             f"{', '.join(sorted(choices))})"
         )
     if path and path[0] == "transforms":
-        return _explain_transform(first, path, at)
+        return _explain_transform(path, at)
     if first["type"] == "model_type" and path[0] in type(whole).model_fields:
         return f"{key}{at} is a section: write {key}.{_choices([key, ''], whole)[0]} = {given!r}"
     if first["type"] == "literal_error":
@@ -56,7 +56,7 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
 
 
-def _explain_transform(first: Any, path: list[str], at: str) -> str:
+def _explain_transform(path: list[str], at: str) -> str:
     """A mistake in the list: which of them it is, counted from 1."""
     which = f"transforms, number {int(path[1]) + 1}" if len(path) > 1 else "transforms"
     if path[2:] == ["name"]:

@@ -26,7 +26,6 @@ from fedkin.runtime.recorder import NotRecorded, flat_graph, without_compiler
 from fedkin.runtime.traceable import Untraceable, check_calls, confirmed
 
 Mode = Literal["auto", "always", "trace", "never"]
-MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
 
 # Compiling a step costs seconds; each replay then saves about 1 µs per recorded operation and more
 # where operations are large. Counted, never timed, so that every machine and every worker decides

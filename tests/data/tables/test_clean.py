@@ -68,11 +68,11 @@ def test_spellings_become_one() -> None:
 
 def test_later_rows_are_read_as_training_rows_were() -> None:
     options = {"missing": {"ward": ["?"], "gone": [1]}, "unify": ["ward", "gone"]}
-    found = as_trained(READ, "later.csv", options, ["age", "ward", "dose"]).frame
+    found = as_trained(READ, options, ["age", "ward", "dose"]).frame
     assert found["ward"].isna().tolist() == [False, True, False, True]
     assert found["ward"][2] == "icu"
-    assert as_trained(READ, "later.csv", {}, ["age"]).frame.equals(FRAME)
-    listed = as_trained(READ, "later.csv", {"missing": ["?", -1]}, ["age", "ward", "dose"]).frame
+    assert as_trained(READ, {}, ["age"]).frame.equals(FRAME)
+    listed = as_trained(READ, {"missing": ["?", -1]}, ["age", "ward", "dose"]).frame
     assert listed["age"].isna().tolist() == [False, True, False, False]
     assert listed["label"].tolist() == FRAME["label"].tolist()  # a class may be spelled so
 

@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -161,16 +160,15 @@ def test_how_sure_a_gain_is(changes: dict[str, float | None], said: str) -> None
 
 
 def test_which_group_gains_most_and_least() -> None:
-    run: Any = None  # nothing of it is asked for
-    said = _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 2, 2: 4, 9: 7}))
+    said = _of_groups(GAIN, Groups("cluster", {0: 4, 1: 2, 2: 4, 9: 7}))
     assert said == [
         "Most gains: cluster 4 (2 clients, mean +20.00 points). Least: cluster 2 (1 client, mean "
         "−20.00 points)."
     ]
-    assert _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 4, 2: 4})) == []
+    assert _of_groups(GAIN, Groups("cluster", {0: 4, 1: 4, 2: 4})) == []
     alike = GAIN._replace(by_client={0: 0.1, 1: 0.1})
-    assert _of_groups(run, alike, Groups("cluster", {0: 4, 1: 2})) == []
-    assert _of_groups(run, GAIN, None) == []
+    assert _of_groups(alike, Groups("cluster", {0: 4, 1: 2})) == []
+    assert _of_groups(GAIN, None) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from fedkin.data.formats.memory import room_of_compressed
 
 MEMBERS = 10_000
 ROWS = 2**40  # along one axis, also of an array that holds nothing
-LONGEST = 100  # bytes before the header: the magic, the version, its length
 
 
 def check_size(path: Path) -> None:

@@ -45,7 +45,6 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
 
 def as_trained(
     read: Read,
-    where: str,
     options: Mapping[str, Any],
     seen: Sequence[str],
     words: Sequence[str] = (),
@@ -55,7 +54,6 @@ def as_trained(
 
     Args:
         read: The later table.
-        where: The file, for messages.
         options: The keys of the run's [data].
         seen: The columns that the model sees: a list of data.missing is for those alone.
         words: Columns of text, whose cells stay as they are written.

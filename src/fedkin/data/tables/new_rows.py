@@ -59,7 +59,7 @@ def read_later(
             raise FedkinError(
                 f"{read.place(0)}: column {name!r} holds {what}, and training had one value a cell"
             )
-    read = as_trained(read, where, options, seen, (*apart, *others))
+    read = as_trained(read, options, seen, (*apart, *others))
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:

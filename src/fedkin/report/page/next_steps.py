@@ -43,7 +43,7 @@ def next_steps(
     if not found["headline"]:
         return steps
     steps += _of_gain(run, found, gain, folder) if gain is not None else []
-    steps += [Step(said) for said in _of_groups(run, gain, groups)] if gain is not None else []
+    steps += [Step(said) for said in _of_groups(gain, groups)] if gain is not None else []
     steps += _of_rounds(run, found)
     summed = bool(run.rows("SELECT 1 FROM metrics WHERE client = ? LIMIT 1", FEDERATION))
     unknown = found["method"] != LOCAL and (gain is None or gain.against != LOCAL)
@@ -130,7 +130,7 @@ def _median_size(run: Run, clients: Sequence[int]) -> float:
     return float(median(run.clients[k].train for k in clients if k in run.clients))
 
 
-def _of_groups(run: Run, gain: Gain, groups: Groups | None) -> list[str]:
+def _of_groups(gain: Gain, groups: Groups | None) -> list[str]:
     """Which group gains most and least."""
     if groups is None:
         return []
