@@ -13,7 +13,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
-from fedkin.data.theory import Toy, toy
+from fedkin.theory.linear_toy import Toy, toy
 
 STYLES = {
     "true model": ("#1b1b1b", "cross"),

@@ -30,7 +30,6 @@ PUBLIC: dict[str, dict[str, str]] = {
         "fedkin.data.population_builder": "From samples to clients",
         "fedkin.data.partitions.registry": "Partitions by name",
         "fedkin.data.public": "Public sets",
-        "fedkin.data.theory": "A toy problem with a known optimum",
     },
     "Models": {
         "fedkin.models.build": "Architectures by name",
@@ -48,6 +47,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "fedkin.theory.generalization": "Generalization bounds",
         "fedkin.theory.stationarity": "Distance from a stationary point",
         "fedkin.theory.mixed_models": "Mixed models",
+        "fedkin.theory.linear_regression": "COMET on linear regression",
+        "fedkin.theory.linear_toy": "A toy problem with a known optimum",
         "fedkin.baselines.mixed_effects": "Generalized linear mixed models",
     },
 }

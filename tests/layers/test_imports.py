@@ -77,7 +77,7 @@ THIRD_PARTY = {  # where a part that is bought may be used
     "pydantic": {"core", "runs", "data", "transforms", "flower", "bench"},
     "typer": {"cli"},
     "altair": {"report", "reproduce", "bench"},
-    "sklearn": {"core", "data", "methods", "reproduce"},
+    "sklearn": {"core", "data", "methods", "reproduce", "theory"},
     "statsmodels": {"baselines"},
     "dp_accounting": {"setup"},
     "ray": {"engine"},

@@ -13,7 +13,6 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
-from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_told import rounds_told
 from fedkin.experiment.run import run
@@ -31,6 +30,7 @@ from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
+from fedkin.theory.linear_toy import toy
 
 Runners = Mapping[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]]
 

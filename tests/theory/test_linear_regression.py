@@ -1,17 +1,17 @@
-"""COMET's Theorem IV.7 against brute force, its toy, and the synthetic mixture against its
-definition.
-"""
-
-import runpy
-from pathlib import Path
+"""COMET's Theorem IV.7 against brute force."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.synthetic import linear_toy
-from fedkin.data.theory import alpha_star, combination, expected_error, lambda_star, minimiser, toy
+from fedkin.theory.linear_regression import (
+    alpha_star,
+    combination,
+    expected_error,
+    lambda_star,
+    minimiser,
+)
 
 SETTINGS = [
     (1.0, [0.5, 1.0, 2.0], 3.0, 2.0),
@@ -105,35 +105,3 @@ def test_theory_refuses_what_has_no_answer() -> None:
         lambda_star(1.0, [0.0, 1.0], 1.0)
     with pytest.raises(FedkinError, match="at least two clients"):
         alpha_star(1.0, [1.0], 1.0)
-
-
-def test_the_toy_shows_what_the_figure_shows() -> None:
-    nearest = []
-    for seed in range(20):
-        result = toy(seed)
-        d = result.distances()
-        if result.groups[0] == result.groups[1] != result.groups[2]:
-            nearest.append(
-                all(
-                    d["KT with clustering"][k] < min(d["fedavg"][k], d["KT without clustering"][k])
-                    for k in (0, 1)
-                )
-            )
-    assert len(nearest) >= 17  # c-means finds the neighbours
-    assert np.mean(nearest) >= 0.9
-
-
-def test_the_toys_fedavg_is_the_pooled_fit() -> None:
-    source, result = linear_toy(seed=4), toy(4)
-    w = result.fedavg[0]
-    gradient = source.x.T.astype(float) @ (source.x.astype(float) @ w - source.y)
-    assert np.abs(gradient).max() < 1e-4 * np.abs(source.x.T @ source.y).max()
-
-
-def test_example_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    example = Path(__file__).parents[2] / "examples" / "linear_toy.py"
-    main = runpy.run_path(str(example))["main"]
-    for name, magic in (("toy.png", b"\x89PNG"), ("toy.svg", b"<svg")):
-        main(str(tmp_path / name))
-        assert (tmp_path / name).read_bytes().startswith(magic)
-    assert "KT with clustering" in capsys.readouterr().out
