@@ -147,9 +147,8 @@ def _fit(population: Population, x: Floats, family: str, columns: Slopes) -> Eff
     fixed, own = _with_one(x[rows][:, varying]), _with_one(x[rows][:, list(columns)])
     y = population.y.numpy()[rows].astype(np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # a variance at its bound 0 is an answer, too: the clients are alike
+        # a variance at its bound 0 is an answer, too: the clients are alike
+        warnings.simplefilter("ignore")
         fit = _gaussian if family == "gaussian" else _bayes
         try:
             few, deviations = fit(_models()[family], y, fixed, own, owner)

@@ -20,12 +20,8 @@ from fedkin.certificates.sources import digest_of, files_from
 from fedkin.core.errors import unknown
 from fedkin.methods import ALIASES, METHODS, own_name, registry
 
-SECTIONS = (
-    "reference",
-    "closed form",
-    "law",
-    "messages",
-)  # the kinds of evidence, as tests are marked
+# the kinds of evidence, as tests are marked
+SECTIONS = ("reference", "closed form", "law", "messages")
 GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
 FILE = "certificates.json"
 STATES = {

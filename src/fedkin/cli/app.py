@@ -66,9 +66,8 @@ class Commands(TyperGroup):
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
             code = print_error(f"error: {of_the_system(error)}", WRONG, SYSTEM)
         except Exception as error:
-            if not hasattr(
-                error, "format_message"
-            ):  # what the parser of the command line raises has it
+            # what the parser of the command line raises has it
+            if not hasattr(error, "format_message"):
                 raise
             code = print_error(f"error: {usage(error)}", WRONG, USAGE)
         sys.exit(code if isinstance(code, int) else 0)

@@ -197,9 +197,8 @@ def _run(asking: Asking, as_json: bool) -> None:
             for line in lines([one]):
                 why = f"  {one.missing}" if one.missing else ""
                 warn("  ".join(cells(line)[:-1]) + why)
-    now = {
-        one.row.name: one for one in done
-    }  # the page has all rows, whichever were asked for this time
+    # the page has all rows, whichever were asked for this time
+    now = {one.row.name: one for one in done}
     whole = [
         now.get(row.name) or known(row, asking.seeds, runs, changes, here, asking.elsewhere)
         for row in found.rows

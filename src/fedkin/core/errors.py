@@ -18,10 +18,8 @@ __all__ = [
 ]
 
 MOST = 200  # characters of somebody else's error
-LONGEST, FEW = (
-    100,
-    10_000,
-)  # characters of a name, and names, that are looked through for a likeness
+# characters of a name, and names, that are looked through for a likeness
+LONGEST, FEW = (100, 10_000)
 ALIKE = 0.56  # of difflib: below it a hint leads astray ("learning_rate": "weight_decay" has 0.4)
 
 

@@ -34,9 +34,8 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         _put(part, target, content, os.O_TRUNC, 0o666, durable)
     except OSError as error:
-        raise OSError(
-            error.errno, error.strerror, str(path)
-        ) from None  # of the file that was asked for
+        # of the file that was asked for
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def read_file(path: Path, most: int, links: bool = True) -> bytes:

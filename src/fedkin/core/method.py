@@ -54,9 +54,8 @@ class FederationInit(NamedTuple):
     clients: tuple[int, ...]
     public: int
     classes: int
-    draw: Callable[
-        [int], Params
-    ]  # other initial parameters of the one architecture; draw(0) are the initial ones
+    # other initial parameters of the one architecture; draw(0) are the initial ones
+    draw: Callable[[int], Params]
     architectures: Mapping[int, str] = {}  # client → name of its architecture
     key: Key = Key(0)  # (seed,): randomness of the first server state
     heads: Mapping[str, Head] = MappingProxyType({})  # of each architecture, where it has one
@@ -72,9 +71,8 @@ class DistillationTarget(NamedTuple):
     (``fedkin.transforms.black_box_models``).
     """
 
-    target: (
-        Tensor | None
-    )  # class probabilities [public, classes] to come near to; None: private data alone
+    # class probabilities [public, classes] to come near to; None: private data alone
+    target: Tensor | None
     pull: float  # how much that counts beside one mean over private samples
     public_batch: int  # public rows beside each private mini-batch
     own: Mapping[str, Any] = MappingProxyType({})  # what the personal state keeps beside the model

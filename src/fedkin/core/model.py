@@ -344,9 +344,8 @@ def from_module(
 
     def forward(w: Params, x: Tensor, training: bool) -> Tensor:
         seen = _refreshed.get() if training else None
-        held = (
-            {**w, **seen[-1]} if seen else w
-        )  # a second pass moves the statistics on from the first, as torch does
+        # a second pass moves the statistics on from the first, as torch does
+        held = {**w, **seen[-1]} if seen else w
         own = {
             key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)
         }

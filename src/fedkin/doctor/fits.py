@@ -56,9 +56,8 @@ def fits(p: Products, seed: int) -> Iterator[Fitted]:
     near = _Near(p, values, vectors)
     clients = len(p.n)
     constant = np.zeros_like(p.xy)
-    constant[:, -1] = (
-        p.xy[:, -1] / np.maximum(p.n, 1)[:, None]
-    )  # the last column of x is 1: the mean of the targets
+    # the last column of x is 1: the mean of the targets
+    constant[:, -1] = p.xy[:, -1] / np.maximum(p.n, 1)[:, None]
     shared = pooled(p, np.ones(clients))
     for pull in PULLS:
         yield Fitted("alone", f"{pull:g}", near(constant, pull))

@@ -22,11 +22,8 @@ Predict = Callable[[Model, Tree, Tensor], Tensor]
 Take = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 LARGE = 1024  # rows that are gathered at once
-FEW, SMALL, BLOCK = (
-    64,
-    16,
-    128,
-)  # up to FEW rows go in blocks of SMALL, more of them in blocks of BLOCK: two graphs
+# up to FEW rows go in blocks of SMALL, more of them in blocks of BLOCK: two graphs
+FEW, SMALL, BLOCK = (64, 16, 128)
 
 
 def score(

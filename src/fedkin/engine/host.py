@@ -145,9 +145,8 @@ class Host:
             raise
         except FedkinError as error:
             answer = TaskResult(task.client, error=str(error))
-        except (
-            Exception
-        ) as error:  # one client's failure is recorded and must not end the others' round
+        # one client's failure is recorded and must not end the others' round
+        except Exception as error:
             answer = TaskResult(task.client, error=self.said_of(error))
         return answer._replace(
             seconds=time.perf_counter() - began,

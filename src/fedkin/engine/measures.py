@@ -186,9 +186,8 @@ def threshold(found: Predicted) -> float:
     right = [(scores[positive] >= t).mean() + (scores[~positive] < t).mean() for t in values]
     at = int(np.argmax(np.round(right, 12)))
     below = values[at + 1] if at + 1 < len(values) else 0.0
-    return float(
-        (values[at] + below) / 2
-    )  # between two scores, so that a rounding does not change who is above it
+    # between two scores, so that a rounding does not change who is above it
+    return float((values[at] + below) / 2)
 
 
 def _accuracy(found: Predicted) -> float:
@@ -236,9 +235,8 @@ def _average_precision(scores: Floats, positive: NDArray[np.bool_]) -> float:
     """Σ (recall − the one before) · precision, over falling thresholds."""
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum(positive[order])
-    ends = np.append(
-        np.flatnonzero(np.diff(scores[order])), len(scores) - 1
-    )  # of runs of equal scores
+    # of runs of equal scores
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     precision, recall = hits[ends] / (ends + 1), hits[ends] / hits[-1]
     return float((np.diff(recall, prepend=0.0) * precision).sum())
 

@@ -22,9 +22,8 @@ class Spool(Mapping[int, Reply]):
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._end = folder, 0
-        self._places: dict[
-            int, tuple[int, int, float]
-        ] = {}  # client: offset and length in bytes, weight
+        # client: offset and length in bytes, weight
+        self._places: dict[int, tuple[int, int, float]] = {}
         try:
             # it lives as long as the replies
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115

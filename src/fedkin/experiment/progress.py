@@ -44,9 +44,8 @@ class Tally:
         self.worst: dict[str, float] = {}
         self.sampled = spec.run.evaluate != "all"
         self.size = panel_size(spec.run.evaluate)
-        self.halves: dict[
-            str, float
-        ] = {}  # of 95 % intervals of the means, where clients are drawn
+        # of 95 % intervals of the means, where clients are drawn
+        self.halves: dict[str, float] = {}
         self.left_out: dict[int, str] = {}
         self.epsilon: float | None = (
             None  # what privacy has cost so far, of the client it cost most
@@ -129,9 +128,8 @@ class Tally:
         if summed:
             return
         self.halves[view] = half_width(values)
-        self.worst[view] = fmean(
-            values[: max(1, len(values) // 10)]
-        )  # as report.scores.spread has it
+        # as report.scores.spread has it
+        self.worst[view] = fmean(values[: max(1, len(values) // 10)])
 
 
 class Display(Protocol):
@@ -188,9 +186,8 @@ class LiveTable:
 
     def __init__(self, tally: Tally, console: Console) -> None:
         self.tally = tally
-        self.heard = SlowLines(
-            self._hear, patience=0.0
-        )  # drawn with the rest, until the next record
+        # drawn with the rest, until the next record
+        self.heard = SlowLines(self._hear, patience=0.0)
         self._live = Live(
             get_renderable=self._draw, console=console, refresh_per_second=4, transient=True
         )

@@ -11,8 +11,7 @@ from fedkin.engine.transports.serving import serve
 from fedkin.setup.build import host_from_setup
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the coordinator's to handle: it ends the round first
+    # Ctrl-C is the coordinator's to handle: it ends the round first
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
     serve(sys.argv[1], sys.argv[2], host_from_setup)

@@ -114,9 +114,9 @@ class Opened:
             )
         else:
             assert member.number is not None
-            views = self.coordinator.views(
-                member.number, self.parts.spec.run.rounds + 1, self.round
-            )  # as it was evaluated
+            # as they were evaluated
+            ended = self.parts.spec.run.rounds + 1
+            views = self.coordinator.views(member.number, ended, self.round)
         if view not in views:
             raise unknown("view", view, views)
         return views[view]

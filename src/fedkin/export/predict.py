@@ -182,9 +182,6 @@ def _of_samples(one: Exportable, x: Any) -> pd.DataFrame:
 def _array_of(x: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(x)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # rows of several lengths, a tensor with gradients
+    # rows of several lengths, a tensor with gradients
+    except (TypeError, ValueError, RuntimeError):
         return np.asarray(None)

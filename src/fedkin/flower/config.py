@@ -33,12 +33,10 @@ class Deployment(Section):
 
     address: str  # host:port of the SuperLink, as nodes dial it
     listen: str | None = None  # the host that it binds, if another; "0.0.0.0": all of this machine
-    clients: tuple[
-        Name, ...
-    ]  # names under which the nodes are registered; client number k is the k-th
-    newcomers: tuple[
-        Name, ...
-    ] = ()  # nodes that came later: they are registered, and join runs that are there
+    # names under which the nodes are registered; client number k is the k-th
+    clients: tuple[Name, ...]
+    # nodes that came later: they are registered, and join runs that are there
+    newcomers: tuple[Name, ...] = ()
     # Nodes read files of their own; false: every node builds its part of [data] (rehearsals)
     own_data: bool = True
     insecure: bool = False  # no TLS, no node authentication: loopback only
@@ -60,9 +58,8 @@ class NodeConfig(Section):
     model: str | None = (
         None  # this node's own, package.module:Class; none: what the experiment gives it
     )
-    imports: tuple[
-        str, ...
-    ] = ()  # code that the experiment may name: "package.module", or "package.module:Class"
+    # code that the experiment may name: "package.module", or "package.module:Class"
+    imports: tuple[str, ...] = ()
     state: str = "state"
     port: int = 9094  # of this node's own Flower runtime, on loopback
     insecure: bool = False

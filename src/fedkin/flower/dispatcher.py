@@ -64,9 +64,8 @@ class Dispatcher:
 
     def __init__(self, grid: Grid, deployment: Deployment, about: RunIdentity) -> None:
         self.grid, self.deployment, self.about = grid, deployment, about
-        self._introduced: dict[
-            int, str
-        ] = {}  # node → the client it says it is; used only where nodes are not registered
+        # node → the client it says it is; used only where nodes are not registered
+        self._introduced: dict[int, str] = {}
         self._twice: dict[str, list[int]] = {}  # names that several nodes go by
         self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
         self.said: list[str] = []  # what the operator should know

@@ -43,18 +43,16 @@ Op = Literal[
 Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
 Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]
 Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not known
-Token = Annotated[
-    str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")
-]  # of a run, or of a newcomer's place in it
+# of a run, or of a newcomer's place in it
+Token = Annotated[str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")]
 Seconds = Annotated[float, Field(ge=0, le=1e9)]  # the bounds refuse nan too
 Clock = Annotated[float, Field(ge=0, le=1e11)]
 Short = Annotated[str, Field(max_length=1000)]
 Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
 Size = Annotated[int, Field(ge=1, le=MOST_FEATURES)]
-Measure = (
-    Name | Literal["threshold", "se"]
-)  # what engine/measures.py computes, and what stands beside it
+# what engine/measures.py computes, and what stands beside it
+Measure = Name | Literal["threshold", "se"]
 Some = TypeVar("Some", bound=BaseModel)
 
 
@@ -63,12 +61,8 @@ class Refused(FedkinError):
 
 
 def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
-    for (
-        name,
-        value,
-    ) in (
-        found.items()
-    ):  # nan and infinity are of models that diverged: the record holds NULL for them
+    # nan and infinity are of models that diverged: the record holds NULL for them
+    for name, value in found.items():
         known = ASIDE.get(name) or MEASURES[name]
         if value < known.least or value > known.most:
             raise ValueError(f"{name} is never {value:g}")
@@ -202,9 +196,8 @@ class Facts(_Header):
     classes: int = Field(ge=0, le=MOST_CLASSES)
     task: Literal["classification", "regression"]
     digest: Hash
-    columns: tuple[Column, ...] = Field(
-        default=(), max_length=COLUMNS
-    )  # names of a table's inputs, in their order
+    # names of a table's inputs, in their order
+    columns: tuple[Column, ...] = Field(default=(), max_length=COLUMNS)
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 

@@ -74,9 +74,8 @@ class Joined(NamedTuple):
     rounds: int
     chosen: str  # what chose place and rounds: "validation", "training", or "given"
     scores: dict[str, dict[str, tuple[float, float]]]
-    measures: dict[
-        str, dict[str, dict[str, float]]
-    ]  # RMSE, AUC and the like: {view: {split: {name: value}}}
+    # RMSE, AUC and the like: {view: {split: {name: value}}}
+    measures: dict[str, dict[str, dict[str, float]]]
     notes: dict[str, Any]
     sent: list[Sent]
     seconds: float

@@ -12,11 +12,8 @@ from fedkin.runs.record import FEDERATION
 
 CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
 ROUNDS = 60  # of memberships
-ALIKE, MOST, TREE = (
-    0.15,
-    8,
-    4000,
-)  # of memberships: how far, how many groups, how many clients have a tree
+# of memberships: how far, how many groups, how many clients have a tree
+ALIKE, MOST, TREE = (0.15, 8, 4000)
 CELLS, TIMES = 4_000_000, 20  # of weights: how many are read, and rounds
 
 

@@ -100,9 +100,8 @@ def matched(clusters: Matrix) -> Matrix:
     members with it.
     """
     values = clusters.values.copy()
-    later = np.full(
-        values.shape[1], np.nan
-    )  # of each client, its number in the next round that tells it
+    # of each client, its number in the next round that tells it
+    later = np.full(values.shape[1], np.nan)
     for row in values[::-1]:
         known = np.isfinite(row)
         row[known] = _renamed(row[known], later[known])

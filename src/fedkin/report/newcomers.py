@@ -11,11 +11,8 @@ from fedkin.report.scores import spread
 if TYPE_CHECKING:
     from fedkin.report.charts.base import Figure
 
-NAMES = {
-    "accuracy": "accuracy",
-    "rmse": "RMSE",
-    "loss": "loss",
-}  # the first that a run has is shown
+# the first that a run has is shown
+NAMES = {"accuracy": "accuracy", "rmse": "RMSE", "loss": "loss"}
 
 
 def unseen(run: Run) -> dict[str, Any] | None:

@@ -11,11 +11,8 @@ from fedkin.core.measures import MEASURES
 from fedkin.report.records import Run, number
 from fedkin.runs.record import FEDERATION
 
-COLUMNS = {
-    "accuracy": "accuracy",
-    "log_loss": "loss",
-    "loss": "loss",
-}  # measures that are columns of ``metrics``
+# measures that are columns of ``metrics``
+COLUMNS = {"accuracy": "accuracy", "log_loss": "loss", "loss": "loss"}
 
 
 class Curve(NamedTuple):

@@ -202,9 +202,8 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
         losses = {k: value for k, (value, _) in scores(run, last, view).items()}
         summed = counted(run, last, view, "loss")
         loss[view] = {"final": {**spread(losses, weights, "high", summed), "round": last}}
-        if any(
-            value is not None for value in curve.test
-        ):  # else a regression, which has no accuracy
+        # else a regression, which has no accuracy
+        if any(value is not None for value in curve.test):
             accuracy[view] = _picks(run, rounds, view, "accuracy", weights)
         headline[view] = (
             {name: numbers and dict(numbers) for name, numbers in accuracy[view].items()}

@@ -20,9 +20,8 @@ from fedkin.runs.database import Database
 from fedkin.runs.directory import LOCK, check_own, states_of
 
 SERVER = -1  # the server's entry among the clients' states
-OURS = re.compile(
-    r"(server|\d{1,10})\.\d{1,10}\.safetensors(\.\d{1,10}\.part)?"
-)  # what ``tidy`` may remove
+# what ``tidy`` may remove
+OURS = re.compile(r"(server|\d{1,10})\.\d{1,10}\.safetensors(\.\d{1,10}\.part)?")
 
 
 def name(client: int, round: int) -> str:

@@ -44,9 +44,8 @@ class Record(NamedTuple):
     participants: list[int]
     sent: list[Sent]
     missing: dict[int, str]  # client → why it was left out
-    scores: dict[
-        int, dict[str, dict[str, tuple[float, float]]]
-    ]  # client → view → split → (loss, accuracy); under masks the federation alone
+    # client → view → split → (loss, accuracy); under masks the federation alone
+    scores: dict[int, dict[str, dict[str, tuple[float, float]]]]
     notes: dict[int, dict[str, Any]]  # client → what its method tells
     server_metrics: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total

@@ -76,9 +76,8 @@ class SplitSection(OpenSection):
     test: float = Field(default=0.2, ge=0, lt=1)  # share that is measured
     group: str | None = None  # rows that share it stay in one part (har: "bout"); "none": no rows
     empty: Literal["error", "drop"] = "error"  # clients too small for the three parts
-    least: int = Field(
-        default=0, ge=0
-    )  # samples that a client must have; those with fewer are left out
+    # samples that a client must have; those with fewer are left out
+    least: int = Field(default=0, ge=0)
 
 
 class PublicSection(Section):
@@ -105,9 +104,8 @@ class ModelSection(OpenSection):
     name: str = "dnn"  # the architecture, or package.module:Class
     map: dict[str, str] = Field(default={})  # several architectures, by names of your own
     rule: Literal["size", "turn", "random", "column"] = "size"  # who gets which of the map
-    shares: tuple[
-        Annotated[float, Field(gt=0)], ...
-    ] = ()  # of the map's models, in its order; default: equal ones
+    # of the map's models, in its order; default: equal ones
+    shares: tuple[Annotated[float, Field(gt=0)], ...] = ()
     column: str | None = (
         None  # rule "column": the column of the table that says a client's model, by its key
     )
@@ -137,17 +135,15 @@ class EngineSection(Section):
     compile: Literal["auto", "always", "trace", "never"] = "auto"  # steps as machine code
     state: Literal["memory", "disk"] = "memory"  # where the states of clients stay between rounds
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
-    block: int | None = Field(
-        default=None, ge=1
-    )  # clients whose steps are made together; default: 1, and 16 small models on a GPU
+    # clients whose steps are made together; default: 1, and 16 small models on a GPU
+    block: int | None = Field(default=None, ge=1)
 
 
 class RunSection(Section):
     """[run] how many clients and rounds, and where records go."""
 
-    clients: int | None = Field(
-        default=None, ge=1, lt=CLIENTS
-    )  # default: 20, or all that the data name
+    # default: 20, or all that the data name
+    clients: int | None = Field(default=None, ge=1, lt=CLIENTS)
     participation: float = Field(default=1.0, gt=0, le=1)  # share of the clients in a round
     sampling: Literal["method", "uniform", "size"] = (
         "method"  # participants: as the method says, or one of the two
@@ -156,18 +152,14 @@ class RunSection(Section):
     seed: int = Field(default=0, ge=0, lt=2**63)  # of all randomness
     min_replies: int = Field(default=1, ge=1)  # usable replies; a round with fewer ends the run
     evaluate_every: int = Field(default=1, ge=1)  # rounds between two evaluations
-    patience: int | None = Field(
-        default=None, ge=1
-    )  # evaluations without a better validation score that end training; default: never
+    # evaluations without a better validation score that end training; default: never
+    patience: int | None = Field(default=None, ge=1)
     evaluate: str = "all"  # whom rounds before the last evaluate: all, panel:N or participants
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
-    holdout_clients: float = Field(
-        default=0.0, ge=0, lt=1
-    )  # share of those that never train, and join afterwards
-    holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (
-        10,
-        40,
-    )  # … with so many labelled samples, and with all
+    # share of those that never train, and join afterwards
+    holdout_clients: float = Field(default=0.0, ge=0, lt=1)
+    # … with so many labelled samples, and with all
+    holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)
     measure: Literal["auto"] | Name = (
         "auto"  # what validation, sweeps and comparisons go by; auto: the data say
     )
@@ -186,9 +178,8 @@ class RunSection(Section):
 class AuditSection(Section):
     """[audit] what ``fedkin audit`` needs of the training that it attacks."""
 
-    canaries: int = Field(
-        default=0, ge=0
-    )  # training rows with a wrong label, half of them left out
+    # training rows with a wrong label, half of them left out
+    canaries: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _fits(self) -> "AuditSection":

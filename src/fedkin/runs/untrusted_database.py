@@ -19,12 +19,10 @@ from pathlib import Path
 from fedkin.core.errors import FedkinError, Halted
 
 HEADER = b"SQLite format 3\0"
-FORMATS = slice(
-    18, 20
-)  # of the header: 1, 1 for a rollback journal; 2 for a write-ahead log, which readers write to
-NAMES_ANOTHER = bytes.fromhex(
-    "d9d505f920a163d7"
-)  # the last bytes of a journal that names a super-journal
+# of the header: 1, 1 for a rollback journal; 2 for a write-ahead log, which readers write to
+FORMATS = slice(18, 20)
+# the last bytes of a journal that names a super-journal
+NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 PLAIN = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?\w+ ?\([\w\s,()]*\)(?: WITHOUT ROWID)?")
 FORBIDDEN = re.compile(r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES|SELECT)\b", re.IGNORECASE)
 TABLES = 50

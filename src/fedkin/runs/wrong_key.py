@@ -24,13 +24,11 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
         A clause to put behind the file's name.
     """
     first = error.errors()[0]
-    path = [
-        str(part) for part in first["loc"] if "[" not in str(part)
-    ]  # the alternative of a union has brackets
+    # the alternative of a union has brackets
+    path = [str(part) for part in first["loc"] if "[" not in str(part)]
     key = ".".join(path)
-    line = _line_of(text, path) or _line_of(
-        text, path[:2]
-    )  # an item of a list stands in its key's line
+    # an item of a list stands in its key's line
+    line = _line_of(text, path) or _line_of(text, path[:2])
     at = f" (line {line})" if line else ""
     given = first.get("input")
     if first["type"] == "extra_forbidden":

@@ -56,9 +56,8 @@ def named(graph: GraphModule, *facts: object) -> str:
     """Equal only for equal graphs and facts, under the same torch, on the same kind of CPU."""
     whole = hashlib.sha256(repr((_maker(), graph.code, facts)).encode())
     for node in graph.graph.nodes:
-        value = (
-            getattr(graph, node.target) if node.op == "get_attr" else None
-        )  # a constant: the code holds its values
+        # a constant: the code holds its values
+        value = getattr(graph, node.target) if node.op == "get_attr" else None
         like = node.meta.get("val") if value is None else value
         if isinstance(like, Tensor):
             whole.update(

@@ -149,9 +149,8 @@ class Runtime:
             graph = _operations(run, inputs)
         except FedkinError:
             raise
-        except (
-            Exception
-        ) as error:  # a user's model may branch on values: any error means "not traceable"
+        # a user's model may branch on values: any error means "not traceable"
+        except Exception as error:
             with forked(self.device):  # a genuine mistake raises here, with its own message
                 _plain(run)(*(leaf.clone() for leaf in leaves(arguments)))
             why = str(error) if isinstance(error, Untraceable) else named_line(error)

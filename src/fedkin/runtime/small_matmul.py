@@ -19,9 +19,8 @@ SCHEMAS: dict[str, Callable[..., Any]] = {
     "small_product(Tensor a, Tensor b) -> Tensor": lambda a, b: a @ b,
     "small_update(Tensor w, Tensor a, Tensor b) -> Tensor": lambda w, a, b: w - a @ b,
 }
-LARGEST = (
-    2**24
-)  # multiplications of one product: a library's packing costs little beside more of them
+# multiplications of one product: a library's packing costs little beside more of them
+LARGEST = 2**24
 LONGEST = 2**12  # of them for one number, whose sum is one after the other
 
 

@@ -202,9 +202,8 @@ def around(
         runtime_of(spec, 0),
         schedule_of(spec),
     )
-    share = (
-        1 / len(infos) if method.needs.pooled else spec.run.participation
-    )  # one worker has all the data
+    # one worker has all the data
+    share = 1 / len(infos) if method.needs.pooled else spec.run.participation
     poisson = spec.privacy.on and not spec.privacy.at_client
     # a round that nobody happens to be drawn for is a round as well
     least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies

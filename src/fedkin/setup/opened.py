@@ -134,9 +134,8 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
             f"{folder} is a run of a deployment: its personal models never left their nodes, where "
             "fedkin deploy export and predict find them"
         )
-    here = with_engine(
-        spec_of(folder, None, trust_code), device="cpu"
-    )  # where it is looked at there may be no GPU
+    # where it is looked at there may be no GPU
+    here = with_engine(spec_of(folder, None, trust_code), device="cpu")
     parts = assemble(here, method)
     same_data(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running

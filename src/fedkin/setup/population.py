@@ -26,10 +26,8 @@ HELD_OUT = "held-out"  # [public] source: samples of the private data, taken bef
 MOST_PUBLIC = (
     2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
 )
-GENERATED = (
-    "synthetic_mixture",
-    "linear_toy",
-)  # sources that are drawn, from the run's seed unless [data] gives one
+# sources that are drawn, from the run's seed unless [data] gives one
+GENERATED = ("synthetic_mixture", "linear_toy")
 
 _kept: list[dict[str, Source]] = []  # within ``reading_once``: what one asked for, by its words
 

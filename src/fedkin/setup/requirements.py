@@ -170,9 +170,8 @@ def _methods(fits: Callable[[Method], bool]) -> str:
     for name in sorted(registry()):
         try:
             method = make(name, {}, {"lr": 0.1})
-        except (
-            FedkinError
-        ):  # it has hyper-parameters without defaults: not a suggestion for a first try
+        # it has hyper-parameters without defaults: not a suggestion for a first try
+        except FedkinError:
             continue
         if fits(method) and not method.needs.pooled:
             found.append(name)

@@ -185,14 +185,12 @@ def _validation_sizes(run: Path) -> list[int]:
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
     points = grid(space)
-    order = (
-        Key(seed).numpy("sweep").permutation(len(points))
-    )  # a part of the grid is spread over it
+    # a part of the grid is spread over it
+    order = Key(seed).numpy("sweep").permutation(len(points))
 
     def ready(study: Any, taken: list[Any]) -> None:
-        if not study.get_trials(
-            deepcopy=False, states=(optuna.trial.TrialState.WAITING,)
-        ):  # else it was killed here
+        # else it was killed here
+        if not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
             study.enqueue_trial(next(points[k] for k in order if points[k] not in taken))
 
     return min(trials or len(points), len(points)), ready
@@ -203,9 +201,8 @@ def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int,
         raise FedkinError("--sampler tpe needs --trials")
 
     def ready(study: Any, taken: list[Any]) -> None:
-        own = (
-            Key(seed, len(taken)).integer("sweep") % 2**32
-        )  # each trial its own: processes must not draw alike
+        # each trial its own: processes must not draw alike
+        own = Key(seed, len(taken)).integer("sweep") % 2**32
         study.sampler = optuna.samplers.TPESampler(seed=own, constant_liar=True)
 
     return trials, ready

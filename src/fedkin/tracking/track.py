@@ -80,9 +80,8 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
     except ImportError:
         raise FedkinError("MLflow is not installed: pip install 'fedkin[track]'") from None
     _check(uri)
-    os.environ.setdefault(
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2"
-    )  # its 7 are minutes where no server is
+    # its 7 are minutes where no server is
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     with opened(Path(folder)) as run:
         numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
         parameters = [Param(key, str(value)[:500]) for key, value in settings(run).items()]

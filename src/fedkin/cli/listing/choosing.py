@@ -8,9 +8,8 @@ from fedkin.core.method import Needs
 from fedkin.methods import make
 from fedkin.report import formatting
 
-QUESTIONS: dict[
-    str, Callable[[Needs], bool]
-] = {  # what somebody may not have → whether a method does without it
+# what somebody may not have → whether a method does without it
+QUESTIONS: dict[str, Callable[[Needs], bool]] = {
     "clients of different architectures": lambda needs: not needs.one_architecture,
     "no public data": lambda needs: needs.public == "none",
     "a public set without labels": lambda needs: needs.public == "unlabeled",

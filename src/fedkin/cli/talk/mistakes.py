@@ -26,9 +26,8 @@ def of_the_system(error: OSError | sqlite3.Error) -> str:
 
 
 def interrupted(error: FedkinError) -> bool:
-    training = sys.modules.get(
-        "fedkin.experiment.training"
-    )  # who has not loaded it was not interrupted in it
+    # who has not loaded it was not interrupted in it
+    training = sys.modules.get("fedkin.experiment.training")
     return training is not None and isinstance(error, training.Interrupted)
 
 

@@ -23,9 +23,8 @@ fcntl, grp, pwd, resource = (_module(name) for name in ("fcntl", "grp", "pwd", "
 
 POSIX = hasattr(os, "getuid")  # files have owners and modes, folders can be synchronised
 HANDS_OVER = POSIX and hasattr(socket, "send_fds")  # open files, from process to process
-ENDS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-)  # what tells a process to end
+# what tells a process to end
+ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 MEMORY = 4 << 30  # bytes, of a machine that does not say
 
 

@@ -155,9 +155,8 @@ def persfl_ds1(
     pools = np.bincount(labels, minlength=available)
     shares = np.where(held, rng.uniform(0.2, 1.0, held.shape), 0.0)
     target = pools / pools.sum() * clients
-    for _ in range(
-        20
-    ):  # rows to 1, columns towards the pools; a few sweeps suffice, the rest is the common total's
+    # rows to 1, columns towards the pools; a few sweeps suffice, the rest is the common total's
+    for _ in range(20):
         shares *= (target / np.maximum(shares.sum(axis=0), 1e-12))[None]
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
     # Rounding can add one sample for each holder, so that much of every pool is kept in reserve.

@@ -128,10 +128,8 @@ def _surplus_above_level(sizes: Ints, total: int) -> Ints:
     """What each holder gives, so that together they give ``total`` and the largest end on one level
     (±1).
     """
-    low, high = (
-        0,
-        int(sizes.max()),
-    )  # smallest level that asks for no more than total; halving: about 20 steps
+    # smallest level that asks for no more than total; halving: about 20 steps
+    low, high = (0, int(sizes.max()))
     while low < high:
         level = (low + high) // 2
         if np.maximum(sizes - level, 0).sum() > total:

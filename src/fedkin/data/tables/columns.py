@@ -17,9 +17,8 @@ from fedkin.data.tables.recipe import Column
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
 FEW_WORDS = 8  # different ones among numbers, up to which they are rather marks than categories
 LARGEST = float(np.finfo(np.float32).max)  # of a cell: columns may enter as they are
-MISSING = frozenset(
-    {"NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
-)  # in a column of numbers; an empty cell anywhere
+# in a column of numbers; an empty cell anywhere
+MISSING = frozenset({"NA", "N/A", "NaN", "nan", "null", "NULL", "?"})
 
 
 class Cells(NamedTuple):

@@ -107,9 +107,8 @@ class Words(NamedTuple):
             values: The distinct texts.
         """
         place = {word: position for position, word in enumerate(self.words)}
-        bags = np.zeros(
-            (len(values) + 1, len(self.words)), dtype=np.float32
-        )  # the last is a missing text's
+        # the last is a missing text's
+        bags = np.zeros((len(values) + 1, len(self.words)), dtype=np.float32)
         for bag, text in zip(bags, values):
             for word in words_of(text):
                 if word in place:

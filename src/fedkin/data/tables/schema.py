@@ -9,12 +9,10 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.formats.frames import Read
 
 Names = str | Sequence[str]  # of one column or of several
-Missing = (
-    Sequence[Any] | Mapping[str, Sequence[Any]]
-)  # cells that stand for nothing: in all columns, or by column
-Publicity = Literal[
-    "private", "unlabeled", "labeled"
-]  # the clients' own, or a public set without or with its labels
+# cells that stand for nothing: in all columns, or by column
+Missing = Sequence[Any] | Mapping[str, Sequence[Any]]
+# the clients' own, or a public set without or with its labels
+Publicity = Literal["private", "unlabeled", "labeled"]
 
 
 class Roles(NamedTuple):
@@ -83,9 +81,8 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
             )
         return read, roles
     kept = read.frame.drop(columns=[roles.label], errors="ignore")
-    return read._replace(frame=kept.assign(**{roles.label: 0})), roles._replace(
-        task="auto"
-    )  # which nobody will read
+    # which nobody will read
+    return read._replace(frame=kept.assign(**{roles.label: 0})), roles._replace(task="auto")
 
 
 def _there(missing: Missing, columns: Sequence[str]) -> Missing:

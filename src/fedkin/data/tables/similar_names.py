@@ -36,7 +36,6 @@ def folded(name: str) -> str:
         Equal for spellings of one thing.
     """
     text = " ".join(unicodedata.normalize("NFKC", name[:WIDTH]).casefold().split())
-    joined = re.sub(
-        r"(?<=\w)[-_ ]+(?=\w)", " ", text
-    )  # the minus of "A-" and of "-1" says something
+    # the minus of "A-" and of "-1" says something
+    joined = re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", text)
     return re.sub(r"(?<![\d.,])0+(?=\d)", "", joined)

@@ -45,9 +45,8 @@ def unseen_remarks(
 
 def _numbers(feature: Number, cells: Array, place: Place) -> Iterator[str]:
     known = cells[~np.isnan(cells)].astype(np.float64)
-    scaled = (
-        feature.fill == feature.mean
-    )  # else columns enter as they are, and nothing is known of their spread
+    # else columns enter as they are, and nothing is known of their spread
+    scaled = feature.fill == feature.mean
     far = (
         np.abs(np.nan_to_num(cells.astype(np.float64), nan=feature.mean) - feature.mean)
         > FAR * feature.std

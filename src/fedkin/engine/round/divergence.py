@@ -7,10 +7,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.engine.codec import LARGEST, NOT_FINITE
 
-DIVERGED = (
-    NOT_FINITE,
-    f"numbers are at most {LARGEST:g}",
-)  # how the reasons end against a model that diverged
+# how the reasons end against a model that diverged
+DIVERGED = (NOT_FINITE, f"numbers are at most {LARGEST:g}")
 
 
 def diverged(number: int, sign: str, method: Method) -> str:

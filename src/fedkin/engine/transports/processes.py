@@ -58,9 +58,8 @@ class Processes:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: list[Channel] = []
         key = secrets.token_hex(16)
-        path = os.pathsep.join(
-            part for part in sys.path if part
-        )  # a user's module is found there too
+        # a user's module is found there too
+        path = os.pathsep.join(part for part in sys.path if part)
         environment = {**os.environ, **ALONE, KEY: key, "PYTHONPATH": path}
         try:
             with calling_address() as where, Listener(where, authkey=key.encode()) as listener:
@@ -235,11 +234,8 @@ class Processes:
                 ]
                 if ended:
                     raise self._lost(ended[0], "did not start") from None
-            except (
-                EOFError,
-                OSError,
-                AuthenticationError,
-            ):  # it died while it called: the next turn says so
+            # it died while it called: the next turn says so
+            except (EOFError, OSError, AuthenticationError):
                 continue
         raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
 

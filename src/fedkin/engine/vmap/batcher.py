@@ -122,9 +122,8 @@ class VmapBatcher:
         blocks = _noted(abreast([one.blocks() for one in requests], width), later)
         try:
             ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
-        except (
-            Exception
-        ) as error:  # of the step of a user's model; alone, a genuine mistake is its client's error
+        # of the step of a user's model; alone, a genuine mistake is its client's error
+        except Exception as error:
             if later:
                 raise  # they cannot be had again
             self._apart.add(kind)

@@ -82,9 +82,8 @@ class Node:
             return self._small_enough(self._obey(request, parts[1:]))
         except FedkinError as error:  # also of a damaged or full disk: the server gets the reason
             why = str(error)
-        except (
-            Exception
-        ) as error:  # what no check foresaw must not end the host, which others will ask too
+        # what no check foresaw must not end the host, which others will ask too
+        except Exception as error:
             why = f"its host failed: {reasons.of_failure(error)}"
         run, experiment = (request.run, request.experiment) if request else ("", "")
         return [
@@ -268,9 +267,8 @@ def _threshold(spec: Spec, place: Place) -> int | None:
         )
     participants = participants_among(spec.run.participation, place.clients)
     found = threshold_of(spec, participants)
-    if (
-        found is not None
-    ):  # the server says how many clients there are, and with it each one's noise
+    # the server says how many clients there are, and with it each one's noise
+    if found is not None:
         check_majority(found, participants)
     return found
 
@@ -287,10 +285,8 @@ def serve(node: Node) -> None:
             try:
                 with listener.accept() as caller:
                     _one(node, caller)
-            except (
-                EOFError,
-                OSError,
-            ) as error:  # a caller that went away; what it asked for may be done all the same
+            # a caller that went away; what it asked for may be done all the same
+            except (EOFError, OSError) as error:
                 print(f"a caller left: {error}", file=sys.stderr)
 
 

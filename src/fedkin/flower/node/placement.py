@@ -28,9 +28,8 @@ def models_at(
     info = infos_of(population, [place.architecture] * place.clients)[place.client]
     same = {name: getattr(spec.model, name) for name in ("buffers", "family", "target")}
     own = spec.model_copy(update={"model": ModelSection(name=info.architecture, **same)})
-    recipe = (
-        spec if info.architecture in names_of(spec) else own
-    )  # the experiment's options are not for it
+    # the experiment's options are not for it
+    recipe = spec if info.architecture in names_of(spec) else own
     models = models_of(recipe, population, [info.architecture])
     if digest(models[info.architecture]) != place.frozen:
         raise FedkinError(

@@ -110,9 +110,8 @@ def init(
             f"run.clients is {spec.run.clients}, but {len(clients)} clients are named"
         )
     spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
-    spec = resolved(
-        spec if own_data else rooted(spec), method
-    )  # nodes that rehearse read it from folders of their own
+    # nodes that rehearse read it from folders of their own
+    spec = resolved(spec if own_data else rooted(spec), method)
     experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # also of one that was there, before there is anything in it

@@ -23,9 +23,8 @@ def weight_map(run: Run, name: str, stack: Stack, likeness: list[int]) -> Figure
     """
     weights = stack.mean()
     place = {client: j for j, client in enumerate(stack.clients)}
-    sources = {
-        client: n for n, client in enumerate(run.clients)
-    }  # a row has a weight for each, in their order
+    # a row has a weight for each, in their order
+    sources = {client: n for n, client in enumerate(run.clients)}
     order = [client for client in likeness if client in place]
     table = weights[[place[k] for k in order]][:, [sources[k] for k in order]]
     rows = _cells(run, order, table) if len(order) <= MANY else _bins(order, table)

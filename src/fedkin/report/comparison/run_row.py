@@ -34,19 +34,10 @@ MEASURED = {
 }
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
-IN_SETTING = (
-    "data",
-    "split",
-    "public",
-    "run",
-    "engine",
-)  # sections of a specification that are compared as a Setting
-OF_RUN = (
-    "sampling",
-    "holdout_clients",
-    "holdout_labels",
-    "patience",
-)  # what else in [run] tells experiments apart
+# sections of a specification that are compared as a Setting
+IN_SETTING = ("data", "split", "public", "run", "engine")
+# what else in [run] tells experiments apart
+OF_RUN = ("sampling", "holdout_clients", "holdout_labels", "patience")
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
 
 
@@ -112,13 +103,8 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # a value of another kind
+    # a value of another kind
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return Seen({"run": name, "state": f"damaged: {named_line(error)}"})
     data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}

@@ -74,9 +74,8 @@ def _page(
     if panel is not None:
         shown, some, said = run.narrowed(panel.clients), among(matrices, panel.clients), panel.said
         found = {**found, "extras": extras(shown)}
-    groups = (
-        groups_of(read_collaboration(run)) if panel is None else None
-    )  # of a panel they say nothing
+    # of a panel they say nothing
+    groups = groups_of(read_collaboration(run)) if panel is None else None
     title = f"{found['method']} on {formatting.source(found)}"
     parts = [
         f'<header class="summary">{_head(found, title)}{lead(found, gain)}{_warnings(found)}',

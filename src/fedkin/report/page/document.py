@@ -84,9 +84,8 @@ def _tools(drawn: Figure) -> str:
 def _libraries() -> str:
     """Vega, Vega-Lite and vega-embed, once; the version that altair's charts are written for."""
     wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    version = (
-        wanted if wanted in vl_convert.get_vegalite_versions() else None
-    )  # None: the newest it has
+    # None: the newest it has
+    version = wanted if wanted in vl_convert.get_vegalite_versions() else None
 
     def make() -> str:
         bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
