@@ -17,7 +17,7 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from fedkin.bench import page as pages
-from fedkin.bench.row import plain, read_rows, whole_cases
+from fedkin.bench.row import read_rows, whole_cases
 from fedkin.bench.suite import parsed, suite
 from fedkin.bench.verify import named, permit
 from fedkin.core.errors import FedkinError
@@ -57,7 +57,7 @@ def _changed(draw: st.DrawFn, good: Any) -> Any:
 
 # A leaderboard ------------------------------------------------------------------------------------
 
-ROWS = [plain(row) for row in made_rows() if row.setting != "har"]
+ROWS = [row.model_dump(mode="json") for row in made_rows() if row.setting != "har"]
 CHARTS = 10  # of so many cases one has its charts drawn: they take five times all the rest
 
 
