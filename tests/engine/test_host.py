@@ -32,7 +32,7 @@ def test_evaluation_against_a_plain_loop(tmp_path):
                 out = model(inputs)
                 loss += float(-out.detach().log_softmax(0)[y[row]])
                 right += int(out.argmax() == y[row])
-            found = answer.record["scores"]["personal"][split]
+            found = answer.record.scores["personal"][split]
             assert found[0] == pytest.approx(loss / len(y), rel=1e-5)
             assert found[1] == right / len(y)
 
@@ -44,8 +44,8 @@ def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
     (whole,) = host.do("evaluate_all", 1, order)
     monkeypatch.setattr("fedkin.engine.evaluation.LARGE", 7)
     (split,) = host.do("evaluate_all", 1, order)
-    for name, (loss, accuracy) in whole.record["scores"]["personal"].items():
-        assert split.record["scores"]["personal"][name] == pytest.approx((loss, accuracy), rel=1e-5)
+    for name, (loss, accuracy) in whole.record.scores["personal"].items():
+        assert split.record.scores["personal"][name] == pytest.approx((loss, accuracy), rel=1e-5)
     weights = torch.cat([batch.weight for batch in host.data(1, 0).whole("train")])
     assert float(weights.sum()) == pytest.approx(1)
     assert len(weights) == parts.infos[0].samples
@@ -57,8 +57,8 @@ def test_an_empty_split_has_no_score(tmp_path):
     (answer,) = host.do(
         "evaluate", 1, [Task(0, encode({"parameters": parts.models["mlr"].initial}))]
     )
-    assert all(math.isnan(value) for value in answer.record["scores"]["personal"]["val"])
-    assert answer.record["scores"]["personal"]["test"][1] >= 0
+    assert all(math.isnan(value) for value in answer.record.scores["personal"]["val"])
+    assert answer.record.scores["personal"]["test"][1] >= 0
 
 
 def failing(parts, client):

@@ -5,6 +5,7 @@ import torch
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.rng import seeded
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.masks.randomness import not_private
 from fedkin.masks.wire import Refused, Stage, sealed
@@ -60,7 +61,7 @@ def test_a_new_round_takes_the_place_of_the_old_one() -> None:
 
 def test_scores_wait_beside_an_update_with_keys_of_their_own() -> None:
     host = masking()
-    record = {"scores": {"personal": {"test": (0.5, 0.75)}}, "notes": {"alpha": 0.25}}
+    record = Evaluation({"personal": {"test": (0.5, 0.75)}}, {"alpha": 0.25})
     update = host.begin(1, 4, MESSAGE, 30.0)
     scores = host.begin_scores(1, 4, record, {"val": 10, "test": 10})
     assert update[:9] != scores[:9]  # a header of another number

@@ -267,7 +267,7 @@ def test_dropout_is_off_in_evaluation():
     parts = assemble(small("fedavg", model__name="tests.engine.test_runtime:Dropped"))
     host = host_of(parts, [0], None)
     order = [Task(0, encode({"parameters": next(iter(parts.models.values())).initial}))]
-    scores = [next(host.do("evaluate", number, order)).record["scores"] for number in (1, 2)]
+    scores = [next(host.do("evaluate", number, order)).record.scores for number in (1, 2)]
     assert scores[0] == scores[1]
 
 

@@ -77,7 +77,7 @@ def orders(message=b"down", clients=(0, 1, 2)):
 def test_what_follows_an_evaluation_waits_for_the_same_message(transport, nodes):
     found = {one.client: one for one in transport.ask("evaluate", 1, orders())}
     assert sorted(found) == [0, 1, 2]
-    assert all(one.message is None and one.record["scores"] == SCORES for one in found.values())
+    assert all(one.message is None and one.record.scores == SCORES for one in found.values())
     steps = {one.name: [(step.op, step.round) for step in one.steps] for one in nodes.asked}
     assert steps == {
         "c0": [("evaluate", 1), ("local", 2)],

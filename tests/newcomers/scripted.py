@@ -7,6 +7,7 @@ from unittest import mock
 import torch
 
 from fedkin.engine.codec import decode
+from fedkin.engine.evaluation import Evaluation
 from fedkin.newcomers import protocol
 from fedkin.newcomers.protocol import Ask, Joined, Standing, join
 
@@ -33,7 +34,7 @@ class Scripted:
         splits = {"evaluate": {"val": (loss, 0.5)}}.get(
             op, {"train": (loss, 0.25), "val": (other, 0.5), "test": (other, 0.75)}
         )
-        record = {"scores": {"personal": splits}, "notes": {"n": done}, "measures": {"m": {}}}
+        record = Evaluation({"personal": splits}, {"n": done}, {"m": {}})
         return SimpleNamespace(error=None, record=record, message=UP if op == "local" else None)
 
 

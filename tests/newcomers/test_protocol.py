@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.evaluation import Evaluation
 from fedkin.newcomers import protocol
 from fedkin.newcomers.local import described, joined, standing
 from fedkin.newcomers.protocol import AtHome, placements_of
@@ -160,7 +161,7 @@ def test_what_ends_a_join() -> None:
         tried(Scripted([1, 1]), 1, round=0)
     assert tried(Scripted([1, 1]), 1, round=1)[0].rounds == 1
     broken = Scripted([1, 1])
-    answer = SimpleNamespace(error="no memory", record={}, message=None)
+    answer = SimpleNamespace(error="no memory", record=Evaluation(), message=None)
     broken.ask = lambda ask: [answer]  # type: ignore[method-assign,list-item,return-value]
     with pytest.raises(FedkinError, match="could not do its part: no memory"):
         tried(broken, 1)

@@ -244,9 +244,9 @@ class Coordinator:
             else:
                 for answer in answers:
                     self._check_evaluated(number, answer)
-                    scores[answer.client] = answer.record["scores"]
-                    notes[answer.client] = dict(answer.record["notes"])
-                    measures[answer.client] = dict(answer.record.get("measures", {}))
+                    scores[answer.client] = answer.record.scores
+                    notes[answer.client] = dict(answer.record.notes)
+                    measures[answer.client] = dict(answer.record.measures)
             check_losses(number, scores, self.method)
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}

@@ -8,7 +8,7 @@ given the rows as they are.
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +24,17 @@ Take = Callable[[Tensor], tuple[Tensor, Tensor]]
 LARGE = 1024  # rows that are gathered at once
 # up to FEW rows go in blocks of SMALL, more of them in blocks of BLOCK: two graphs
 FEW, SMALL, BLOCK = (64, 16, 128)
+
+
+class Evaluation(NamedTuple):
+    """What a client tells of an evaluation; all of it is empty of work that is none."""
+
+    # view → split → (loss, accuracy)
+    scores: dict[str, dict[str, tuple[float, float]]] = {}  # noqa: RUF012 (read only)
+    # by name, what the method says of the client's state
+    notes: dict[str, Any] = {}  # noqa: RUF012 (read only)
+    # view → split → name → value
+    measures: dict[str, dict[str, dict[str, float]]] = {}  # noqa: RUF012 (read only)
 
 
 def score(

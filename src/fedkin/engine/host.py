@@ -21,6 +21,7 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.held import Held
 from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
@@ -52,7 +53,7 @@ class TaskResult(NamedTuple):
     message: bytes | None = None
     weight: float = 0.0
     error: str | None = None
-    record: Mapping[str, Any] = {}
+    record: Evaluation = Evaluation()
     seconds: float = 0.0
     kept: bool = False  # it left a personal state
     held: Mapping[str, Any] | None = (
@@ -302,7 +303,7 @@ class Host:
         said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, rest, samples, held=said)
 
-    def evaluated(self, client: int, record: Mapping[str, Any], round: int) -> TaskResult:
+    def evaluated(self, client: int, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
 
         Args:
@@ -370,9 +371,8 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
     measures = _each(
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
-    record = {"scores": scores, "notes": host.method.client_metrics(own)}
-    if any(measures.values()):
-        record["measures"] = measures
+    told = measures if any(measures.values()) else {}
+    record = Evaluation(scores, host.method.client_metrics(own), told)
     return host.evaluated(task.client, record, round)
 
 
@@ -380,7 +380,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
     scores = _each(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = _each(views, lambda view: data.measures(view, host.method.predict))
-    record = {"scores": scores, "notes": host.method.client_metrics(own), "measures": measures}
+    record = Evaluation(scores, host.method.client_metrics(own), measures)
     return host.evaluated(task.client, record, round)
 
 

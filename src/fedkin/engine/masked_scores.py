@@ -8,7 +8,7 @@ no number. Notes are of one client, and stay with it.
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from torch import Tensor
 from fedkin.core.measures import MEASURES
 from fedkin.core.tree import Tree
 from fedkin.data.population import SPLITS
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import MOST, largest_of
 from fedkin.runs.record import FEDERATION
 
@@ -55,11 +56,11 @@ class Means(NamedTuple):
     counted: dict[str, dict[str, tuple[int, int]]]
 
 
-def numbers_of(record: Mapping[str, Any], samples: Mapping[str, int]) -> Tree:
+def numbers_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
     """What a client sends of its evaluation.
 
     Args:
-        record: Its "scores" {view: {split: (loss, accuracy)}} and "measures".
+        record: Of it, scores and measures.
         samples: Its "val" and "test" samples. What it measured on validation samples is weighted by
             their number; train and test count alike for every client.
 
@@ -79,9 +80,9 @@ def numbers_of(record: Mapping[str, Any], samples: Mapping[str, int]) -> Tree:
     return {"scores": torch.tensor(rows, dtype=torch.float64)}
 
 
-def _lost(record: Mapping[str, Any], place: Place, samples: Mapping[str, int]) -> list[float]:
+def _lost(record: Evaluation, place: Place, samples: Mapping[str, int]) -> list[float]:
     size = samples[place.split]
-    if not size or place.split not in record["scores"].get(place.view, {}):
+    if not size or place.split not in record.scores.get(place.view, {}):
         return [0.0, 0.0]
     weight = float(size) if place.split == "val" else 1.0
     loss = _value(record, place._replace(name="loss"))
@@ -164,11 +165,11 @@ def _measures(found: Mapping[Place, float], view: str) -> dict[str, dict[str, fl
     return by_split
 
 
-def _value(record: Mapping[str, Any], place: Place) -> float:
+def _value(record: Evaluation, place: Place) -> float:
     """nan where a client has none."""
     kind, _, name = place.name.partition(" ")
     if kind == "measure":
-        named = record.get("measures", {}).get(place.view, {}).get(place.split, {})
+        named = record.measures.get(place.view, {}).get(place.split, {})
         return float(named.get(name, math.nan))
-    pair = record["scores"].get(place.view, {}).get(place.split, (math.nan, math.nan))
+    pair = record.scores.get(place.view, {}).get(place.split, (math.nan, math.nan))
     return float(pair[0 if kind == "loss" else 1])

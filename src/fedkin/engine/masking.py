@@ -4,10 +4,11 @@ Nothing of it is written anywhere: keys, seeds and messages are of one round, an
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.tree import Tree
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
 from fedkin.engine.masked_scores import numbers_of
 from fedkin.masks.client import MaskingClient
@@ -30,7 +31,7 @@ class Waiting(NamedTuple):
     client: MaskingClient
     message: Tree
     weight: float
-    record: Mapping[str, Any] = {}
+    record: Evaluation = Evaluation()
 
 
 class Masking:
@@ -74,7 +75,7 @@ class Masking:
         return masking.advertise()
 
     def begin_scores(
-        self, round: int, client: int, record: Mapping[str, Any], samples: Mapping[str, int]
+        self, round: int, client: int, record: Evaluation, samples: Mapping[str, int]
     ) -> bytes:
         """Keep an evaluation's scores back.
 

@@ -12,6 +12,7 @@ import torch
 from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.codec import encode
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import CHANGING, SCORED, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
@@ -214,7 +215,7 @@ def _answer(client: int, done: Done, message: bytes | None) -> TaskResult:
         and set(SCORED) - set(done.scores.get("personal", {}))
     ):
         return TaskResult(client, error="its reply has no scores of its personal model")
-    record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}
+    record = Evaluation(**done.model_dump(include=set(Evaluation._fields)))
     return TaskResult(
         client,
         message,

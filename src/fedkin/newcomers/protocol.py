@@ -119,10 +119,18 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
         for name, of in server.method.server_metrics(best.state).items()
         if client in of
     }
-    notes, seconds = {**first_notes, **record["notes"]}, time.perf_counter() - began
-    scores, measures = record["scores"], record.get("measures", {})
+    notes, seconds = {**first_notes, **record.notes}, time.perf_counter() - began
     return Joined(
-        best.place, len(places), best.rounds, by, scores, measures, notes, sent, seconds, last
+        best.place,
+        len(places),
+        best.rounds,
+        by,
+        record.scores,
+        record.measures,
+        notes,
+        sent,
+        seconds,
+        last,
     )
 
 
@@ -174,7 +182,7 @@ def _stay(
         keep = server.round + best.rounds if best.rounds else base
         answers = _answers(guest, Ask(first.place, base, keep, steps, _sealed(server, down, sent)))
         if looks:
-            loss = float(answers[0].record["scores"]["personal"][split][0])
+            loss = float(answers[0].record.scores["personal"][split][0])
             loss = loss if math.isfinite(loss) else math.inf
             if exact is not None or loss < best.loss or done == 0:
                 best = Trial(first.place, done, state, loss)

@@ -2,6 +2,7 @@
 
 import json
 
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports import parcels
 from fedkin.engine.transports.parcels import gathered, pack, results, rows_of, tasks_of
@@ -24,8 +25,9 @@ def test_a_message_crosses_once():
 
 def test_answers_come_back_as_they_were():
     answers = [
-        TaskResult(7, b"up", 3.0, None, {"scores": {}}, 0.5, True, None, 2),
+        TaskResult(7, b"up", 3.0, None, Evaluation({"personal": {}}, {"k": 2}), 0.5, True, None, 2),
         TaskResult(2, None, 4.0, held={"bytes": 9}, version=2),
+        TaskResult(5, record=Evaluation(measures={"personal": {"test": {"auc": 0.5}}})),
         TaskResult(5, error="gone"),
         TaskResult(1, b"", 1.0),
     ]

@@ -7,6 +7,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Place, Step
@@ -106,7 +107,7 @@ class Masks:
 
     def __init__(self) -> None:
         self.begun: list[tuple[int, int, float, float]] = []
-        self.record = {"scores": {"personal": {"test": (0.25, 0.5)}}}
+        self.record = Evaluation({"personal": {"test": (0.25, 0.5)}})
 
     def waiting(self, client, last="reveal"):
         assert client == 2
@@ -145,7 +146,7 @@ class Played:
         if op in ("local", "finish"):
             self.store.put(client, tree(10.0 + round))
         sent = encode({"personal": {"w": torch.tensor([5.0])}} if op == "views" else tree(6.0))
-        record = {"scores": {"personal": {"test": (0.5, 0.75)}}, "other": 1}
+        record = Evaluation({"personal": {"test": (0.5, 0.75)}})
         return [TaskResult(client, sent, 9.0, record=record, seconds=4.0)]
 
 
@@ -208,6 +209,8 @@ def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
         assert kept.details == {
             "version": "1",
             "scores": {"personal": {"test": [0.25, 0.5] if masking else [0.5, 0.75]}},
+            "notes": {},
+            "measures": {},
             "place": asked.place.model_dump(),
             "round": 4,
             "trained": 3,

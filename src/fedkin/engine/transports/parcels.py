@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports.work_queue import Claims
 
@@ -96,7 +97,10 @@ def rows_of(answers: Sequence[TaskResult]) -> tuple[list[list[Any]], list[bytes]
     Returns:
         Rows as ``results`` reads them; the messages, without those that are none.
     """
-    rows = [[one.client, one.message is not None, *one[2:]] for one in answers]
+    rows = [
+        [one.client, one.message is not None, *one[2:4], list(one.record), *one[5:]]
+        for one in answers
+    ]
     return rows, [one.message for one in answers if one.message is not None]
 
 
@@ -110,5 +114,6 @@ def results(rows: Iterable[Sequence[Any]], blobs: Iterator[bytes]) -> Iterator[T
     Yields:
         Answers, in the order of ``rows``.
     """
-    for client, sent, *rest in rows:
-        yield TaskResult(client, next(blobs) if sent else None, *rest)
+    for client, sent, weight, error, record, *rest in rows:
+        message = next(blobs) if sent else None
+        yield TaskResult(client, message, weight, error, Evaluation(*record), *rest)

@@ -19,7 +19,7 @@ from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.failures import raised, told
-from fedkin.engine.transports.parcels import Row, pack, task_of
+from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.serving import sum_at
 
@@ -87,7 +87,7 @@ class Actor:
 
     def do(
         self, op: str, round: int, header: list[Row], blobs: list[bytes]
-    ) -> list[dict[str, Any]]:
+    ) -> tuple[list[list[Any]], list[bytes]]:
         """Do one kind of work for several clients.
 
         Args:
@@ -97,10 +97,10 @@ class Actor:
             blobs: The distinct messages.
 
         Returns:
-            The fields of each answer.
+            The answers, as ``rows_of`` has them.
         """
         tasks = [task_of(row, blobs) for row in header]
-        return [answer._asdict() for answer in self.host.do(op, round, tasks)]
+        return rows_of(list(self.host.do(op, round, tasks)))
 
     def save(self, round: int) -> dict[str, bytes]:
         """The files of ``Host.save``, which the coordinator keeps.
@@ -190,8 +190,8 @@ class Actors:
         }
         while running:
             (done, *_), _ = self._ray.wait(list(running), num_returns=1)
-            for content in self._result(running.pop(done), done):
-                yield TaskResult(**content)
+            rows, messages = self._result(running.pop(done), done)
+            yield from results(rows, iter(messages))
 
     def sums(self, clients: Iterable[int]) -> list[ExactSum]:
         """Partial sums of messages that stayed with their actors, taken side by side.

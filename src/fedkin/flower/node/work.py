@@ -4,12 +4,13 @@ often it is asked.
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
 from fedkin.engine.codec import decode, encode
+from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import CHANGING, Host, Task, TaskResult
 from fedkin.engine.masking import SCORE_STAGES
 from fedkin.engine.store import Memory
@@ -17,7 +18,6 @@ from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 
-REPORTED = ("scores", "notes", "measures")  # of an answer's record
 WORK = "local"
 LAST = "evaluate_all"  # what a client is asked when its model is done
 
@@ -56,7 +56,7 @@ class Work:
                     seconds=answer.seconds,
                     message=answer.message is not None,
                     own=self.own,
-                    **_reported(answer.record),
+                    **answer.record._asdict(),
                 )
             )
             if answer.message is not None:
@@ -139,14 +139,14 @@ class Work:
         waiting = self.host.masking.waiting(self.client)
         return None if waiting is None else encode(waiting.message)
 
-    def _record_of(self, answer: TaskResult) -> Mapping[str, Any]:
+    def _record_of(self, answer: TaskResult) -> Evaluation:
         """An evaluation's scores and notes, which under masks stay here."""
         if self.host.masking is None:
             return answer.record
         waiting = self.host.masking.waiting(self.client, SCORE_STAGES[-1])
-        return {} if waiting is None else waiting.record
+        return Evaluation() if waiting is None else waiting.record
 
-    def _keep_model(self, step: Step, record: Mapping[str, Any]) -> None:
+    def _keep_model(self, step: Step, record: Evaluation) -> None:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for
         it any more.
         """
@@ -156,7 +156,7 @@ class Work:
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
         details = {
             **self.about(),
-            **_reported(record),
+            **record._asdict(),
             "place": self.place.model_dump(),
             "round": step.round,
             "trained": self._trained(step),
@@ -181,7 +181,3 @@ class Work:
 
     def _digest(self) -> str:
         return self.host.digest(self.client)
-
-
-def _reported(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: record[key] for key in REPORTED if key in record}
