@@ -6,7 +6,8 @@ import torch
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.rng import seeded
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
+from fedkin.engine.masking import Masking
+from fedkin.engine.op import SCORE_STAGES, STAGES
 from fedkin.masks.randomness import not_private
 from fedkin.masks.wire import Refused, Stage, sealed
 

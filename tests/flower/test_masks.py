@@ -10,7 +10,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
 from fedkin.engine.masked_scores import DIGITS, PLACES
-from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.op import SCORE_STAGES, STAGES
 from fedkin.experiment.run import run
 from fedkin.flower.config import EXPERIMENT
 from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step

@@ -21,6 +21,7 @@ from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
+from fedkin.engine.op import Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
@@ -224,7 +225,7 @@ class Coordinator:
         missing: dict[int, str],
         began: float,
         at: dict[str, float],
-        evaluate: str = "evaluate",
+        evaluate: Op = "evaluate",
         asked: Sequence[int] = (),
         trained: int | None = None,
     ) -> Record:

@@ -23,15 +23,14 @@ from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.held import Held
-from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
+from fedkin.engine.masking import Masking
+from fedkin.engine.op import DRAWN, SCORE_STAGES, STAGES, Op, ScoreStage, Stage
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.generators import generators, kept
 from fedkin.runtime.replay import Runtime
 
 SCORED = ("val", "test")  # the splits that every evaluation is of; the last one has train, too
-# Making a model may train it: what is shown, kept and exported is what was evaluated at the end
-DRAWN = {"views": "evaluate_all"}
 
 
 class Task(NamedTuple):
@@ -117,7 +116,7 @@ class Host:
         self._dirty: set[int] = set()
         self._decoded: tuple[bytes, Tree] | None = None
 
-    def do(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Do one kind of work for several clients.
 
         Args:
@@ -135,7 +134,7 @@ class Host:
             jobs = [partial(self._one, op, round, task) for task in group]
             yield from self._together.run(jobs) if self.block > 1 else (job() for job in jobs)
 
-    def _one(self, op: str, round: int, task: Task) -> TaskResult:
+    def _one(self, op: Op, round: int, task: Task) -> TaskResult:
         began = time.perf_counter()
         try:
             drawn = DRAWN.get(op, op)
@@ -417,14 +416,14 @@ def _views(host: Host, round: int, task: Task) -> TaskResult:
     return TaskResult(task.client, encode(_viewed(host, round, task)[2]))
 
 
-def _masks(stage: str, host: Host, round: int, task: Task) -> TaskResult:
+def _masks(stage: Stage | ScoreStage, host: Host, round: int, task: Task) -> TaskResult:
     """A later stage of secure aggregation."""
     if host.masking is None or task.message is None:
         raise FedkinError(f"{stage} was asked for, and this experiment has no secure aggregation")
     return TaskResult(task.client, host.masking.answer(stage, round, task.client, task.message))
 
 
-OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
+OPS: dict[Op, Callable[[Host, int, Task], TaskResult]] = {
     "introduce": _introduce,
     "local": _local,
     "finish": _finish,
@@ -433,4 +432,3 @@ OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
     "views": _views,
     **{stage: partial(_masks, stage) for stage in (*STAGES, *SCORE_STAGES)},
 }
-CHANGING = ("local", "finish")  # what leaves another personal state

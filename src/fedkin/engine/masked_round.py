@@ -13,7 +13,7 @@ from fedkin.engine.codec import BadMessage, check_kinds, count
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import DIGITS, Means, blank, means_of
-from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.op import SCORE_STAGES, STAGES, ScoreStage, Stage
 from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
@@ -36,7 +36,7 @@ class MaskedRound:
     who is not in the sum, with the reason.
     """
 
-    stages: Sequence[str]
+    stages: Sequence[Stage | ScoreStage]
     number: int
     session: int
     threshold: int
@@ -88,7 +88,7 @@ class MaskedRound:
     def _ask(
         self,
         transport: Transport,
-        stage: str,
+        stage: Stage | ScoreStage,
         messages: Mapping[int, bytes],
         take: Callable[[int, bytes], None],
         scalars: Mapping[str, int] = NOTHING,

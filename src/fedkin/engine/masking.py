@@ -11,15 +11,12 @@ from fedkin.core.tree import Tree
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
 from fedkin.engine.masked_scores import numbers_of
+from fedkin.engine.op import SCORE_STAGES, STAGES, ScoreStage, Stage
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.randomness import Randomness
 from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import of_scores
 from fedkin.masks.wire import Refused
-
-# what a client is asked after its work, and after its evaluation, in order
-STAGES = ("shares", "masked", "reveal")
-SCORE_STAGES = ("score_shares", "score_masked", "score_reveal")
 
 
 class Waiting(NamedTuple):
@@ -105,7 +102,7 @@ class Masking:
             client, session, threshold, self._draw(session, client), self._identity
         )
 
-    def waiting(self, client: int, last: str = STAGES[-1]) -> Waiting | None:
+    def waiting(self, client: int, last: Stage | ScoreStage = STAGES[-1]) -> Waiting | None:
         """What a client holds back, the newest.
 
         Args:
@@ -118,7 +115,7 @@ class Masking:
         found = self._waiting.get((last, client))
         return found[-1] if found else None
 
-    def answer(self, stage: str, round: int, client: int, message: bytes) -> bytes:
+    def answer(self, stage: Stage | ScoreStage, round: int, client: int, message: bytes) -> bytes:
         """A client's answer to a later stage.
 
         Args:
@@ -133,7 +130,7 @@ class Masking:
         Raises:
             Refused: Nothing waits for this question.
         """
-        stages = SCORE_STAGES if stage in SCORE_STAGES else STAGES
+        stages: tuple[Stage | ScoreStage, ...] = SCORE_STAGES if stage in SCORE_STAGES else STAGES
         session = of_scores(round) if stage in SCORE_STAGES else round
         known = self._waiting.get((stages[-1], client), [])
         waiting = next((one for one in known if one.client.round == session), None)

@@ -10,6 +10,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.engine.op import LAST, WORK
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
@@ -19,7 +20,7 @@ from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
 from fedkin.flower.survivors import SURVIVORS, Survivors
-from fedkin.flower.transport import FlowerTransport
+from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
@@ -131,7 +132,7 @@ class FlowerBackend:
         rounds = parts.spec.run.rounds
         schedule = parts.scheduling(parts.method, parts.federation)
 
-        def then(number: int) -> Sequence[tuple[str, int, Sequence[int]]]:
+        def then(number: int) -> Sequence[Following]:
             """What the coordinator asks for after the evaluation of a round, with the same messages
             down. With noise a round begins when the one before it is committed: begun twice, from
             two models, it would be released twice.
@@ -139,9 +140,9 @@ class FlowerBackend:
             if number < rounds and parts.spec.privacy.on:
                 return []
             if number < rounds:
-                return [("local", number + 1, schedule.participants(number + 1))]
+                return [(WORK, number + 1, schedule.participants(number + 1))]
             everyone: Any = sorted(parts.infos)
-            last = [("evaluate_all", rounds + 1, schedule.evaluated(rounds, True))]
+            last: list[Following] = [(LAST, rounds + 1, schedule.evaluated(rounds, True))]
             return (
                 last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
             )

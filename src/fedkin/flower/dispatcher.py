@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from flwr.app import Message
 
 from fedkin.core.errors import FedkinError, named_line
-from fedkin.engine.host import CHANGING
+from fedkin.engine.op import CHANGING
 from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
 from fedkin.data.population import Split
+from fedkin.engine.op import RemoteOp
 
 PROTOCOL = 7
 HEADER_BYTES = 8 << 20  # of one header
@@ -27,19 +28,6 @@ MOST_SAMPLES = 100_000_000  # of one client
 MOST_FEATURES = 1 << 26  # numbers in one sample
 DIVERGED = 1e30  # a loss beyond it is that of a model that diverged, and is recorded as infinite
 
-Op = Literal[
-    "introduce",
-    "local",
-    "shares",
-    "masked",
-    "reveal",
-    "finish",
-    "evaluate",
-    "evaluate_all",
-    "score_shares",
-    "score_masked",
-    "score_reveal",
-]
 Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
 Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]
 Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not known
@@ -149,7 +137,7 @@ class Base(_Header):
 class Step(_Header):
     """One thing to do."""
 
-    op: Op
+    op: RemoteOp
     round: Round
     trained: Round | None = None  # of a task: the last round that trained, where not the one before
 
@@ -171,7 +159,7 @@ class Request(_Header):
 class Done(_Header):
     """What became of one step. ``message``: whether a message of the codec goes with it."""
 
-    op: Op
+    op: RemoteOp
     round: Round
     weight: float = Field(default=0.0, ge=0, le=MOST_SAMPLES)
     error: Sentence | None = None

@@ -44,7 +44,7 @@ class Afar:
         about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
         dispatcher = Dispatcher(self.grid, self.deployment, about)
-        steps = tuple(Step(op=op, round=round) for op, round in ask.steps)  # type: ignore[arg-type]
+        steps = tuple(Step(op=op, round=round) for op, round in ask.steps)
         base = self._left.get((ask.place, ask.base), Base())
         request = dispatcher.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
         found = answers_of(

@@ -11,7 +11,7 @@ from pydantic import StringConstraints, TypeAdapter
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import read_file, write_file
-from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.op import LAST, SCORE_STAGES, STAGES, WORK, Op
 from fedkin.engine.store import StoreError
 
 SURVIVORS = "survivors.json"  # in the run directory
@@ -21,7 +21,11 @@ SETS = TypeAdapter(
     dict[Annotated[str, StringConstraints(pattern=r"^[a-z_]+ [0-9]{1,9}$")], list[int]]
 )
 # What begins a sum → the stage in which its masks are taken off
-REVEALS = {"local": STAGES[-1], "evaluate": SCORE_STAGES[-1], "evaluate_all": SCORE_STAGES[-1]}
+REVEALS: dict[Op, Op] = {
+    WORK: STAGES[-1],
+    "evaluate": SCORE_STAGES[-1],
+    LAST: SCORE_STAGES[-1],
+}
 NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
 
 
@@ -46,7 +50,7 @@ class Survivors:
             except ValueError:
                 raise StoreError(f"{path} is no list of survivors: put it back as it was") from None
 
-    def left_out(self, op: str, round: int, client: int) -> bool:
+    def left_out(self, op: Op, round: int, client: int) -> bool:
         """Whether a client cannot be in the sum that a piece of work is for any more.
 
         Args:
@@ -60,7 +64,7 @@ class Survivors:
         agreed = self._sets.get(_key(REVEALS[op], round)) if op in REVEALS else None
         return agreed is not None and client not in agreed
 
-    def agree(self, stage: str, round: int, clients: Iterable[int]) -> None:
+    def agree(self, stage: Op, round: int, clients: Iterable[int]) -> None:
         """Note the set before nodes are asked for it; durably, for they will not forget it either.
 
         Args:

@@ -13,17 +13,16 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import CHANGING, SCORED, Task, TaskResult
+from fedkin.engine.host import SCORED, Task, TaskResult
+from fedkin.engine.op import CHANGING, EVALUATIONS, WORK, Op, RemoteOp
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
 from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.runs import checkpoint
 
-WORK = "local"
-EVALUATIONS = ("evaluate", "evaluate_all")
-
-Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
+Following = tuple[RemoteOp, int, Sequence[int]]  # op, round, clients
+Then = Callable[[int], Sequence[Following]]
 
 
 class FlowerTransport:
@@ -53,10 +52,11 @@ class FlowerTransport:
         self._saved: dict[int, int] = {}
         self._saved_round = -1
         self._committed: dict[int, int] = {}
-        self._ahead: dict[tuple[int, str, int], tuple[str, TaskResult, Base]] = {}
+        self._ahead: dict[tuple[int, RemoteOp, int], tuple[str, TaskResult, Base]] = {}
         self._said: list[str] = []
 
-    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        assert op != "views"  # a model stays on its node
         found: list[tuple[TaskResult, Base]] = []
         open_tasks: list[Task] = []
         tasks = list(tasks)
@@ -131,7 +131,9 @@ class FlowerTransport:
     def close(self) -> None:
         pass
 
-    def _send(self, op: str, round: int, tasks: Sequence[Task]) -> list[tuple[TaskResult, Base]]:
+    def _send(
+        self, op: RemoteOp, round: int, tasks: Sequence[Task]
+    ) -> list[tuple[TaskResult, Base]]:
         after = self.then(round) if op == EVALUATIONS[0] else []
         steps = {
             task.client: (
@@ -153,10 +155,7 @@ class FlowerTransport:
                 place=place,
                 base=self.own[task.client],
                 keep=self._committed.get(task.client, 0),
-                steps=tuple(
-                    Step(op=do, round=at, trained=task.trained)  # type: ignore[arg-type]
-                    for do, at in todo
-                ),
+                steps=tuple(Step(op=do, round=at, trained=task.trained) for do, at in todo),
             )
             requests[name] = request, task.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))
@@ -171,12 +170,12 @@ class FlowerTransport:
                 self._ahead[task.client, do, at] = _sha(task.message), answer, own
         return found
 
-    def _idle(self, op: str, round: int, client: int) -> bool:
+    def _idle(self, op: RemoteOp, round: int, client: int) -> bool:
         """Whether a client's work would count for nothing."""
         return op == WORK and self.survivors.left_out(op, round, client)
 
     def _enough(
-        self, steps: Mapping[int, Sequence[tuple[str, int]]]
+        self, steps: Mapping[int, Sequence[tuple[RemoteOp, int]]]
     ) -> Callable[[Collection[str]], bool]:
         """Whether those who replied are so many that each round they worked for can count."""
         working: dict[int, set[str]] = {}
@@ -195,7 +194,7 @@ class FlowerTransport:
 
 
 def answers_of(
-    client: int, steps: Sequence[tuple[str, int]], reply: tuple[NodeReply, list[bytes]] | str
+    client: int, steps: Sequence[tuple[RemoteOp, int]], reply: tuple[NodeReply, list[bytes]] | str
 ) -> list[tuple[TaskResult, Base]]:
     """One answer a step, in order, with the personal state that it left."""
     if isinstance(reply, str):

@@ -14,7 +14,8 @@ from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import CHANGING, Host, Task, TaskResult
+from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
@@ -29,7 +30,7 @@ class Ask(NamedTuple):
     place: int
     base: int  # the round whose work left the personal state that it begins with; 0: its first one
     keep: int  # states of rounds before this one are not asked for again
-    steps: tuple[tuple[str, int], ...]
+    steps: tuple[tuple[RemoteOp, int], ...]
     message: bytes
 
 
@@ -142,9 +143,11 @@ def _finish(
     """
     at = server.round + best.rounds
     base = at if best.rounds else 0
-    finish = [("finish", at + 1)] if server.method.finalize is not None else []
+    finish: list[tuple[RemoteOp, int]] = (
+        [("finish", at + 1)] if server.method.finalize is not None else []
+    )
     message = _sealed(server, server.method.broadcast(best.state, server.info.client), sent)
-    last = Ask(best.place, base, base, (*finish, ("evaluate_all", at + 1)), message)
+    last = Ask(best.place, base, base, (*finish, (LAST, at + 1)), message)
     return last, _answers(guest, last)[-1]
 
 
@@ -168,7 +171,7 @@ def _stay(
 ) -> Trial:
     """The best moment of a place: after ``exact`` rounds, or where the loss is least."""
     method, info = server.method, server.info
-    look = "evaluate" if server.validates else "evaluate_all"
+    look: RemoteOp = "evaluate" if server.validates else LAST
     split = "val" if server.validates else "train"
     state, best, base = first.state, first, 0
     limit = most if exact is None else exact
@@ -178,7 +181,7 @@ def _stay(
         down = method.broadcast(state, info.client)
         looks = exact is None or done == exact
         works = done < limit
-        steps = (*([(look, at)] if looks else []), *([("local", at + 1)] if works else []))
+        steps = (*([(look, at)] if looks else []), *([(WORK, at + 1)] if works else []))
         keep = server.round + best.rounds if best.rounds else base
         answers = _answers(guest, Ask(first.place, base, keep, steps, _sealed(server, down, sent)))
         if looks:

@@ -11,12 +11,13 @@ import torch
 
 from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.op import Op
 
 
 class Transport(Protocol):
     """Hosts, from where the coordinator stands. Answers may come in any order."""
 
-    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Hand tasks to the hosts that own the clients; yield their answers as they come.
 
         Args:
@@ -82,7 +83,7 @@ class InProcess:
     def __init__(self, host: Host) -> None:
         self.host = host
 
-    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Let the host work; it answers in the order of ``tasks``.
 
         Args:

@@ -24,6 +24,7 @@ from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Op
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
 from fedkin.engine.transports.failures import raised
@@ -81,7 +82,7 @@ class Processes:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Hand tasks to the workers; whoever is free takes the next of those that any can do.
 
         Args:

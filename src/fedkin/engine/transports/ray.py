@@ -18,6 +18,7 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.op import Op
 from fedkin.engine.transports.failures import raised, told
 from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
@@ -86,7 +87,7 @@ class Actor:
         self._home.cleanup()
 
     def do(
-        self, op: str, round: int, header: list[Row], blobs: list[bytes]
+        self, op: Op, round: int, header: list[Row], blobs: list[bytes]
     ) -> tuple[list[list[Any]], list[bytes]]:
         """Do one kind of work for several clients.
 
@@ -172,7 +173,7 @@ class Actors:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Hand tasks to the actors that own the clients.
 
         Args:

@@ -23,7 +23,7 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host
-from fedkin.engine.masking import SCORE_STAGES, STAGES
+from fedkin.engine.op import SCORE_STAGES, STAGES
 from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions

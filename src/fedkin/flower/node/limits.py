@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedkin.engine.host import CHANGING
-from fedkin.engine.masking import SCORE_STAGES
+from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, RemoteOp
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.runs.spec import Spec
@@ -29,7 +28,7 @@ ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
 DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
-FINISH = ("finish", "evaluate_all")
+FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
 AFTER = (*FINISH, *SCORE_STAGES)  # what may be asked in the round after the last
 
 
@@ -118,9 +117,9 @@ class Asked:
         for step in request.steps:
             late = step.round > last - (place.joined is None and step.op not in AFTER)
             early = step.round < first or (
-                step.op in ("local", *FINISH) and step.round <= request.base.round
+                step.op in (WORK, *FINISH) and step.round <= request.base.round
             )
-            if late or (early and step.op != "evaluate_all"):
+            if late or (early and step.op != LAST):
                 raise Refused(f"{step.op} {step.round} is no round of this run, which has {rounds}")
         if request.keep > request.base.round:
             raise Refused(

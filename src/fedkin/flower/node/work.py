@@ -11,15 +11,12 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import CHANGING, Host, Task, TaskResult
-from fedkin.engine.masking import SCORE_STAGES
+from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
-
-WORK = "local"
-LAST = "evaluate_all"  # what a client is asked when its model is done
 
 
 class Work:

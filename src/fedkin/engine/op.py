@@ -1,0 +1,28 @@
+"""What a host can be asked, by name.
+
+The names are never changed: they are in what passes over a network, and a client's dropout is
+seeded with them.
+"""
+
+from typing import Literal
+
+# after a client's work, and after its evaluation, under masks
+Stage = Literal["shares", "masked", "reveal"]
+ScoreStage = Literal["score_shares", "score_masked", "score_reveal"]
+# … of a node over a network as well
+RemoteOp = Literal["introduce", "local", Stage, "finish", "evaluate", "evaluate_all", ScoreStage]
+# … of a host on the same machine alone: what a client's models are
+Op = Literal[RemoteOp, "views"]
+
+STAGES: tuple[Stage, Stage, Stage] = ("shares", "masked", "reveal")
+SCORE_STAGES: tuple[ScoreStage, ScoreStage, ScoreStage] = (
+    "score_shares",
+    "score_masked",
+    "score_reveal",
+)
+WORK: RemoteOp = "local"
+LAST: RemoteOp = "evaluate_all"  # what a client is asked when its model is done
+EVALUATIONS: tuple[RemoteOp, ...] = ("evaluate", LAST)
+CHANGING: tuple[RemoteOp, ...] = (WORK, "finish")  # what leaves another personal state
+# Making a model may train it: what is shown, kept and exported is what was evaluated at the end
+DRAWN: dict[Op, Op] = {"views": LAST}
