@@ -120,6 +120,16 @@ def test_a_private_run_has_its_upper_bound(tmp_path):
     assert {one["upper"] for one in kinds.values()} == {None}
 
 
+def test_a_run_that_ended_early_is_held_against_the_rounds_that_there_were(tmp_path):
+    privacy = {"noise": 3.0, "clip": 0.2, "delta": 1e-5, "unit": "sample"}
+    ends = {"run__rounds": 40, "run__patience": 1, "train__lr": 2.0}
+    given = {**content("fedavg", audit__canaries=60, **ends), "privacy": privacy}
+    found = audit(run(parse(given)[0], tmp_path / "run"))
+    assert found["rounds"] == found["accounted"]["rounds"] < 40
+    by = {one["target"]: one for one in found["canaries"]}
+    assert by["global"]["upper"] == found["accounted"]["epsilon"]
+
+
 def test_each_kind_has_what_is_promised_and_what_the_server_sees(tmp_path):
     privacy = {"noise": 3.0, "clip": 0.2, "delta": 1e-5, "where": "client"}
     given = content("fedavg", run__rounds=1, run__participation=1.0)

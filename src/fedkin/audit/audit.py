@@ -58,6 +58,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         client: seen(coordinator, host, client, parts.spec.run.rounds, at.trained)
         for client in counted("clients looked at", clients)
     }
+    parts = _as_it_ended(parts, at.trained)
     canaries = canaries_of(parts.population)
     proofs = None if canaries is None else _canaries(parts, found, canaries)
     planted = set() if canaries is None else set(canaries.rows.tolist())
@@ -76,6 +77,12 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         "kinds": by_kind(parts, [one.message for one in found.values()], proofs or []),
         "accounted": privacy_of(parts),
     }
+
+
+def _as_it_ended(parts: Assembled, trained: int) -> Assembled:
+    """Of the rounds that there were, which are fewer than planned where training ended early."""
+    run = parts.spec.run.model_copy(update={"rounds": trained})
+    return parts._replace(spec=parts.spec.model_copy(update={"run": run}))
 
 
 def _host(loaded: Loaded, folder: Path) -> Host:
