@@ -122,7 +122,7 @@ def test_a_mistake_gets_one_sentence_before_training(case):
         (
             "local",
             [],
-            r"^\[privacy\] has nothing to protect: clients of local send nothing; leave \[privacy\]",
+            r"^\[privacy\] has nothing to protect: clients of local send nothing; leave ",
         ),
         (
             "ppfl",
