@@ -11,6 +11,8 @@ import pytest
 from tests.cli.command import SMALL, fedkin, ran, told
 
 MISTAKES = [
+    (["--out", ""], "--out is empty: name a folder or a file, or leave --out away"),
+    (["--out="], "--out is empty: name a folder or a file, or leave --out away"),
     (["--data", str(Path(__file__))], "test_mistakes.py is of no kind that fedkin reads (.npz, "),
     (["--method", "fedavgg"], "unknown method 'fedavgg': did you mean 'fedavg'?"),
     (["--method", "comet:cluster=4"], "'cluster': did you mean 'clusters'?"),

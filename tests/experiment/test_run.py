@@ -50,6 +50,15 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path) -> None:
         new_folder(small(), "fedavg", kept / "run.db" / "x")
 
 
+@pytest.mark.parametrize(("out", "own"), [("", None), (" ", "runs/one"), (None, "")])
+def test_a_folder_without_a_name_is_refused(out, own, tmp_path, monkeypatch) -> None:
+    """Not taken for the folder that one stands in, nor for none."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FedkinError, match=r"^run\.out is empty: name a folder, or leave it out"):
+        new_folder(small("fedavg", run__out=own), "fedavg", out)
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_does_not_fit_is_told_before_a_folder_is_made(tmp_path) -> None:
     with pytest.raises(FedkinError, match="l2sgd needs every client in every round"):
         run(experiment(content("l2sgd", run__participation=0.5)), tmp_path / "a")

@@ -131,6 +131,17 @@ def test_ppfl_synthetic_is_the_draw_of_its_authors_script() -> None:
     assert {(s.split.train, s.split.val, s.data.test) for s in specs} == {(1.0, 0.0, "official")}
 
 
+def test_all_methods_of_ppfls_practical_sets_train_alike() -> None:
+    """Paper C.4: the same clients a round; §4.2.1: on 80 % of each client's samples."""
+    rows = preset("ppfl-table-2", "full").rows
+    for data, share in (("emnist", 0.1), ("stackoverflow", 0.05)):
+        specs = [spec_of(row, 0, {}) for row in rows if data in row.name]
+        assert len(specs) == 7
+        assert {spec.run.participation for spec in specs} == {share}
+        assert {(s.split.train, s.split.val, s.split.test) for s in specs} == {(0.8, 0.0, 0.2)}
+        assert len({(s.train.lr, s.train.batch_size, s.train.epochs) for s in specs}) == 1
+
+
 def test_cgpfl_is_read_as_the_public_code_that_it_extends() -> None:
     """One setting for all rows of MNIST and Fashion-MNIST: docs/reproduction/cgpfl-setting.md."""
     rows = [row for n in (1, 2) for row in preset(f"cgpfl-table-{n}", "full").rows]

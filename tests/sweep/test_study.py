@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -224,6 +225,35 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(
         0.2,
     ]  # a value that was given twice is one
     assert not found["lost"]
+
+
+@pytest.mark.parametrize("damage", ["record", "specification"])
+def test_a_damaged_run_directory_costs_no_point_of_the_grid(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trial runs again in a new folder; the damaged one stays as it is."""
+    out = tmp_path / "s"
+    asked = ["sweep", *QUICK, "--space", "train.lr=0.1, 0.2", "--out", str(out), "--json"]
+
+    def cut_off(spec: Any, folder: Path, **_: object) -> None:
+        folder.mkdir()
+        (folder / "experiment.toml").write_text("[run" if damage == "specification" else "")
+        if damage == "record":
+            (folder / "run.db").write_bytes(b"half a record")
+        raise Halted("the machine went down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fedkin.sweep.study.run", cut_off)
+        assert "went down" in fedkin(*asked).stderr
+    (damaged,) = (path.parent for path in out.glob("*/experiment.toml"))
+    before = {path.name: path.read_bytes() for path in damaged.iterdir() if path.is_file()}
+    done = fedkin(*asked)
+    found = json.loads(done.stdout)
+    assert sorted(row["train.lr"] for row in found["trials"]) == [0.1, 0.2]
+    assert not found["lost"]
+    assert f"note: trial 1 begins anew in {damaged}-2: " in done.stderr
+    assert f"{damaged}-2" in [row["run"] for row in found["trials"]]
+    assert {name: (damaged / name).read_bytes() for name in before} == before
 
 
 def test_a_map_of_models_is_searched(tmp_path: Path) -> None:

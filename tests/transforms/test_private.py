@@ -120,6 +120,11 @@ def test_a_mistake_gets_one_sentence_before_training(case):
             r"\[privacy\] works on a declared sum .* cgpfl needs every message by itself",
         ),
         (
+            "local",
+            [],
+            r"^\[privacy\] has nothing to protect: clients of local send nothing; leave ",
+        ),
+        (
             "ppfl",
             [],
             "introduce themselves before the first round, which no noise covers: try fedavg",

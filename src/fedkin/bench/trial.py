@@ -16,10 +16,9 @@ from fedkin.core.method import Method
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
-from fedkin.report.comparison.run_row import Seen, read_run
+from fedkin.report.comparison.run_row import Seen, read_with_summary
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import opened
-from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
 from fedkin.runs.record import EPSILON, Record
@@ -68,7 +67,7 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     Raises FedkinError where it cannot be run, or has no finite validation score.
     """
     _trained(content, folder, data_dir)
-    seen, found = read_run(folder, folder.name), summary(folder)
+    seen, found = read_with_summary(folder, folder.name)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
         raise FedkinError(DIVERGED)
     spent = cost(folder)

@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +27,13 @@ from fedkin.cli import (
 )
 from fedkin.cli.talk import next_command
 from fedkin.cli.talk.loudness import everywhere, tell_where
-from fedkin.cli.talk.mistakes import interrupted, of_the_system, print_error, usage
+from fedkin.cli.talk.mistakes import (
+    interrupted,
+    of_the_system,
+    print_error,
+    refuse_nameless,
+    usage,
+)
 from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import any_encoding, ends_tidily, loudness, say
@@ -50,6 +56,7 @@ class Commands(TyperGroup):
         any_encoding()
         loudness(logging.INFO)
         try:
+            refuse_nameless(_typed(*args, **options))
             with ends_tidily():
                 code = super().main(*args, **{**options, "standalone_mode": False})
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
@@ -71,6 +78,11 @@ class Commands(TyperGroup):
                 raise
             code = print_error(f"error: {usage(error)}", WRONG, USAGE)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _typed(args: Sequence[str] | None = None, *_: Any, **__: Any) -> Sequence[str]:
+    """The words after the command's name, as ``main`` of a group is given them."""
+    return sys.argv[1:] if args is None else args
 
 
 app = typer.Typer(

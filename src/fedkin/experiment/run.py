@@ -110,9 +110,11 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
         The folder, in which there is nothing.
 
     Raises:
-        FedkinError: It is a file, has something in it, or cannot be made.
+        FedkinError: It has no name, is a file, has something in it, or cannot be made.
     """
-    chosen = out or spec.run.out
+    chosen = spec.run.out if out is None else out
+    if chosen is not None and not str(chosen).strip():
+        raise FedkinError("run.out is empty: name a folder, or leave it out for a new one in runs")
     if chosen is None:
         stem = f"{method}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
         chosen = next(

@@ -240,12 +240,12 @@ def _joined(joined: Mapping[str, int]) -> str:
 
 
 def _rounds_of(card: Mapping[str, Any]) -> list[str]:
-    """In how many rounds a client of the run took part; a node of a deployment does not count."""
+    """In how many rounds a client of the run took part."""
     if card.get("took_part") is None:
         return []
     said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
     what = f"what {card['method']} keeps of a personal model at its client is untrained here"
-    return [f"{said}: {what}" if card["untrained"] else said]
+    return [f"{said}: {what}" if card.get("untrained") else said]
 
 
 def _remembered(card: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.report.records import opened
+from fedkin.report.scores import curves, spread, values
 from fedkin.report.summary import summary
 from fedkin.setup.opened import load
 
@@ -31,6 +32,25 @@ def _last(name: str, of: str = "clients") -> Measure:
         return float(np.mean(values)) if values else None
 
     return measure
+
+
+def highest_weighted(folder: Path, found: Mapping[str, Any]) -> float | None:
+    """The highest over rounds of the personal accuracy weighted by test samples.
+
+    The round of the highest plain mean may be another one, with a lower weighted mean.
+    """
+    with opened(folder) as run:
+        curve, panel = curves(run).get("personal"), run.panel()
+        if curve is None:
+            return None
+        weights = {client: run.clients[client].test for client in run.clients}
+        means = []
+        for at in curve.rounds:
+            of = values(run, at, "personal", "accuracy")
+            asked = {k: v for k, v in of.items() if panel is None or k in panel}
+            means.append(spread(asked, weights)["weighted"])
+    known = [mean for mean in means if mean is not None]
+    return 100 * max(known) if known else None
 
 
 def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -94,7 +114,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     ),
     "highest weighted": (
         "test accuracy weighted by test samples, highest over rounds, %",
-        _accuracy("personal", "best_on_test", "weighted"),
+        highest_weighted,
     ),
     "scalars": (
         "scalars sent (paper)",

@@ -27,6 +27,7 @@ from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_told import rounds_told
 from fedkin.experiment.run import run
+from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun
@@ -136,13 +137,16 @@ def _run_of(trial: Any, folder: Path, space: Space, lock: FileLock) -> Path:
 
 def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
     """Train, and tell the study: the trial's score, or why it has none. What stops the whole sweep
-    leaves the trial to whoever comes next.
+    leaves the trial to whoever comes next. A run that cannot be gone on with begins anew.
     """
+    gone_on_with = claim.run.exists()
     try:
         score = _score(base, claim)
     except (Halted, NoValidation):
         raise
     except FedkinError as error:
+        if gone_on_with:  # its files may be damaged, which says nothing of its values
+            return _work(study, base, _anew(study, claim, folder, error), folder)
         with _alone(folder):
             study.set_user_attr(f"lost {claim.number}", str(error))
             study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
@@ -155,6 +159,17 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
         )
         study.tell(claim.number, score.objective)
     return score
+
+
+def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
+    """A trial whose run directory cannot be gone on with, in a new one; the other stays."""
+    with _alone(folder):
+        where = _unused(folder, claim.run.name)
+        (begun_trial,) = (t for t in study.get_trials(deepcopy=False) if t.number == claim.number)
+        # Optuna lets nobody but who asked for a trial write to it
+        study._storage.set_trial_user_attr(begun_trial._trial_id, "folder", where)
+    warn(f"note: trial {claim.number + 1} begins anew in {folder / where}: {first_line(error)}")
+    return claim._replace(run=folder / where)
 
 
 def _score(base: Spec, claim: Claim) -> Score:

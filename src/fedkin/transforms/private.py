@@ -182,7 +182,13 @@ def _predicting(method: Method, setting: Setting) -> Callable[[FederationInit, i
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
         received = method.broadcast(method.server(start), setting.first)
-        if set(method.expected_update(received, setting.infos[setting.first])) != {PREDICTIONS}:
+        sent = method.expected_update(received, setting.infos[setting.first])
+        if not sent and method.setup_message is None:
+            raise FedkinError(
+                f"[privacy] has nothing to protect: clients of {method.name} send nothing; leave "
+                "[privacy] out"
+            )
+        if set(sent) != {PREDICTIONS}:
             declared_sum(method, "privacy", setting, "[privacy]")
 
     return check

@@ -64,10 +64,38 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
             "rounds",
             "finished",
             "joined",
+            "took_part",
+            "privacy",
             "input",
             "output",
         ):
             assert json.loads(json.dumps(mine[what])) == theirs[what]
+
+
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_its_card_says_what_the_noise_gives_and_in_which_share_of_rounds_it_was(where, tmp_path):
+    spec = small(
+        "fedavg",
+        run__participation=0.5,
+        run__rounds=3,
+        run__clients=len(NAMES),
+        privacy__clip=1.0,
+        privacy__noise=1.0,
+        privacy__delta=1e-6,
+        privacy__where=where,
+        privacy__seeded=True,
+    )
+    fleet = Fleet(tmp_path, spec)
+    fleet.run()
+    plain = Opened(run(spec, tmp_path / "plain"))
+    counts = []
+    for client, name in enumerate(NAMES):
+        mine = exportable(fleet.folder / "nodes" / name).card()
+        theirs = card_of(plain, plain.member(client))
+        assert (mine["took_part"], mine["privacy"]) == (theirs["took_part"], theirs["privacy"])
+        assert mine["privacy"]["epsilon"] > 0
+        counts.append(mine["took_part"])
+    assert len(set(counts)) > 1
 
 
 def test_what_is_kept_was_evaluated_also_where_making_it_trains(tmp_path):
@@ -288,6 +316,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         place=Place(client=2, clients=6, classes=10, architecture="mlr", joined=joined),
         round=looked,
         trained=None,
+        took_part=None,
         version="1",
         samples={"train": 5},
         scores={
@@ -300,6 +329,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
     card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
     assert (card["rounds"], card["finished"], card["joined"]) == (rounds, finished, told)
     assert (card["client"], card["number"], card["run"]) == ("north", 2, "ab01")
+    assert card["took_part"] is card["privacy"] is None
     assert card["scores"] == {
         "personal": {
             "test": {"loss": None, "accuracy": 0.5, "auc": 0.75},

@@ -75,6 +75,36 @@ def test_what_a_finish_gains_is_no_reason_for_more_rounds(tmp_path: Path) -> Non
     assert "more rounds may help" in steps(folder)[0]
 
 
+@pytest.mark.parametrize("client", [1, -1])
+def test_who_diverged_and_when_is_told_with_a_smaller_rate(
+    client: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = write(tmp_path / "run", spec={"train": {"lr": 0.5}})
+    assert "Diverged" not in steps(folder)[0]
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        if client < 0:  # under masks: the federation's sum alone
+            database.execute("DELETE FROM metrics WHERE client > 0")
+            database.execute("UPDATE metrics SET client = -1")
+        diverged = "UPDATE metrics SET loss = NULL WHERE client = ? AND round = 2"
+        database.execute(diverged, (client,))
+    said, commands = steps(folder)
+    who = "1 client" if client > 0 else "a client or more"
+    assert (
+        f"Diverged: the loss of {who} was no finite number in 1 of 3 evaluated rounds, last in "
+        "round 2. A smaller learning rate may be enough:"
+    ) in said
+    assert commands[0] == "fedkin run run/experiment.toml --set train.lr=0.05"
+
+
+def test_a_client_without_samples_of_a_split_has_not_diverged(tmp_path: Path) -> None:
+    folder = write(tmp_path / "run")
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("UPDATE clients SET val = 0 WHERE client = 1")
+        database.execute("UPDATE metrics SET loss = NULL WHERE client = 1 AND split = 'val'")
+    assert "Diverged" not in steps(folder)[0]
+
+
 def test_of_sums_nobody_is_compared_with_its_own_training(tmp_path: Path) -> None:
     folder = write(tmp_path / "masked")
     with closing(sqlite3.connect(folder / "run.db")) as database, database:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from fedkin.core.errors import FedkinError, cut
@@ -29,6 +30,14 @@ def interrupted(error: FedkinError) -> bool:
     # who has not loaded it was not interrupted in it
     training = sys.modules.get("fedkin.experiment.training")
     return training is not None and isinstance(error, training.Interrupted)
+
+
+def refuse_nameless(words: Sequence[str]) -> None:
+    """Raise FedkinError for ``--out ""``: as a path it is the folder that one stands in."""
+    for word, after in zip(words, [*words[1:], "?"], strict=True):
+        name, equals, value = word.partition("=")
+        if name == "--out" and not (value if equals else after).strip():
+            raise FedkinError("--out is empty: name a folder or a file, or leave --out away")
 
 
 def usage(error: Any) -> str:

@@ -34,6 +34,7 @@ class Details(BaseModel):
     place: Place
     round: int = Field(ge=0)  # in which the model was looked at: the one after its last
     trained: int | None = Field(default=None, ge=0)  # rounds of the run; None: of a newcomer
+    took_part: int | None = Field(default=None, ge=0)  # in how many of them; None: as trained
     samples: dict[str, int]
     facts: Facts | None
     encoding: list[dict[str, object]] | None

@@ -23,9 +23,10 @@ from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.placement import models_at
 from fedkin.report.records import number
-from fedkin.runs.spec import DataSection
+from fedkin.runs.spec import DataSection, Spec
 from fedkin.setup.build import for_models, method_of
 from fedkin.setup.population import population_of
+from fedkin.setup.privacy import facts_of
 
 
 def exportable(folder: Path, run: str | None = None) -> Exportable:
@@ -103,6 +104,7 @@ def _card(
         "joined": None
         if joined is None
         else {"after_round": min(joined, rounds), "rounds": details.round - joined - 1},
+        "took_part": details.took_part,
         "run": kept.run,
         "data": {
             "name": spec.data.name,
@@ -113,7 +115,17 @@ def _card(
         "input": input_of(population, model),
         "output": output_of(population, model),
         "versions": {"fedkin": details.version},
+        "privacy": _privacy(spec, rounds),
     }
+
+
+def _privacy(spec: Spec, rounds: int) -> dict[str, Any] | None:
+    """What the noise of so many rounds gives each client; None where a node cannot say it: of
+    samples it depends on how many the others have.
+    """
+    asked = spec.privacy
+    known = isinstance(asked.noise, float) and not asked.of_samples
+    return facts_of(spec, trained=rounds) if known else None
 
 
 def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:

@@ -115,7 +115,8 @@ class Work:
         (answer,) = self.host.do(step.op, step.round, [self._task(step)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
-            details = {"weight": answer.weight, "seconds": answer.seconds}
+            took_part = [*self._took_part(), *([step.round] if step.op == WORK else [])]
+            details = {"weight": answer.weight, "seconds": answer.seconds, "took_part": took_part}
             kept = self._update_of(step, answer)
             self.node_store.put(step.round, Commit(self._key(step), state, kept, details))
             self.own = Base(round=step.round, digest=self._digest())
@@ -157,10 +158,17 @@ class Work:
             "place": self.place.model_dump(),
             "round": step.round,
             "trained": self._trained(step),
+            "took_part": None if self.place.joined is not None else len(self._took_part()),
             "samples": sizes,
         }
         personal = encode(decode(shown.message)["personal"])
         self.node_store.put(MODEL, Commit(self.request.experiment, personal, None, details))
+
+    def _took_part(self) -> list[int]:
+        """The rounds whose work is in the client's state, as the federation knows it."""
+        commit = self.node_store.find(self.own.round) if self.own.round else None
+        # one of before this was kept does not say
+        return [] if commit is None else list(commit.details.get("took_part", []))
 
     def _trained(self, step: Step) -> int | None:
         """How many rounds the client was trained in; a newcomer came after them."""

@@ -84,6 +84,13 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
     """What one run tells; a damaged one tells only that. ``asked``: a measure in place of the run's
     own.
     """
+    return read_with_summary(folder, name, asked)[0]
+
+
+def read_with_summary(
+    folder: Path, name: str, asked: str | None = None
+) -> tuple[Seen, Mapping[str, Any]]:
+    """The same, and the run's summary, which it is made of; {} of a damaged run."""
     try:
         with opened(folder) as run:
             found = of_run(run, asked)
@@ -102,10 +109,10 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
     except FedkinError as error:
-        return Seen({"run": name, "state": f"damaged: {error}"})
+        return Seen({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return Seen({"run": name, "state": f"damaged: {named_line(error)}"})
+        return Seen({"run": name, "state": f"damaged: {named_line(error)}"}), {}
     data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
@@ -116,7 +123,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         chosen["evaluate"] = "participants"  # its final numbers are of others
     parts = ("method", "rounds", "participation", "model", "versions")
     fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
-    return Seen(
+    seen = Seen(
         _row(name, found),
         data,
         key([fixed, facts.get("hyper"), spec]),
@@ -135,6 +142,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         specified(facts, chosen, found["clients"]),
         FEDERATION in by_client,
     )
+    return seen, found
 
 
 def names(folders: Sequence[Path]) -> list[str]:

@@ -40,6 +40,7 @@ def next_steps(
     if not found["finished"]:
         said = f"The run stopped after {formatting.progress(found)}: it can go on from there."
         steps.append(Step(said, f"fedkin resume {folder}"))
+    steps += _of_divergence(run)
     if not found["headline"]:
         return steps
     steps += _of_gain(run, found, gain, folder) if gain is not None else []
@@ -182,6 +183,31 @@ def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
         )
         return [Step(said, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
     return []
+
+
+def _of_divergence(run: Run) -> list[Step]:
+    """Whose loss was no finite number, in how many of the rounds that were evaluated."""
+    query = f"""
+        SELECT count(DISTINCT m.round), max(m.round), count(DISTINCT m.client), min(m.client)
+        FROM metrics m LEFT JOIN clients c ON c.client = m.client
+        WHERE m.loss IS NULL
+            AND (m.client = {FEDERATION} OR CASE m.split WHEN 'val' THEN c.val ELSE c.test END > 0)
+    """
+    ((rounds, last, clients, first),) = run.rows(query)
+    if not rounds:
+        return []
+    ((evaluated,),) = run.rows("SELECT count(DISTINCT round) FROM metrics")
+    of_sum = first == FEDERATION
+    who = "a client or more" if of_sum else formatting.many(clients, "client")
+    said = (
+        f"Diverged: the loss of {who} was no finite number in {rounds} of "
+        f"{formatting.many(evaluated, 'evaluated round')}, last in round {last}."
+    )
+    lr = _spec(run, "train").get("lr")
+    if not isinstance(lr, int | float) or isinstance(lr, bool) or lr <= 0:
+        return [Step(said)]
+    command = f"fedkin run {_spec_file(run)} --set train.lr={lr / 10:g}"
+    return [Step(f"{said} A smaller learning rate may be enough:", command)]
 
 
 def _spec(run: Run, section: str) -> Mapping[str, Any]:
