@@ -75,7 +75,17 @@ def run_(
     as_json: AsJson = False,
 ) -> None:
     """Run a suite: hyper-parameter search, then rows. The same command continues it."""
-    _run(suite, _names(methods), settings, out, workers, keep_runs, data_dir, as_json, trust_code)
+    _run(
+        suite,
+        _names(methods),
+        settings,
+        out,
+        workers,
+        data_dir,
+        keep_runs=keep_runs,
+        as_json=as_json,
+        trust_code=trust_code,
+    )
 
 
 @app.command()
@@ -141,8 +151,18 @@ def add(
 ) -> None:
     """Add a method with the budgets of all others. The named module is imported."""
     own = tuple(_hyper(text) for text in try_ or [])
-    how = (settings, out, workers, keep_runs, data_dir, as_json, trust_code)
-    _run(suite, (method,), *how, own)
+    _run(
+        suite,
+        (method,),
+        settings,
+        out,
+        workers,
+        data_dir,
+        keep_runs=keep_runs,
+        as_json=as_json,
+        trust_code=trust_code,
+        own=own,
+    )
 
 
 @app.command()
@@ -198,8 +218,9 @@ def _run(
     settings: str | None,
     out: Path,
     workers: int | None,
-    keep_runs: bool,
     data_dir: Path | None,
+    *,
+    keep_runs: bool,
     as_json: bool,
     trust_code: bool,
     own: "tuple[Content, ...]" = (),
