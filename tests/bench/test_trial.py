@@ -1,6 +1,6 @@
 """One run of the leaderboard: what it scored, sent and computed."""
 
-from fedkin.bench.trial import epsilon_of, method_of, spec_of, up_and_down
+from fedkin.bench.trial import epsilon_of, method_of, ran, spec_of, up_and_down
 from fedkin.runs.record import EPSILON
 
 CONTENT = {
@@ -32,3 +32,21 @@ def test_bytes_of_every_message_are_counted() -> None:
 def test_privacy_costs_what_it_costs_the_worst() -> None:
     assert epsilon_of({"extras": {EPSILON: {"a": 1.5, "b": None, "c": 4}}}) == 4.0
     assert epsilon_of({"extras": {}}) is None
+
+
+def test_a_run_is_summed_up_once(tmp_path, monkeypatch) -> None:
+    """Its end reads every score; a row that is checked needs them once."""
+    from fedkin.report import summary
+
+    asked, of_run = [], summary.of_run
+
+    def counting(*given, **named):
+        asked.append(given)
+        return of_run(*given, **named)
+
+    for module in ("fedkin.report.summary", "fedkin.report.comparison.run_row"):
+        monkeypatch.setattr(f"{module}.of_run", counting)
+    content = {**CONTENT, "run": {"rounds": 1, "clients": 3}}
+    found = ran(content, tmp_path / "run", None)
+    assert found.found["finished"]
+    assert len(asked) == 1
