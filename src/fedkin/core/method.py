@@ -456,6 +456,8 @@ class Method(NamedTuple):
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""
     needs: Needs = Needs()
+    beside_own: bool = False
+    """Its clients train a model alone beside, which their validation may prefer: [method] safe."""
 
 
 def updated(

@@ -107,6 +107,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         client_metrics=client_metrics,
         check=check,
         distillation_target=None,
+        beside_own=True,
     )
 
 
