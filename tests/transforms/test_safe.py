@@ -96,15 +96,14 @@ def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Open
         p = np.exp(logs)
         alone = (p[0].argmax(1) != y).astype(float)
         best, expected = 2.0, 0.0
-        for share in (1.0, 0.75, 0.5, 0.25):
-            cost = ((share * p[1] + (1 - share) * p[0]).argmax(1) != y).astype(float)
-            if (alone == cost).all():
-                continue
-            wins, differ = int((alone > cost).sum()), int((alone != cost).sum())
-            chance = binomtest(wins, differ, alternative="greater").pvalue
-            level = 0.025 if share > 0.6 else 0.075
-            if chance <= level and cost.mean() < best:
-                best, expected = cost.mean(), share
+        for level, shares in ((0.05, (0.75, 1.0)), (0.15, (0.5, 0.25))):
+            for share in shares:
+                cost = ((share * p[1] + (1 - share) * p[0]).argmax(1) != y).astype(float)
+                wins, differ = int((alone > cost).sum()), int((alone != cost).sum())
+                if not wins or binomtest(wins, differ, alternative="greater").pvalue > level:
+                    break
+                if (cost.mean(), -share) < (best, -expected):
+                    best, expected = cost.mean(), share
         assert found["safe_share"][pop.names[client]] == expected
         taken.add(expected)
         view = three["safe"].view(three["safe"].member(client))

@@ -2,7 +2,7 @@
 a model that it trained alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -21,10 +21,10 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
-# share of the federated model's probabilities → level of its test: giving the own model up, or
-# nearly so, asks for more than letting another one have a say beside it. Chances of several tests
-# add up (Bonferroni): these make 5 % and, over all four, 20 %
-LEVELS = {1.0: 0.025, 0.75: 0.025, 0.5: 0.075, 0.25: 0.075}
+SHARES = (1.0, 0.75, 0.5, 0.25)  # of the federated model's probabilities
+# level → shares, tested in this order while they pass: giving the own model up, or nearly so, asks
+# for more than letting another one have a say beside it
+SEQUENCES = {0.05: (0.75, 1.0), 0.15: (0.5, 0.25)}
 SHARE, CHANCE = "safe_share", "safe_chance"  # the notes' names
 WHOLE = 12  # rows that differ, up to which all 2^n signs are tried
 DRAWS = 4095  # signs that are drawn for more rows than that
@@ -40,11 +40,10 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
 
     After the last round each client compares, on its validation samples, its own model with the
     federated one and with three mixtures of both (shares of probabilities). It takes the one of
-    least mean cost among those that are better than its own by a one-sided paired test
-    (``no_better``), each at its level of ``LEVELS``; where none is, its own. Where nothing is
-    better, a client takes the federated model or the mixture with three quarters of it with a
-    chance of 5 % at most, and anything but its own with 20 % at most. Until then it shows the
-    federated one.
+    least mean cost among those that are better than its own by one-sided paired tests
+    (``no_better``, ``passed``); where none is, its own. What is no better than its own it takes
+    with a chance of 20 % at most, and of 5 % if that is the federated model or the mixture with
+    three quarters of it. Until then it shows the federated one.
 
     Args:
         method: Any one that trains by gradients.
@@ -184,6 +183,28 @@ def no_better(gain: Tensor) -> float:
     return (1 + int((_drawn_sums(size) >= least).sum())) / (1 + DRAWS)
 
 
+def passed(chances: Mapping[float, float]) -> list[float]:
+    """The shares that are better than the client's own model.
+
+    The first of a sequence that is no better passes with a chance of its level at most, and those
+    after it only if it does (fixed sequences: Maurer, Hothorn & Lehmacher, 1995). Levels of both
+    sequences add up.
+
+    >>> passed({1.0: 0.01, 0.75: 0.2, 0.5: 0.1, 0.25: 0.2})
+    [0.5]
+
+    Args:
+        chances: {share: its ``no_better``}.
+    """
+    found = []
+    for level, shares in SEQUENCES.items():
+        for share in shares:
+            if chances[share] > level:
+                break
+            found.append(share)
+    return found
+
+
 def _all_sums(size: Tensor) -> Tensor:
     """Σ ± size, for all [2^n] signs."""
     sums = torch.zeros(1, dtype=size.dtype)
@@ -224,16 +245,17 @@ def chosen(
             nothing = [seen or bool(p.isnan().any()) for seen, p in zip(nothing, both, strict=True)]
             mixtures = [
                 both[0] if share == 1 else blend(model, *both, torch.tensor(share))
-                for share in LEVELS
+                for share in SHARES
             ]
             cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
             rows.append(cost)
     if nothing == [False, True]:  # nor does any mixture with it say anything
         return 1.0, 0.0
     own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
-    tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
-    fit = [one for one in tried if one[2] <= LEVELS[one[0]]]
+    costs = dict(zip(SHARES, others, strict=True))
+    chances = {share: chance_of(own - cost) for share, cost in costs.items()}
+    fit = passed(chances)
     if not fit:
-        return 0.0, min(chance for _, _, chance in tried)
-    share, _, chance = min(fit, key=lambda one: float(one[1].mean()))
-    return share, chance
+        return 0.0, min(chances.values())
+    best = min(fit, key=lambda share: (float(costs[share].mean()), -share))
+    return best, chances[best]
