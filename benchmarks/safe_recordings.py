@@ -5,12 +5,11 @@ recording of UCI HAR, which overlap by half.
         [--write docs/choosing.md]
 
 The methods, runs and seed of ``benchmarks.safe``. Each client deploys the federated model, what
-safe chooses (a paired test over windows), or what the same rule chooses by a paired test over
-recordings. Test rows are read for the table: *surely* hurt at the 5 % level, by both tests.
+safe chooses (a test over windows), or what the same rule chooses by a test over recordings. Test
+rows are read for the table: *surely* hurt at the 5 % level, by both tests.
 """
 
 import argparse
-import math
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.special import stdtr
 
 from benchmarks.page import put
 from benchmarks.safe import METHODS, deployed, logs, trained
@@ -39,28 +37,17 @@ HEAD = (
 
 
 def no_better_by(gain: torch.Tensor, group: Array) -> float:
-    """``no_better`` where rows of one group depend on one another.
-
-    The variance of the mean is that of the groups' sums, with as many degrees of freedom as groups
-    but one (cluster-robust: Cameron and Miller, 2015). Where every row is a group of its own, it is
-    the paired t-test.
+    """``no_better`` where rows of one group depend on one another: the signs of a whole group are
+    flipped together (Canay, Romano & Shaikh, 2017).
 
     >>> gain = torch.tensor([1.0, 0.0, 1.0, 1.0])
-    >>> round(no_better_by(gain, np.arange(4)), 4)  # no_better's own example
-    0.0288
-    >>> round(no_better_by(gain.repeat_interleave(2), np.arange(8) // 2), 4)  # rows told twice
-    0.0288
+    >>> no_better(gain), no_better_by(gain, np.arange(4))  # each row is a group of its own
+    (0.125, 0.125)
+    >>> no_better_by(gain.repeat_interleave(2), np.arange(8) // 2)  # rows told twice
+    0.125
     """
     _, number = np.unique(group, return_inverse=True)
-    groups, n = int(number.max()) + 1, len(gain)
-    if groups < 2:
-        return 1.0
-    mean = float(gain.mean())
-    sums = np.bincount(number, weights=(gain - mean).numpy())
-    variance = groups / (groups - 1) * float((sums**2).sum()) / n**2
-    if variance == 0:
-        return 0.0 if mean > 0 else 1.0
-    return float(stdtr(groups - 1, -mean / math.sqrt(variance)))
+    return no_better(torch.from_numpy(np.bincount(number, weights=gain.numpy())))
 
 
 def clients(alone: Opened, other: Opened, way: str) -> list[tuple[float, float, float]]:

@@ -31,9 +31,9 @@ KEPT = {  # methods whose personal model has a part that stays at the client, fr
 }
 
 
-def found(name: str, **hyper: object) -> bool:
+def found(name: str, **changes: object) -> bool:
     run = federated(name, kind="dnn", participation=0.34).run(1, evaluate=False)
-    method = run.method._replace(hyper={**run.method.hyper, **hyper})
+    method = run.method._replace(**changes)
     return begins_untrained(method, run.coordinator.state, run.models["dnn"], run.infos[0])
 
 
@@ -43,7 +43,11 @@ def test_a_part_that_stays_at_the_client_is_found_without_samples(name: str) -> 
 
 
 def test_a_model_that_is_trained_alone_beside_begins_untrained_whatever_the_method() -> None:
-    assert found("fedavg", safe=True)
+    assert found("fedavg", beside_own=True)
+
+
+def test_a_hyper_parameter_that_is_called_safe_is_a_methods_own_matter() -> None:
+    assert not found("fedavg", hyper={"safe": True})
 
 
 def test_who_asks_for_samples_makes_a_model_of_them() -> None:

@@ -52,6 +52,12 @@ FACTS: dict[str, Any] = {
     },
     "versions": {"fedkin": "0.1.0"},
 }
+# facts, and whether a page proposes [method] safe: a hyper-parameter of this name is a method's own
+OF_SAFE: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    ({"hyper": {"safe": True}}, True),
+    ({"spec": {**FACTS["spec"], "method": {"safe": True}}}, False),
+]
 
 
 def write(

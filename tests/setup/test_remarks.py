@@ -71,3 +71,26 @@ def test_a_warm_up_that_outlasts_the_run_is_said(warmup: int, told: bool) -> Non
     if told:
         highest = max(parts.federation.tools.schedule.factor(at) for at in range(1, 5))
         assert f"never reaches train.lr, and {highest:.3g} of it at most" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"method.weights": "uniform"}, False),
+        ({"run.sampling": "uniform"}, False),
+        ({"run.participation": 1.0}, False),
+    ],
+)
+def test_a_size_that_counts_twice_is_said(changes: dict[str, object], told: bool) -> None:
+    by_size = {"run.sampling": "size", "run.participation": 0.5}
+    parts = assemble(Experiment("fedavg", clients=4, **{**by_size, **changes}).spec)
+    said = [one for one in remarks.remarks(parts) if "run.sampling" in one]
+    assert len(said) == told
+    assert all("set method.weights to 'uniform'" in one for one in said)
+
+
+def test_a_method_that_draws_by_size_itself_is_not_told_so() -> None:
+    parts = assemble(Experiment("comet", clients=8, **{"run.participation": 0.5}).spec)
+    assert parts.method.needs.sampling == "size"
+    assert not any("run.sampling" in one for one in remarks.remarks(parts))

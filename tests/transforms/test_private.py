@@ -8,7 +8,7 @@ import torch
 from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
-from fedkin.experiment.run import run
+from fedkin.experiment.run import experiment, run
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.transforms.private import Guarantee, clipped, noise_of, noised_mean
@@ -157,3 +157,19 @@ def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):
             parse({**content("fedavg", run__participation=1.0), "privacy": given})[0],
             tmp_path / "run",
         )
+
+
+@pytest.mark.parametrize("where", ["server", "client", "distributed"])
+def test_running_statistics_get_no_noise(where):
+    """A running variance with noise would be below 0 within a few rounds."""
+
+    def assembled(buffers):
+        norm = {"model__name": "tests.engine.vmap.test_batcher:Norm", "model__buffers": buffers}
+        given = content("fedavg", run__participation=1.0, **norm)
+        privacy = {**PRIVACY, "where": where, "secure_aggregation": where == "distributed"}
+        return assemble(experiment({**given, "privacy": privacy}))
+
+    with pytest.raises(FedkinError, match=r"variance .* set model.buffers to 'local' or 'drop'"):
+        assembled("global")
+    for buffers in ("local", "drop"):
+        assembled(buffers)

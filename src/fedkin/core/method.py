@@ -279,12 +279,10 @@ class Needs(NamedTuple):
     classes: bool = False  # class probabilities, not regression
     validation: bool = False  # validation samples at every client
     head: bool = False  # every model has a head
-    sampling: Literal["uniform", "size"] = (
-        "uniform"  # participants drawn uniformly, or with probability p_k
-    )
-    introduction: Literal["none", "participants", "everyone"] = (
-        "none"  # who sends before the first round
-    )
+    # participants drawn uniformly, or with probability p_k
+    sampling: Literal["uniform", "size"] = "uniform"
+    # who sends before the first round
+    introduction: Literal["none", "participants", "everyone"] = "none"
     server_models: bool = False  # the server runs models itself, and is given them
     plain_sgd: bool = False  # its update takes what a client did for steps of plain SGD
     plain_mean: bool = False  # its server corrects itself by the mean: no optimizer may bend that
@@ -452,6 +450,8 @@ class Method(NamedTuple):
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""
     needs: Needs = Needs()
+    beside_own: bool = False
+    """Its clients train a model alone beside, which their validation may prefer: [method] safe."""
 
 
 def updated(

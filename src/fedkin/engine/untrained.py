@@ -40,7 +40,7 @@ def begins_untrained(method: Method, state: Tree, model: Model, info: ClientInfo
         False too where a method makes the personal model of the client's samples when it is asked
         for.
     """
-    if method.hyper.get("safe"):
+    if method.beside_own:
         return True  # the model that it trains alone, which its validation samples may prefer
     if method.finalize is not None or method.needs.pooled:
         return False

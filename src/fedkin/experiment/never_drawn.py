@@ -19,7 +19,7 @@ def never_drawn(parts: Assembled, state: Tree, taken: Mapping[int, int]) -> list
     info, method = parts.infos[left[0]], parts.method
     if not begins_untrained(method, state, parts.models[info.architecture], info):
         return []
-    whose = f"{method.name} with safe" if method.hyper.get("safe") else method.name
+    whose = f"{method.name} with safe" if method.beside_own else method.name
     return [
         f"{len(left)} of {many(len(parts.infos), 'client')} took part in no round: what {whose} "
         "keeps of a personal model at its client is untrained there; raise run.rounds or "

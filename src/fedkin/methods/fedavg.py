@@ -10,7 +10,16 @@ __all__ = ["fedavg", "server_update"]
 
 
 def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-    """w ← Σ n_i w_i / Σ n_i over the replies that arrived."""
+    """w ← Σ n_i w_i / Σ n_i over the replies that arrived.
+
+    Args:
+        state: The server's, before the round.
+        sent: The mean of the replies, by the method's weights.
+        server: What a server may use.
+
+    Returns:
+        The state after the round: the parameters alone.
+    """
     return {"parameters": sent.mean["parameters"]}
 
 

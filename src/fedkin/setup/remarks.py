@@ -5,6 +5,7 @@ import torch
 from fedkin.core.errors import many
 from fedkin.core.method import Method
 from fedkin.data.population import Population
+from fedkin.engine.round.federation import participants_of
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
 from fedkin.setup.build import Assembled
@@ -16,8 +17,8 @@ LOOKED_AT = 500  # pictures
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, a step that overshoots, a trial or a warm-up
-    that the run does not see the end of, pixels that lie far from zero.
+    asked for, clients with too few samples for it, sizes that count twice, a step that overshoots,
+    a trial or a warm-up that the run does not see the end of, pixels that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
@@ -29,7 +30,7 @@ def remarks(parts: Assembled) -> list[str]:
         *_on_trial(parts.method, rounds),
         *_warming(parts.spec.train.warmup, rounds),
     ]
-    return [*_frozen(parts), *ends, *_alone(parts), *steps, *far]
+    return [*_frozen(parts), *ends, *_alone(parts), *_by_size_twice(parts), *steps, *far]
 
 
 def _alone(parts: Assembled) -> list[str]:
@@ -50,6 +51,19 @@ def _alone(parts: Assembled) -> list[str]:
         f"{many(len(alone), 'client')} with one training sample ({alone[0]} the first): the model "
         "normalizes over the samples of a mini-batch, so no round has an update of theirs; choose "
         "a model without batch norm, or leave such clients out"
+    ]
+
+
+def _by_size_twice(parts: Assembled) -> list[str]:
+    """Of participants drawn by their samples, whose mean is weighted by samples again."""
+    everybody = participants_of(parts.federation) == len(parts.infos)
+    weighted = parts.method.hyper.get("weights") == "samples"
+    if parts.spec.run.sampling != "size" or everybody or not weighted:
+        return []
+    return [
+        "run.sampling = 'size' draws clients by their samples, and method.weights = 'samples' "
+        "weights the mean by them again, so that samples of large clients count more than others; "
+        "set method.weights to 'uniform'"
     ]
 
 

@@ -28,6 +28,15 @@ def from_learner(
 ) -> Model:
     """A learner as a Model: its parameters are its state, its outputs the logarithms of its
     probabilities.
+
+    Args:
+        name: Of the model.
+        learner: How it starts, fits and predicts.
+        inputs: How samples enter it.
+        family: What predictions are.
+
+    Returns:
+        A model without gradients, whose ``learner`` is set.
     """
     like = torch.zeros((), dtype=torch.float32)
 
@@ -56,6 +65,9 @@ def from_learner(
 def allow_black_box_models(method: Method) -> Method:
     """The method whose clients may hold learners: these fit what its ``target`` says, all others
     work as ever.
+
+    Args:
+        method: With a ``distillation_target``, where a client holds a learner.
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

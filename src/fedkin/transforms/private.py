@@ -14,7 +14,7 @@ from fedkin.core.aggregation import Combined, Contributions, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Secret
-from fedkin.core.tree import Tree, named_leaves
+from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.transforms.private_predictions import (
     PREDICTIONS,
     PredictionNoise,
@@ -171,6 +171,13 @@ def _checked(
             raise FedkinError(
                 f"[privacy]: clients of {method.name} send {beyond or 'less'} beside the sum of "
                 "updates, which no noise covers: try fedavg"
+            )
+        # of length 0 where each client keeps its own
+        running = [path for path in sent if is_buffer(path.split("/")[-1]) and known[path].numel()]
+        if running:
+            raise FedkinError(
+                f"[privacy] noises all that clients send, {running[0]} too, and a running variance "
+                "with noise can be below 0: set model.buffers to 'local' or 'drop'"
             )
 
     return check

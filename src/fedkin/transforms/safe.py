@@ -2,8 +2,7 @@
 a model that it trained alone.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -18,13 +17,18 @@ from fedkin.core.method import (
 )
 from fedkin.core.model import Model
 from fedkin.core.ops import home_step, right, scan, sgd_step
+from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
-# share of the federated model's probabilities → level of its test: giving the own model up, or
-# nearly so, asks for more than letting another one have a say beside it
-LEVELS = {1.0: 0.05, 0.75: 0.05, 0.5: 0.2, 0.25: 0.2}
+SHARES = (1.0, 0.75, 0.5, 0.25)  # of the federated model's probabilities
+# level → shares, tested in this order while they pass: giving the own model up, or nearly so, asks
+# for more than letting another one have a say beside it
+SEQUENCES = {0.05: (0.75, 1.0), 0.15: (0.5, 0.25)}
 SHARE, CHANCE = "safe_share", "safe_chance"  # the notes' names
+WHOLE = 12  # rows that differ, up to which all 2^n signs are tried
+DRAWS = 4095  # signs that are drawn for more rows than that
+BLOCK = 1024  # rows whose signs are drawn at once
 
 Judge = Callable[[Model, Tensor, Tensor], Tensor]
 """(model, predictions [n, classes], y [n]) → what each row costs, [n]."""
@@ -36,9 +40,10 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
 
     After the last round each client compares, on its validation samples, its own model with the
     federated one and with three mixtures of both (shares of probabilities). It takes the one of
-    least mean cost among those that are better than its own by a one-sided paired t-test, at the
-    5 % level for the federated model and the mixture with three quarters of it, at the 20 % level
-    for the others; where none is, its own. Until then it shows the federated one.
+    least mean cost among those that are better than its own by one-sided paired tests
+    (``no_better``, ``passed``); where none is, its own. What is no better than its own it takes
+    with a chance of 20 % at most, and of 5 % if that is the federated model or the mixture with
+    three quarters of it. Until then it shows the federated one.
 
     Args:
         method: Any one that trains by gradients.
@@ -101,6 +106,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         client_metrics=client_metrics,
         check=check,
         distillation_target=None,
+        beside_own=True,
     )
 
 
@@ -138,32 +144,83 @@ def losses(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
 
 
 def no_better(gain: Tensor) -> float:
-    """The chance of so large a mean gain where there is none: a one-sided paired t-test.
+    """The chance of so large a mean gain where each row's gain is as likely as a loss of that size:
+    a one-sided paired test by flipped signs (Fisher, 1935).
 
-    >>> round(no_better(torch.tensor([1.0, 0.0, 1.0, 1.0])), 4)  # t = 3, three degrees of freedom
-    0.0288
+    Rows that cost the same say nothing. Where gains are of one size, as errors of classes are, it
+    is the sign test.
+
+    >>> no_better(torch.tensor([1.0, 1.0, 1.0, 0.0, -1.0]))  # 3 or 4 heads of 4 coins
+    0.3125
+    >>> no_better(torch.ones(2)), no_better(torch.ones(5)), no_better(torch.zeros(2))
+    (0.25, 0.03125, 1.0)
+    >>> no_better(torch.tensor([3.0, 1.0, -0.5]))  # of 8 sums 3.5 and 4.5 are as large
+    0.25
     >>> no_better(torch.tensor([float("nan"), 1.0]))  # of a model that diverged
     1.0
 
-    Where every row gains the same there is no spread to go by: the chance is that of so many gains
-    and no loss, 2^−n, by the sign test.
-
-    >>> no_better(torch.tensor([1.0])), no_better(torch.tensor([0.0, 0.0]))
-    (1.0, 1.0)
-    >>> no_better(torch.ones(2)), no_better(torch.ones(5))
-    (0.25, 0.03125)
+    Of more than ``WHOLE`` rows that differ, ``DRAWS`` signs are drawn, the same ones always.
 
     Args:
         gain: [n] what each row costs less.
-    """
-    from scipy.special import stdtr  # late: scipy is slow to load
 
-    if len(gain) < 2 or not bool(gain.isfinite().all()):
+    Returns:
+        In (0, 1]; 2^−n at least where n rows differ, but for what drawing adds.
+    """
+    from scipy.special import bdtrc  # late: scipy is slow to load
+
+    if not bool(gain.isfinite().all()):
         return 1.0
-    mean, spread = float(gain.mean()), float(gain.std())
-    if spread == 0:
-        return 2.0 ** -len(gain) if mean > 0 else 1.0
-    return float(stdtr(len(gain) - 1, -mean / (spread / math.sqrt(len(gain)))))
+    told = gain[gain != 0].double().cpu()
+    size, wins = told.abs(), int((told > 0).sum())
+    if not wins:
+        return 1.0
+    if bool((size == size[0]).all()):
+        return float(bdtrc(wins - 1, len(told), 0.5))
+    least = float(told.sum()) - 1e-9 * float(size.sum())  # sums differ by rounding alone
+    if len(told) <= WHOLE:
+        return float((_all_sums(size) >= least).double().mean())
+    return (1 + int((_drawn_sums(size) >= least).sum())) / (1 + DRAWS)
+
+
+def passed(chances: Mapping[float, float]) -> list[float]:
+    """The shares that are better than the client's own model.
+
+    The first of a sequence that is no better passes with a chance of its level at most, and those
+    after it only if it does (fixed sequences: Maurer, Hothorn & Lehmacher, 1995). Levels of both
+    sequences add up.
+
+    >>> passed({1.0: 0.01, 0.75: 0.2, 0.5: 0.1, 0.25: 0.2})
+    [0.5]
+
+    Args:
+        chances: {share: its ``no_better``}.
+    """
+    found = []
+    for level, shares in SEQUENCES.items():
+        for share in shares:
+            if chances[share] > level:
+                break
+            found.append(share)
+    return found
+
+
+def _all_sums(size: Tensor) -> Tensor:
+    """Σ ± size, for all [2^n] signs."""
+    sums = torch.zeros(1, dtype=size.dtype)
+    for one in size:
+        sums = torch.cat([sums + one, sums - one])
+    return sums
+
+
+def _drawn_sums(size: Tensor) -> Tensor:
+    """Σ ± size, for [DRAWS] signs that are drawn."""
+    generator = Key(0).torch("signs")
+    sums = torch.zeros(DRAWS, dtype=size.dtype)
+    for part in torch.split(size, BLOCK):
+        heads = torch.randint(0, 2, (DRAWS, len(part)), generator=generator, dtype=torch.int8)
+        sums += (2 * heads - 1).to(size.dtype) @ part
+    return sums
 
 
 def chosen(
@@ -188,16 +245,17 @@ def chosen(
             nothing = [seen or bool(p.isnan().any()) for seen, p in zip(nothing, both, strict=True)]
             mixtures = [
                 both[0] if share == 1 else blend(model, *both, torch.tensor(share))
-                for share in LEVELS
+                for share in SHARES
             ]
             cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
             rows.append(cost)
     if nothing == [False, True]:  # nor does any mixture with it say anything
         return 1.0, 0.0
     own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
-    tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
-    fit = [one for one in tried if one[2] <= LEVELS[one[0]]]
+    costs = dict(zip(SHARES, others, strict=True))
+    chances = {share: chance_of(own - cost) for share, cost in costs.items()}
+    fit = passed(chances)
     if not fit:
-        return 0.0, min(chance for _, _, chance in tried)
-    share, _, chance = min(fit, key=lambda one: float(one[1].mean()))
-    return share, chance
+        return 0.0, min(chances.values())
+    best = min(fit, key=lambda share: (float(costs[share].mean()), -share))
+    return best, chances[best]

@@ -9,6 +9,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 
+__all__ = [
+    "Change",
+    "Setting",
+    "blind",
+    "declared_sum",
+    "message_by_message",
+    "participants_at_least",
+]
+
 
 class Setting(NamedTuple):
     """The experiment around a method: what a transform may depend on.
@@ -35,10 +44,20 @@ Change = Callable[[Method, Setting], Method]
 
 
 def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -> WeightedSum:
-    """The sum that a method declares; ``shown``: who asks, if not the transform ``name``.
+    """The sum that a method declares.
+
+    Args:
+        method: The method.
+        name: Of the transform that needs it.
+        setting: The experiment, for the names of methods that would do.
+        shown: Who asks, in words, if not "transform ``name``".
+
+    Returns:
+        Its ``aggregation``.
 
     Raises:
-        FedkinError: The method needs every message by itself, or trains on pooled data.
+        FedkinError: The method needs every message by itself, or a sum for each group of clients,
+            or trains on pooled data.
     """
     if method.needs.pooled or not isinstance(method.aggregation, WeightedSum):
         why = "needs every message by itself"
@@ -57,6 +76,9 @@ def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -
 def message_by_message(method: Method) -> Method:
     """The method for a transform that changes messages before they are summed: its server is given
     every one, and takes the sums of groups itself.
+
+    Args:
+        method: Any; one without sums of groups stays as it is.
     """
     how = method.aggregation
     if not isinstance(how, GroupedSum):
@@ -74,6 +96,9 @@ def blind(method: Method, expected: float) -> Callable[[Tree, Mean, ServerContex
     Args:
         method: It declares a weighted sum.
         expected: Participants of a round, on average.
+
+    Returns:
+        The function, for ``Method.server_update``.
     """
     some = tuple(range(max(1, round(expected))))
 
@@ -86,7 +111,14 @@ def blind(method: Method, expected: float) -> Callable[[Tree, Mean, ServerContex
 
 
 def participants_at_least(method: Method, name: str, least: int, hint: str) -> Method:
-    """The method that refuses a federation with fewer participants a round."""
+    """The method that refuses a federation with fewer participants a round.
+
+    Args:
+        method: The method; its own check follows.
+        name: Of the transform, for the sentence.
+        least: Participants a round.
+        hint: What to do where there are fewer.
+    """
 
     def check(start: FederationInit, participants: int) -> None:
         if participants < least:

@@ -2,10 +2,14 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.what_next import what_next
-from tests.report.records_for_tests import write
+from tests.report.comparison.compare_examples import shift
+from tests.report.records_for_tests import OF_SAFE, write
 
 
 def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
@@ -47,3 +51,13 @@ def test_only_rivals_are_a_choice_for_validation_data(tmp_path: Path) -> None:
     )
     asked = what_next(comparison([local, comet, tuned], against="tuned"))
     assert asked[-1].command.endswith("--best --against tuned")
+
+
+@pytest.mark.parametrize(("facts", "proposed"), OF_SAFE)
+def test_safe_is_proposed_where_it_was_not_asked_for(
+    facts: dict[str, Any], proposed: bool, tmp_path: Path
+) -> None:
+    local, comet = write(tmp_path / "local", method="local"), write(tmp_path / "comet", **facts)
+    shift(comet, [0.1, 0.1, -0.2])
+    said = [step.command for step in what_next(comparison([local, comet]))]
+    assert any("method.safe=true" in command for command in said) is proposed

@@ -14,8 +14,8 @@ from fedkin.report.page.report import write_report
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
 from tests.report.kept_pages import federation, in_groups
-from tests.report.page.lead_examples import beside
-from tests.report.records_for_tests import write
+from tests.report.page.lead_examples import beside, change
+from tests.report.records_for_tests import OF_SAFE, write
 
 LAST = 9  # the finish of a longer run
 
@@ -43,6 +43,15 @@ def test_what_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands[0] == "fedkin resume half"
     said, commands = steps(write(tmp_path / "alone" / "x"))
     assert "fedkin run alone/x/experiment.toml --method local --out alone/local" in commands
+
+
+@pytest.mark.parametrize(("facts", "proposed"), OF_SAFE)
+def test_safe_is_proposed_where_it_was_not_asked_for(
+    facts: dict[str, Any], proposed: bool, tmp_path: Path
+) -> None:
+    change(write(tmp_path / "local", method="local"), 1, 0.1)
+    _, commands = steps(write(tmp_path / "comet", **facts))
+    assert any("method.safe=true" in command for command in commands) is proposed
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,43 @@ def test_what_was_sent_and_what_was_left_out_are_all_updates(name, parameters):
     assert (arrived_total + left).tolist() == pytest.approx(total.tolist(), abs=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("top_k", {"share": 0.3}),
+        ("random_k", {"share": 0.3}),
+        ("random_k", {"share": 0.3, "feedback": False}),
+        ("quantize", {"bits": 2}),
+        ("bfloat16", {}),
+    ],
+)
+def test_a_running_variance_stays_between_those_that_were_sent(name, parameters):
+    """A large fall, told in part or twice, would leave it below 0."""
+    before = {"w": torch.zeros(8), "buffer:running_var": torch.tensor([1.0, 9.0, 4.0])}
+    theirs = torch.tensor([0.01, 0.25, 0.02])
+
+    def client_update(received, own, data):
+        return own, {"parameters": {"w": torch.arange(8.0), "buffer:running_var": theirs}}
+
+    method = made(Asked(name, parameters))(
+        fedavg(lr=0.1)._replace(client_update=client_update, client=lambda initial, info: {}),
+        SETTING,
+    )
+    own = method.client({}, INFO)
+    for round in range(1, 5):
+        data = SimpleNamespace(info=INFO, key=Key(7, round, 4))
+        own, message = method.client_update({"parameters": before}, own, data)
+        check(message, method.expected_update({"parameters": before}, INFO))
+        around = Around(lambda one: {"parameters": before}, 1, None)
+        found = aggregated(
+            method.aggregation, {4: Reply(message, 10.0)}, lambda given=around: given
+        ).mean["parameters"]
+        if name in ("top_k", "random_k"):
+            assert torch.equal(found["buffer:running_var"], theirs)
+        assert float(found["buffer:running_var"].min()) >= 0.0099
+        assert float(found["buffer:running_var"].max()) <= 0.2501
+
+
 def test_without_feedback_nothing_is_kept():
     method = compressed("top_k", share=0.3, feedback=False)
     assert method.client({}, INFO) == {}

@@ -63,6 +63,7 @@ class Seen(NamedTuple):
     persons: Mapping[int, str] = {}  # natural clients' names, by which other seeds have them too
     specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
     summed: bool = False  # secure aggregation: a mean is known, and no client's score
+    safe: bool = False  # [method] safe was asked for
 
     @property
     def finished(self) -> bool:
@@ -141,6 +142,7 @@ def read_with_summary(
         persons,
         specified(facts, chosen, found["clients"]),
         FEDERATION in by_client,
+        bool((whole.get("method") or {}).get("safe")),
     )
     return seen, found
 

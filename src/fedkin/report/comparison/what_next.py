@@ -71,7 +71,7 @@ def _of_best(best: dict[str, Any], run: Seen, found: Comparison) -> list[Step]:
         target = shown(folder.parent / f"{folder.name}-seed{fresh}")
         said = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
         steps.append(Step(said, f"fedkin run {spec} --seed {fresh} --out {target}"))
-    if best["worse"] > 0 and not run.hyper.get("safe"):
+    if best["worse"] > 0 and not run.safe:
         said = (
             f"{100 * best['worse']:.0f} % of the {pairs_of(best)}s do worse. With safe = true "
             "nobody has to:"

@@ -74,7 +74,7 @@ def _of_gain(run: Run, found: Mapping[str, Any], gain: Gain, folder: str) -> lis
     steps = [Step(_verdict(gain))]
     if gain.hurt:
         steps.append(Step(_who(run, gain)))
-    safe = (found["hyper"] or {}).get("safe") or _spec(run, "method").get("safe")
+    safe = _spec(run, "method").get("safe")
     if gain.hurt and not safe and found["method"] != LOCAL:
         said = "No client has to lose: with safe = true each one keeps what its validation prefers."
         steps.append(Step(said, f"fedkin run {_spec_file(run)} --set method.safe=true"))

@@ -1,7 +1,8 @@
 """Compression of what clients send: ``[[transforms]]`` top_k, random_k, quantize and bfloat16.
 
 Parameters are sent as updates, what a client has less what it received, and the part that was left
-out is added to its next update (error feedback). Other numbers are sent as they are, rounded.
+out is added to its next update (error feedback). Other numbers are sent as they are, rounded;
+running statistics are such, and whole where only a part of an update is sent.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -170,9 +171,12 @@ class _Compressed:
             before = known.get(path)
             floating = isinstance(leaf, Tensor) and leaf.is_floating_point()
             part = "plain" if self.how.sparse or not floating else "value"
-            if floating and changes and not is_buffer(path.rpartition("/")[2]):
+            # a running variance that moved by too much, 1 / share times or for rounds at once,
+            # would be below 0
+            moves = floating and not is_buffer(path.rpartition("/")[2])
+            if moves and changes:
                 part, before = "update", torch.zeros_like(leaf)
-            elif floating and kind in UPDATED and _alike(before, leaf):
+            elif moves and kind in UPDATED and _alike(before, leaf):
                 part = "update"
             leaves[part].append(leaf)
             of.append(part)
