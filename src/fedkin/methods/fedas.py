@@ -32,7 +32,7 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     data weighs more. Alignment is the mean over a mini-batch's samples; the authors' code adds up
     the means of its classes, so with C of them in equal parts align_lr = 0.01 C is their step. At
     its first participation a client has no model of its own, and aligns nothing. The personal view
-    is the client's model after its training.
+    is the client's model after its training; before its first one the body with the initial head.
 
     Args:
         lr: Learning rate of local SGD.
@@ -49,7 +49,7 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         }
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        mine, body = last(own, data), received["parameters"]
+        mine, body = last(own, received, data), received["parameters"]
         head = {name: value for name, value in mine.items() if name not in body}
         if own and align_epochs:
             means, _ = prototypes(data, mine)
@@ -75,15 +75,18 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         expected_update=expected,
         aggregation=EachClient("uniform"),
         server_update=server_update,
-        personal_models=lambda received, own, data: {"personal": last(own, data)},
+        personal_models=lambda received, own, data: {"personal": last(own, received, data)},
         needs=Needs(classes=True, head=True),
     )
 
 
-def last(own: Tree, data: ClientContext) -> Params:
-    """The client's model as it left its last training, or the initial one."""
-    both = {**own["parameters"], **own["head"]} if own else data.model.initial
-    return {name: both[name] for name in data.model.initial}
+def last(own: Tree, received: Tree, data: ClientContext) -> Params:
+    """The client's model as it left its last training; before its first one the shared body with
+    the initial head.
+    """
+    initial = data.model.initial
+    known = {**own["parameters"], **own["head"]} if own else received["parameters"]
+    return {name: known.get(name, value) for name, value in initial.items()}
 
 
 def expected(received: Tree, info: object) -> Tree:
