@@ -9,6 +9,8 @@ from fedkin import Experiment
 from fedkin.setup import remarks
 from fedkin.setup.build import assemble
 
+KEYS = ("sigma", "alpha")  # of fedamp
+
 
 def bright(share: float) -> torch.Tensor:
     """30 pictures 4 × 4: every fifth pixel is black, the others are ``share`` white."""
@@ -71,3 +73,26 @@ def test_a_warm_up_that_outlasts_the_run_is_said(warmup: int, told: bool) -> Non
     if told:
         highest = max(parts.federation.tools.schedule.factor(at) for at in range(1, 5))
         assert f"never reaches train.lr, and {highest:.3g} of it at most" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, False),
+        ({"method.lam": 1.0, "method.alpha": 1e4, "method.sigma": 1e6}, True),
+        ({"method.lam": 0.0}, False),
+    ],
+)
+def test_a_pull_that_comes_to_nothing_is_said(changes: dict[str, float], told: bool) -> None:
+    parts = assemble(Experiment("fedamp", clients=5, rounds=4, **changes).spec)
+    said = [one for one in remarks.remarks(parts) if "local training" in one]
+    assert bool(said) is told
+    if told:
+        sigma, alpha = (float(said[0].split(f"method.{key}=")[1].split()[0]) for key in KEYS)
+        tried = Experiment(
+            "fedamp",
+            clients=5,
+            rounds=4,
+            **{**changes, "method.sigma": sigma, "method.alpha": alpha},
+        )
+        assert not [one for one in remarks.remarks(assemble(tried.spec)) if "local training" in one]

@@ -7,17 +7,19 @@ from fedkin.core.method import Method
 from fedkin.data.population import Population
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
-from fedkin.setup.build import Assembled
+from fedkin.setup.build import Assembled, replays_of
 from fedkin.setup.frozen import size_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # pictures
+HARDLY = 0.01  # of the way to the others in a whole run
 
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, a step that overshoots, a trial or a warm-up
-    that the run does not see the end of, pixels that lie far from zero.
+    asked for, clients with too few samples for it, a step that overshoots, a pull that comes to
+    nothing, a trial or a warm-up that the run does not see the end of, pixels that lie far from
+    zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
@@ -26,6 +28,7 @@ def remarks(parts: Assembled) -> list[str]:
     rounds = parts.spec.run.rounds
     steps = [
         *_overshooting(parts.method),
+        *_hardly_drawn(parts),
         *_on_trial(parts.method, rounds),
         *_warming(parts.spec.train.warmup, rounds),
     ]
@@ -88,6 +91,25 @@ def _overshooting(method: Method) -> list[str]:
     return [
         f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
         f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+    ]
+
+
+def _hardly_drawn(parts: Assembled) -> list[str]:
+    """Of methods whose clients draw near ones to each other, by λ/σ in each step at most."""
+    hyper = parts.method.hyper
+    lr, lam, sigma = (hyper.get(key) for key in ("lr", "lam", "sigma"))
+    numbers = [one for one in (lr, lam, sigma) if isinstance(one, int | float)]
+    others = len(parts.infos) - 1
+    if len(numbers) < 3 or not lam or not others:
+        return []
+    way = lr * lam / sigma * replays_of(parts) / len(parts.infos) * others
+    if way >= HARDLY:
+        return []
+    near = sigma * way / (10 * HARDLY)  # ten times the least that matters
+    return [
+        f"{parts.method.name}: in the whole run the others draw a client by {way:.2g} of the way "
+        "to them at most (train.lr · lam / sigma · steps · others), which is local training; try "
+        f"method.sigma={near:.2g} and method.alpha={near / others / 2:.2g}"
     ]
 
 
