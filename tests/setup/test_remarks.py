@@ -96,3 +96,22 @@ def test_a_pull_that_comes_to_nothing_is_said(changes: dict[str, float], told: b
             **{**changes, "method.sigma": sigma, "method.alpha": alpha},
         )
         assert not [one for one in remarks.remarks(assemble(tried.spec)) if "local training" in one]
+
+
+@pytest.mark.parametrize(
+    ("method", "lr", "told"),
+    [
+        ("pfedme", 0.1, ["personal_lr times lam is 1.5", "lr times lam is 1.5"]),
+        ("pfedme", 0.05, ["personal_lr times lam is 1.5"]),
+        ("cgpfl", 0.1, ["lr times lam is 1.2"]),
+        ("cgpfl", 0.05, []),
+        ("ditto", 9.0, []),  # its λ draws the personal model alone
+    ],
+)
+def test_a_step_that_overshoots_is_said_of_both_models(
+    method: str, lr: float, told: list[str]
+) -> None:
+    changes = {"train.lr": lr, **({"method.personal_lr": 0.1} if method == "ditto" else {})}
+    parts = assemble(Experiment(method, clients=5, rounds=4, **changes).spec)
+    said = [one for one in remarks.remarks(parts) if "times lam" in one]
+    assert [one.split(": ")[1] for one in said] == told

@@ -85,13 +85,23 @@ def _off_centre(population: Population) -> list[str]:
 
 def _overshooting(method: Method) -> list[str]:
     """Of methods whose personal model is pulled to another: η times λ is a share of the way."""
-    eta, lam = method.hyper.get("personal_lr"), method.hyper.get("lam")
-    if not isinstance(eta, int | float) or not isinstance(lam, int | float) or eta * lam < 1:
+    hyper = method.hyper
+    lr, eta, lam = (hyper.get(key) for key in ("lr", "personal_lr", "lam"))
+    if not isinstance(eta, int | float) or not isinstance(lam, int | float):
         return []
-    return [
-        f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
-        f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
-    ]
+    said = []
+    if eta * lam >= 1:
+        said.append(
+            f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step "
+            f"goes beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+        )
+    # where the personal model is solved for in inner steps, λ draws the local copy to it in turn
+    if "inner" in hyper and isinstance(lr, int | float) and lr * lam >= 1:
+        said.append(
+            f"{method.name}: lr times lam is {lr * lam:.3g}: from 1 on a step of the local copy "
+            f"goes beyond the personal model; try train.lr={0.6 / lam:.2g}"
+        )
+    return said
 
 
 def _hardly_drawn(parts: Assembled) -> list[str]:
