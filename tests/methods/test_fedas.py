@@ -88,3 +88,10 @@ def test_known_traces():
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match=r"method\.\w+ of fedas: input should be"):
         fedas(lr=0.1, **wrong)
+
+
+def test_a_body_that_is_frozen_is_refused():
+    frozen = architecture("dnn")
+    body = {name: value for name, value in frozen.initial.items() if name not in frozen.head.names}
+    with pytest.raises(FedkinError, match=r"fedas shares the body .* model\.frozen holds all of it"):
+        Federated(fedas(lr=LR), population(), {"dnn": frozen.freezing(body)})

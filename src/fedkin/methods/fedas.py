@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Positive, Whole, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model, head_of
@@ -48,6 +49,12 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
             }
         }
 
+    def check(start: FederationInit, participants: int) -> None:
+        if all(is_buffer(name) for name in server(start)["parameters"]):
+            raise FedkinError(
+                "fedas shares the body of a model, and model.frozen holds all of it: freeze less"
+            )
+
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         mine, body = last(own, received, data), received["parameters"]
         head = {name: value for name, value in mine.items() if name not in body}
@@ -76,6 +83,7 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         aggregation=EachClient("uniform"),
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": last(own, received, data)},
+        check=check,
         needs=Needs(classes=True, head=True),
     )
 
