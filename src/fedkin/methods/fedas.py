@@ -2,7 +2,7 @@
 server weighs bodies by the Fisher information of their clients' data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
@@ -122,11 +122,21 @@ def trace(data: ClientContext, w: Params, body: Params) -> Tensor:
     def surprise(moving: Params, x: Tensor, y: Tensor) -> Tensor:
         return model.family.nll(model.outputs({**w, **moving}, x[None]), y[None]).sum()
 
-    slopes = torch.func.vmap(torch.func.grad(surprise), in_dims=(None, 0, 0), chunk_size=64)
     total = torch.zeros(1, dtype=torch.float64)
     with torch.inference_mode(False):
         at = {name: value.clone() for name, value in body.items() if not is_buffer(name)}
         for batch in data.whole("train"):
-            for slope in slopes(at, batch.x, batch.y).values():
+            for slope in of_each(torch.func.grad(surprise), at, batch).values():
                 total += batch.weight.double() @ slope.double().square().flatten(1).sum(1)
     return total.to(next(iter(w.values())).dtype)
+
+
+def of_each(slope: Callable[..., Params], at: Params, batch: Batch) -> Params:
+    """The slope of each sample, along a first axis."""
+    many = torch.func.vmap(slope, in_dims=(None, 0, 0), chunk_size=64)
+    try:
+        found: Params = many(at, batch.x, batch.y)
+    except RuntimeError:  # a forward that reads values of a batch, which vmap does not have
+        rows = [slope(at, x, y) for x, y in zip(batch.x, batch.y, strict=True)]
+        found = {name: torch.stack([row[name] for row in rows]) for name in at}
+    return found
