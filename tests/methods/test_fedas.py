@@ -94,7 +94,7 @@ def test_a_body_that_is_frozen_is_refused():
     frozen = architecture("dnn")
     body = {name: value for name, value in frozen.initial.items() if name not in frozen.head.names}
     with pytest.raises(
-        FedkinError, match=r"fedas shares the body .* model\.frozen holds all of it"
+        FedkinError, match=r"shares the body .* model\.frozen holds all of it"
     ):
         Federated(fedas(lr=LR), population(), {"dnn": frozen.freezing(body)})
 
