@@ -5,7 +5,7 @@ import pytest
 from fedkin.engine.untrained import begins_untrained
 from tests.laws.small import PARTIAL, federated
 
-KEPT = {  # methods whose personal model has a part that stays at the client, from the first on
+KEPT = {  # methods whose personal model has a part for its client alone, from the first on
     "apfl",
     "cgpfl",
     "cgpfl_heur",
@@ -14,14 +14,19 @@ KEPT = {  # methods whose personal model has a part that stays at the client, fr
     "ds_fl",
     "fedala",
     "fedamp",
+    "fedas",
     "fedbn",
+    "fedcp",
     "fedfomo",
     "fedkd",
+    "fedpac",
     "fedper",
     "fedproto",
     "fedrep",
     "fedsim",
     "fedtgp",
+    "fedu",
+    "gpfl",
     "kt_pfl",
     "lg_fedavg",
     "local",
@@ -34,7 +39,11 @@ KEPT = {  # methods whose personal model has a part that stays at the client, fr
 def found(name: str, **changes: object) -> bool:
     run = federated(name, kind="dnn", participation=0.34).run(1, evaluate=False)
     method = run.method._replace(**changes)
-    return begins_untrained(method, run.coordinator.state, run.models["dnn"], run.infos[0])
+    (drawn,) = run.participants(1)
+    left = next(info for info in run.infos.values() if info.client not in drawn)
+    return begins_untrained(
+        method, run.coordinator.state, run.models["dnn"], left, next(iter(drawn))
+    )
 
 
 @pytest.mark.parametrize("name", PARTIAL)

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fedkin.experiment.run import run
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
@@ -18,12 +20,20 @@ def said(method: str, folder: Path, **settings: Any) -> list[str]:
 
 def test_who_was_never_drawn_is_counted(tmp_path: Path) -> None:
     expected = (
-        "4 of 6 clients took part in no round: what ditto keeps of a personal model at its client "
-        "is untrained there; raise run.rounds or run.participation"
+        "4 of 6 clients took part in no round: what ditto keeps of a personal model for its "
+        "client alone is untrained there; raise run.rounds or run.participation"
     )
     assert said("ditto", tmp_path / "run") == [expected]
     assert expected in summary(tmp_path / "run")["warnings"]
     assert expected[1:] in write_report(tmp_path / "run").read_text()
+
+
+@pytest.mark.parametrize("method", ["fedu", "fedpac", "fedas", "gpfl", "fedcp"])
+def test_so_is_who_has_its_part_from_the_server_or_falls_back_on_the_initial_model(
+    method: str, tmp_path: Path
+) -> None:
+    (one,) = said(method, tmp_path / "run", model__name="dnn")
+    assert one.startswith(f"4 of 6 clients took part in no round: what {method} keeps")
 
 
 def test_a_model_that_is_sent_is_everybodys(tmp_path: Path) -> None:

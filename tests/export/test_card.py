@@ -183,7 +183,7 @@ def test_a_client_that_no_round_had_is_called_so(
         text = as_markdown({**card, "files": {}, "tensors": []})
         line = f"- took part in {int(took)} of 1 round"
         if card["untrained"]:
-            line += ": what ditto keeps of a personal model at its client is untrained here"
+            line += ": what ditto keeps of a personal model for its client alone is untrained here"
         assert f"{line}\n" in text
 
 

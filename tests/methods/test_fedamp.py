@@ -78,4 +78,4 @@ def test_out_of_range(wrong):
 
 def test_too_many_others():
     with pytest.raises(FedkinError, match="less than nothing of its own model: sigma of at least"):
-        Federated(make("fedamp", {"sigma": 1e4}, {"lr": LR}), population())
+        Federated(make("fedamp", {"sigma": 1.0}, {"lr": LR}), population())

@@ -88,3 +88,24 @@ def test_known_traces():
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match=r"method\.\w+ of fedas: input should be"):
         fedas(lr=0.1, **wrong)
+
+
+def test_a_body_that_is_frozen_is_refused():
+    frozen = architecture("dnn")
+    body = {name: value for name, value in frozen.initial.items() if name not in frozen.head.names}
+    with pytest.raises(FedkinError, match=r"shares the body .* model\.frozen holds all of it"):
+        Federated(fedas(lr=LR), population(), {"dnn": frozen.freezing(body)})
+
+
+def test_a_forward_that_reads_values_has_the_same_traces():
+    plain = architecture("dnn")
+
+    def reading(w, x):
+        return plain.outputs(w, x if float(x.abs().max()) < 1e9 else x / 2)
+
+    ups = [
+        Federated(fedas(lr=LR), population(), {"dnn": model}, steps=2).run(1).moments[0].up
+        for model in (plain, plain._replace(outputs=reading))
+    ]
+    for k, up in ups[0].items():
+        close(ups[1][k]["coefficients"], up["coefficients"], 1e-12)

@@ -68,7 +68,6 @@ def fedas(
             [own[k] for k in traces], [v / sum(traces.values()) for v in traces.values()]
         )
         body = {name: whole[name] for name in body}
-        history.append(
-            {"body": copy(body), "own": {k: copy(w) for k, w in own.items()}, "traces": traces}
-        )
+        deployed = {k: copy(w if k in busy else {**start, **body}) for k, w in own.items()}
+        history.append({"body": copy(body), "own": deployed, "traces": traces})
     return history

@@ -9,6 +9,8 @@ from fedkin import Experiment
 from fedkin.setup import remarks
 from fedkin.setup.build import assemble
 
+KEYS = ("sigma", "alpha")  # of fedamp
+
 
 def bright(share: float) -> torch.Tensor:
     """30 pictures 4 × 4: every fifth pixel is black, the others are ``share`` white."""
@@ -94,3 +96,45 @@ def test_a_method_that_draws_by_size_itself_is_not_told_so() -> None:
     parts = assemble(Experiment("comet", clients=8, **{"run.participation": 0.5}).spec)
     assert parts.method.needs.sampling == "size"
     assert not any("run.sampling" in one for one in remarks.remarks(parts))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, False),
+        ({"method.lam": 1.0, "method.alpha": 1e4, "method.sigma": 1e6}, True),
+        ({"method.lam": 0.0}, False),
+    ],
+)
+def test_a_pull_that_comes_to_nothing_is_said(changes: dict[str, float], told: bool) -> None:
+    parts = assemble(Experiment("fedamp", clients=5, rounds=4, **changes).spec)
+    said = [one for one in remarks.remarks(parts) if "local training" in one]
+    assert bool(said) is told
+    if told:
+        sigma, alpha = (float(said[0].split(f"method.{key}=")[1].split()[0]) for key in KEYS)
+        tried = Experiment(
+            "fedamp",
+            clients=5,
+            rounds=4,
+            **{**changes, "method.sigma": sigma, "method.alpha": alpha},
+        )
+        assert not [one for one in remarks.remarks(assemble(tried.spec)) if "local training" in one]
+
+
+@pytest.mark.parametrize(
+    ("method", "lr", "told"),
+    [
+        ("pfedme", 0.1, ["personal_lr times lam is 1.5", "lr times lam is 1.5"]),
+        ("pfedme", 0.05, ["personal_lr times lam is 1.5"]),
+        ("cgpfl", 0.1, ["lr times lam is 1.2"]),
+        ("cgpfl", 0.05, []),
+        ("ditto", 9.0, []),  # its λ draws the personal model alone
+    ],
+)
+def test_a_step_that_overshoots_is_said_of_both_models(
+    method: str, lr: float, told: list[str]
+) -> None:
+    changes = {"train.lr": lr, **({"method.personal_lr": 0.1} if method == "ditto" else {})}
+    parts = assemble(Experiment(method, clients=5, rounds=4, **changes).spec)
+    said = [one for one in remarks.remarks(parts) if "times lam" in one]
+    assert [one.split(": ")[1] for one in said] == told

@@ -24,8 +24,8 @@ def select(params: Mapping[str, Any], choice: Layers, kind: str) -> frozenset[st
     """The names of ``params`` that ``choice`` means; running statistics go with their layer.
 
     "last" is the layer whose parameters come last, "first" the one whose come first: either is
-    refused where it is the whole model. "norm" are the layers that have running statistics, as
-    batch norm has. ``kind`` says in a FedkinError what the choice is for.
+    refused where it is all that is not frozen. "norm" are the layers that have running statistics,
+    as batch norm has. ``kind`` says in a FedkinError what the choice is for.
 
     Args:
         params: Name → weight, in the model's order.
@@ -47,9 +47,9 @@ def select(params: Mapping[str, Any], choice: Layers, kind: str) -> frozenset[st
         layer = _layer(ENDS[choice](weights))
         if all(_layer(name) == layer for name in weights):
             raise FedkinError(
-                f"{kind} {choice!r}: the model has one layer only: name parameters of it, as "
-                f"in [{weights[-1]!r}], "
-                f"or choose 'all' (names: {', '.join(weights)})"
+                f"{kind} {choice!r}: the model has one layer only, but for frozen ones: name "
+                f"parameters of it, as in [{weights[-1]!r}], or choose 'all' (names: "
+                f"{', '.join(weights)})"
             )
         return frozenset(name for name in params if _layer(name) == layer)
     prefixes = (choice,) if isinstance(choice, str) else tuple(choice)

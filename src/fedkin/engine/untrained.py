@@ -1,9 +1,12 @@
 """Whether a client that never took part deploys something that nobody trained.
 
-No method declares it: a client's first personal state is moved a little, and where the personal
-model moves with it, that model has a part which stays at the client.
+No method declares it. What the client begins with is moved a little, and where the personal model
+moves with it, that model has a part which stays at the client. A part that the server keeps for
+each client is seen beside that of a client that took part: it is as every model began, and the
+other's is not.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
 import torch
@@ -26,15 +29,18 @@ class Nobody(NamedTuple):
         return refuse
 
 
-def begins_untrained(method: Method, state: Tree, model: Model, info: ClientInfo) -> bool:
-    """Whether the personal model of a client that has not worked yet depends on what the method
-    keeps at it, and no work after the last round is about to change that.
+def begins_untrained(
+    method: Method, state: Tree, model: Model, info: ClientInfo, drawn: int | None = None
+) -> bool:
+    """Whether the personal model of a client that has not worked yet depends on what every model
+    begins with, and no work after the last round is about to change that.
 
     Args:
         method: Any one.
         state: S, as the run left it.
         model: The client's architecture.
         info: What it knows of itself.
+        drawn: A client of this architecture that took part; None: there is none.
 
     Returns:
         False too where a method makes the personal model of the client's samples when it is asked
@@ -44,16 +50,27 @@ def begins_untrained(method: Method, state: Tree, model: Model, info: ClientInfo
         return True  # the model that it trains alone, which its validation samples may prefer
     if method.finalize is not None or method.needs.pooled:
         return False
-    own, received = method.client(model.initial, info), method.broadcast(state, info.client)
-    nobody = cast(ClientContext, Nobody(info, model))
+    moved = model._replace(initial=map_tree(_moved, model.initial))
+    own = method.client(model.initial, info)
+
+    def personal(client: int, kept: Tree, of: Model) -> Sequence[Any]:
+        received, nobody = method.broadcast(state, client), cast(ClientContext, Nobody(info, of))
+        return leaves(method.personal_models(received, kept, nobody)["personal"])
+
     try:
-        first, other = (
-            leaves(method.personal_models(received, one, nobody)["personal"])
-            for one in (own, map_tree(_moved, own))
-        )
+        first = personal(info.client, own, model)
+        other = personal(info.client, map_tree(_moved, own), moved)
+        another = first if drawn is None else personal(drawn, own, model)
     except Exception:  # of any kind: a method may do anything with samples
         return False
-    return any(not _same(a, b) for a, b in zip(first, other, strict=True))
+    return _differ(first, other) or any(
+        not _same(mine, theirs) and any(_same(mine, begun) for begun in model.initial.values())
+        for mine, theirs in zip(first, another, strict=True)
+    )
+
+
+def _differ(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return any(not _same(a, b) for a, b in zip(some, others, strict=True))
 
 
 def _moved(leaf: Any) -> Any:

@@ -17,11 +17,13 @@ def never_drawn(parts: Assembled, state: Tree, taken: Mapping[int, int]) -> list
     if not left:
         return []
     info, method = parts.infos[left[0]], parts.method
-    if not begins_untrained(method, state, parts.models[info.architecture], info):
+    alike = (k for k in taken if taken[k] and parts.infos[k].architecture == info.architecture)
+    model = parts.models[info.architecture]
+    if not begins_untrained(method, state, model, info, next(alike, None)):
         return []
     whose = f"{method.name} with safe" if method.beside_own else method.name
     return [
         f"{len(left)} of {many(len(parts.infos), 'client')} took part in no round: what {whose} "
-        "keeps of a personal model at its client is untrained there; raise run.rounds or "
+        "keeps of a personal model for its client alone is untrained there; raise run.rounds or "
         "run.participation"
     ]

@@ -1,5 +1,6 @@
 """The card of a personal model: what it learned from, how well it does, what it cost."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "finished": opened.at.finished,
             "joined": own.joined,
             "took_part": own.took_part,
-            "untrained": own.took_part == 0 and _begins_untrained(opened, member),
+            "untrained": own.took_part == 0 and _begins_untrained(run, opened, member),
             "data": {
                 "name": facts["data"],
                 "samples": own.samples,
@@ -83,16 +84,23 @@ def _of_client(run: Run, client: int, at: int) -> Own:
         {"train": own.train, "val": own.val, "test": own.test},
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},
         {way: _sent(run, client, way, at) for way in ("up", "down")},
-        took_part=sum(client in run.read(who) for (who,) in run.rows(PARTICIPANTS, at)),
+        took_part=_taken(run, at)[client],
     )
 
 
-def _begins_untrained(opened: Opened, member: Member) -> bool:
+def _taken(run: Run, at: int) -> Counter[int]:
+    """Client → in how many rounds it took part."""
+    return Counter(client for (who,) in run.rows(PARTICIPANTS, at) for client in run.read(who))
+
+
+def _begins_untrained(run: Run, opened: Opened, member: Member) -> bool:
     """Whether a client that no round had deploys something that nobody trained."""
     assert member.number is not None
     parts, info = opened.parts, opened.parts.infos[member.number]
-    model = parts.models[info.architecture]
-    return begins_untrained(parts.method, opened.coordinator.state, model, info)
+    taken = _taken(run, opened.at.round)
+    alike = (k for k in taken if parts.infos[k].architecture == info.architecture)
+    model, state = parts.models[info.architecture], opened.coordinator.state
+    return begins_untrained(parts.method, state, model, info, next(alike, None))
 
 
 def _of_newcomer(details: Mapping[str, Any]) -> Own:
@@ -244,7 +252,7 @@ def _rounds_of(card: Mapping[str, Any]) -> list[str]:
     if card.get("took_part") is None:
         return []
     said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
-    what = f"what {card['method']} keeps of a personal model at its client is untrained here"
+    what = f"what {card['method']} keeps of a personal model for its client alone is untrained here"
     return [f"{said}: {what}" if card.get("untrained") else said]
 
 

@@ -26,7 +26,7 @@ __all__ = ["fedamp"]
 
 @declared
 def fedamp(
-    *, lr: float, lam: NotNegative = 1.0, alpha: Positive = 1e4, sigma: Positive = 1e6
+    *, lr: float, lam: NotNegative = 0.1, alpha: Positive = 1.0, sigma: Positive = 100.0
 ) -> Method:
     """FedAMP: min Σ F_i(w_i) + λ Σ_{i<j} A(‖w_i − w_j‖²), A(x) = 1 − e^{−x/σ}, by turns: the server
     steps along A to u_i = Σ_j ξ_ij w_j, client i moves w_i by ∇F_i(w) + λ/α (w − u_i).
@@ -34,15 +34,17 @@ def fedamp(
     ξ_ij = α A'(‖w_i − w_j‖²) = α/σ · e^{−‖w_i − w_j‖²/σ} for j ≠ i, and ξ_ii is what is left of 1.
 
     Readings: the factor 2 of ∇A is in α, as in the paper's equation 6. SGD as [train] says stands
-    for the argmin, and begins at w_i. α is constant (the paper lowers it). A client that has not
-    trained yet is nobody's neighbour. The heuristic version (cosines) is not built.
+    for the argmin, and begins at w_i: a step there pulls by λ/σ · e^{−‖w_i − w_j‖²/σ} towards w_j,
+    whatever α is, and α says how firmly w_i is held near u_i on the way. α is constant. A client
+    that has not trained yet is nobody's neighbour. The heuristic version (cosines) is not built.
 
     Args:
         lr: Learning rate of local SGD.
         lam: λ, the pull towards u_i; 0 is local training.
         alpha: α_k, the server's step.
-        sigma: σ, the squared distance beyond which others count little. The defaults are the
-            authors'.
+        sigma: σ, the squared distance beyond which others count little. The defaults were chosen
+            by validation samples on digits and UCI HAR; with those that public code gives as the
+            paper's (λ = 1, α = 1e4, σ = 1e6) some hundred rounds are local training.
     """
 
     def server(start: FederationInit) -> Tree:

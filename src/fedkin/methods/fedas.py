@@ -2,12 +2,13 @@
 server weighs bodies by the Fisher information of their clients' data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Positive, Whole, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model, head_of
@@ -32,7 +33,7 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     data weighs more. Alignment is the mean over a mini-batch's samples; the authors' code adds up
     the means of its classes, so with C of them in equal parts align_lr = 0.01 C is their step. At
     its first participation a client has no model of its own, and aligns nothing. The personal view
-    is the client's model after its training.
+    is the client's model after its training; before its first one the body with the initial head.
 
     Args:
         lr: Learning rate of local SGD.
@@ -48,8 +49,14 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
             }
         }
 
+    def check(start: FederationInit, participants: int) -> None:
+        if all(is_buffer(name) for name in server(start)["parameters"]):
+            raise FedkinError(
+                "fedas shares the body of a model, and model.frozen holds all of it: freeze less"
+            )
+
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        mine, body = last(own, data), received["parameters"]
+        mine, body = last(own, received, data), received["parameters"]
         head = {name: value for name, value in mine.items() if name not in body}
         if own and align_epochs:
             means, _ = prototypes(data, mine)
@@ -75,15 +82,19 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         expected_update=expected,
         aggregation=EachClient("uniform"),
         server_update=server_update,
-        personal_models=lambda received, own, data: {"personal": last(own, data)},
+        personal_models=lambda received, own, data: {"personal": last(own, received, data)},
+        check=check,
         needs=Needs(classes=True, head=True),
     )
 
 
-def last(own: Tree, data: ClientContext) -> Params:
-    """The client's model as it left its last training, or the initial one."""
-    both = {**own["parameters"], **own["head"]} if own else data.model.initial
-    return {name: both[name] for name in data.model.initial}
+def last(own: Tree, received: Tree, data: ClientContext) -> Params:
+    """The client's model as it left its last training; before its first one the shared body with
+    the initial head.
+    """
+    initial = data.model.initial
+    known = {**own["parameters"], **own["head"]} if own else received["parameters"]
+    return {name: known.get(name, value) for name, value in initial.items()}
 
 
 def expected(received: Tree, info: object) -> Tree:
@@ -111,11 +122,21 @@ def trace(data: ClientContext, w: Params, body: Params) -> Tensor:
     def surprise(moving: Params, x: Tensor, y: Tensor) -> Tensor:
         return model.family.nll(model.outputs({**w, **moving}, x[None]), y[None]).sum()
 
-    slopes = torch.func.vmap(torch.func.grad(surprise), in_dims=(None, 0, 0), chunk_size=64)
     total = torch.zeros(1, dtype=torch.float64)
     with torch.inference_mode(False):
         at = {name: value.clone() for name, value in body.items() if not is_buffer(name)}
         for batch in data.whole("train"):
-            for slope in slopes(at, batch.x, batch.y).values():
+            for slope in of_each(torch.func.grad(surprise), at, batch).values():
                 total += batch.weight.double() @ slope.double().square().flatten(1).sum(1)
     return total.to(next(iter(w.values())).dtype)
+
+
+def of_each(slope: Callable[..., Params], at: Params, batch: Batch) -> Params:
+    """The slope of each sample, along a first axis."""
+    many = torch.func.vmap(slope, in_dims=(None, 0, 0), chunk_size=64)
+    try:
+        found: Params = many(at, batch.x, batch.y)
+    except RuntimeError:  # a forward that reads values of a batch, which vmap does not have
+        rows = [slope(at, x, y) for x, y in zip(batch.x, batch.y, strict=True)]
+        found = {name: torch.stack([row[name] for row in rows]) for name in at}
+    return found

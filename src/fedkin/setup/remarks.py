@@ -8,17 +8,19 @@ from fedkin.data.population import Population
 from fedkin.engine.round.federation import participants_of
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
-from fedkin.setup.build import Assembled
+from fedkin.setup.build import Assembled, replays_of
 from fedkin.setup.frozen import size_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # pictures
+HARDLY = 0.01  # of the way to the others in a whole run
 
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
     asked for, clients with too few samples for it, sizes that count twice, a step that overshoots,
-    a trial or a warm-up that the run does not see the end of, pixels that lie far from zero.
+    a pull that comes to nothing, a trial or a warm-up that the run does not see the end of, pixels
+    that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
@@ -27,6 +29,7 @@ def remarks(parts: Assembled) -> list[str]:
     rounds = parts.spec.run.rounds
     steps = [
         *_overshooting(parts.method),
+        *_hardly_drawn(parts),
         *_on_trial(parts.method, rounds),
         *_warming(parts.spec.train.warmup, rounds),
     ]
@@ -96,12 +99,41 @@ def _off_centre(population: Population) -> list[str]:
 
 def _overshooting(method: Method) -> list[str]:
     """Of methods whose personal model is pulled to another: η times λ is a share of the way."""
-    eta, lam = method.hyper.get("personal_lr"), method.hyper.get("lam")
-    if not isinstance(eta, int | float) or not isinstance(lam, int | float) or eta * lam < 1:
+    hyper = method.hyper
+    lr, eta, lam = (hyper.get(key) for key in ("lr", "personal_lr", "lam"))
+    if not isinstance(eta, int | float) or not isinstance(lam, int | float):
         return []
+    said = []
+    if eta * lam >= 1:
+        said.append(
+            f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step "
+            f"goes beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+        )
+    # where the personal model is solved for in inner steps, λ draws the local copy to it in turn
+    if "inner" in hyper and isinstance(lr, int | float) and lr * lam >= 1:
+        said.append(
+            f"{method.name}: lr times lam is {lr * lam:.3g}: from 1 on a step of the local copy "
+            f"goes beyond the personal model; try train.lr={0.6 / lam:.2g}"
+        )
+    return said
+
+
+def _hardly_drawn(parts: Assembled) -> list[str]:
+    """Of methods whose clients draw near ones to each other, by λ/σ in each step at most."""
+    hyper = parts.method.hyper
+    lr, lam, sigma = (hyper.get(key) for key in ("lr", "lam", "sigma"))
+    numbers = [one for one in (lr, lam, sigma) if isinstance(one, int | float)]
+    others = len(parts.infos) - 1
+    if len(numbers) < 3 or not lam or not others:
+        return []
+    way = lr * lam / sigma * replays_of(parts) / len(parts.infos) * others
+    if way >= HARDLY:
+        return []
+    near = sigma * way / (10 * HARDLY)  # ten times the least that matters
     return [
-        f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
-        f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+        f"{parts.method.name}: in the whole run the others draw a client by {way:.2g} of the way "
+        "to them at most (train.lr · lam / sigma · steps · others), which is local training; try "
+        f"method.sigma={near:.2g} and method.alpha={near / others / 2:.2g}"
     ]
 
 
