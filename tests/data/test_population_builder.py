@@ -258,3 +258,15 @@ def test_a_client_of_nothing_but_copies_is_too_small() -> None:
         make("natural", None, group="duplicates", **how)
     with pytest.raises(FedkinError, match="no client is left, all are too small"):
         make("natural", None, group="duplicates", empty="drop", **how)
+
+
+@pytest.mark.parametrize(
+    ("column", "how"),
+    [("name", {"name": "natural"}), ("kept", {"empty": "drop"}), ("kept", {})],
+)
+def test_a_column_is_not_overwritten_by_what_the_division_tells(
+    column: str, how: dict[str, Any]
+) -> None:
+    source = SOURCE._replace(truth={column: np.arange(len(SOURCE.x))})
+    with pytest.raises(FedkinError, match=f"column '{column}' has a name that split.name="):
+        make(source=source, **how)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fedkin.cli.talk.closing import _results
 from fedkin.data.population import Population
+from fedkin.engine.measures import Predicted, threshold
 from fedkin.experiment import plain_baselines as plain
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.run import experiment, run
@@ -49,6 +50,21 @@ def test_they_are_as_in_scikit_learn() -> None:
         expected = root_mean_squared_error(y[test], best.predict(wanted))
         assert found["linear"][str(k)] == pytest.approx(expected, rel=1e-5)
         assert found["linear"][str(k)] < found["constant"][str(k)]
+
+
+def test_the_threshold_of_two_classes_is_that_of_validation_rows() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(200, 3)).astype(np.float32)
+    y = (x[:, 0] + rng.normal(size=200) > 1.5).astype(np.int64)  # few are of class 1
+    y[[40, 91, 171]], y[[52, 96, 180]] = 1, 1  # some in every validation and test set
+    made = population(y, x, 2)
+    found = plain_baselines(made, "sensitivity", "categorical")["linear"]
+    for k in range(3):
+        held, scores = plain._ridge(made, k)
+        cut = threshold(Predicted(plain._shares(held), y[made.val[k]]))
+        above = plain._shares(scores)[:, 1] >= cut
+        assert found[str(k)] == pytest.approx(above[y[made.test[k]] == 1].mean())
+    assert max(found.values()) > 0
 
 
 def test_of_classes_it_is_the_most_frequent_one() -> None:

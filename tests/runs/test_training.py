@@ -31,6 +31,7 @@ def test_every_setting_reaches_its_place_in_the_optimizer() -> None:
         ({"nesterov": True}, "nesterov needs a momentum above 0"),
         ({"schedule": "cosine", "milestones": [3]}, "milestones are of schedule 'steps'"),
         ({"betas": [0.9, 1.0]}, "less than 1"),
+        ({"milestones": [0, 2]}, "greater than or equal to 1"),
     ],
 )
 def test_what_does_not_go_together(content: dict[str, object], said: str) -> None:

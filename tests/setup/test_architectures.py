@@ -125,6 +125,19 @@ def test_numbers_get_gaussian_and_every_model_takes_them(tmp_path: Path) -> None
     assert "labels are numbers, not classes" in wrong
 
 
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_family_of_numbers_needs_labels_that_are_numbers(family: str, tmp_path: Path) -> None:
+    table(tmp_path, "{y}")
+    arguments = [f"{tmp_path / 't.csv'}:client=site", "--method", "fedavg", "--model", "glm"]
+    wrong = told(
+        *("run", "--data", *arguments, "--set", f"model.family={family}"),
+        *("--set", "data.drop=device", "--out", tmp_path / "no"),
+    )
+    assert f"labels are classes, but family {family} predicts numbers" in wrong
+    assert "set data.task=regression" in wrong
+    assert not (tmp_path / "no").exists()
+
+
 def test_bernoulli_is_for_two_classes() -> None:
     spec = experiment({"model": {"family": "bernoulli"}, "method": {"name": "local"}})
     with pytest.raises(FedkinError, match="there are 10: use categorical"):

@@ -112,3 +112,9 @@ def test_the_group_of_a_table_is_kept_together_under_every_partition(tmp_path, p
     both = zip(parted.train, parted.test, strict=True)
     assert any(set(patients[train]) & set(patients[test]) for train, test in both)
     assert not any("several clients" in one for one in parted.said)
+
+
+def test_a_division_that_leaves_nothing_to_measure_is_refused() -> None:
+    asked = spec(data={"name": "digits"}, split={"train": 1.0, "val": 0.0, "test": 0.0})
+    with pytest.raises(FedkinError, match=r"nothing can be measured: set split\.test above 0"):
+        population_of(asked, wanted=False)

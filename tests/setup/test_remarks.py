@@ -1,7 +1,9 @@
 """What is no error and yet seldom meant."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -138,3 +140,25 @@ def test_a_step_that_overshoots_is_said_of_both_models(
     parts = assemble(Experiment(method, clients=5, rounds=4, **changes).spec)
     said = [one for one in remarks.remarks(parts) if "times lam" in one]
     assert [one.split(": ")[1] for one in said] == told
+
+
+def told(folder: Path, word: str, y: np.ndarray, **changes: str) -> list[str]:
+    """The remarks with a word in them, on arrays of 60 samples with these labels."""
+    x = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    np.savez(folder / "a.npz", x=x, y=y, client=np.arange(60) % 3)
+    options = {"data": str(folder / "a.npz"), "split": "natural", "model": "glm", **changes}
+    said = remarks.remarks(assemble(Experiment("local", **options).spec))
+    return [one for one in said if word in one]
+
+
+def test_labels_far_from_1_are_said_where_they_are_learned_as_they_are(tmp_path: Path) -> None:
+    y = np.random.default_rng(1).normal(size=60)
+    (said,) = told(tmp_path, "model.target=standard", 1e6 + y)
+    assert "labels lie around 1e+06 with a deviation of" in said
+    assert not told(tmp_path, "model.target", y)
+    assert not told(tmp_path, "model.target", 1e6 + y, **{"model.target": "standard"})
+
+
+def test_classes_that_are_numbered_from_1_are_said(tmp_path: Path) -> None:
+    for first in (0, 1):
+        assert len(told(tmp_path, "of class 0", np.arange(60) % 4 + first, model="mlr")) == first

@@ -25,6 +25,8 @@ __all__ = ["build"]
 
 DUPLICATES = "duplicates"  # a group that every source has: samples that are equal
 
+OWN = ("kept", "train_share")  # facts that are added here to those of a partition
+
 
 def build(
     source: Source,
@@ -279,6 +281,11 @@ def _partition(
 
 def _truth(source: Source, name: str, part: Partition) -> dict[str, Array]:
     truth = {k: v for k, v in source.truth.items() if k not in source.per_client}
+    if taken := sorted(truth.keys() & {*part.truth, *OWN} - {"natural"}):
+        raise FedkinError(
+            f"{source.name}: column {taken[0]!r} has a name that split.name={name} gives to a fact "
+            "of its own: rename the column"
+        )
     if name == "natural" and source.client is not None:
         # Rows of per-client truth follow the sorted labels of ALL natural clients of the source.
         everyone = np.unique(source.client)

@@ -29,8 +29,11 @@ from fedkin.engine.round.replies import Receiver
 from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.engine.unchanged import Unchanged
 from fedkin.runs.record import Record, Sent
 from fedkin.runtime.under_way import arriving
+
+STATE = "the server's state"  # as messages call it
 
 
 class Coordinator:
@@ -121,8 +124,10 @@ class Coordinator:
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
+        before = Unchanged(self.state)
         with one_thread():
-            after = self.method.server_update(self.state, mean, self._tools(number))
+            after = self.method.server_update(before.handed(), mean, self._tools(number))
+        before.check(self.method.name, STATE)
         try:
             check_finite(after, self.state)
         except NotFinite as error:
@@ -206,13 +211,18 @@ class Coordinator:
     ) -> None:
         """The server's update; whoever breaks it is left out, and noted with the reason."""
         tools, least = self._tools(number), self.schedule.replies_needed(number)
+        before = Unchanged(self.state)
         with one_thread():
             try:
                 found = guarded(
-                    lambda usable: update(self.state, usable, tools), self.state, replies, least
+                    lambda usable: update(before.handed(), usable, tools),
+                    self.state,
+                    replies,
+                    least,
                 )
             except NotFinite as error:
                 raise FedkinError(diverged(number, str(error), self.method)) from None
+        before.check(self.method.name, STATE)
         self.state = found.state
         missing |= found.left_out
 

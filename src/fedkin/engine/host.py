@@ -26,6 +26,7 @@ from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORE_STAGES, STAGES, Op, ScoreStage, Stage
 from fedkin.engine.store import Store, StoreError, read_state
+from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.generators import generators, kept
 from fedkin.runtime.replay import Runtime
@@ -114,7 +115,7 @@ class Host:
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
-        self._decoded: tuple[bytes, Tree] | None = None
+        self._decoded: tuple[bytes, Unchanged] | None = None
 
     def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Do one kind of work for several clients.
@@ -250,7 +251,7 @@ class Host:
     def _everyones(self) -> Population:
         return self.population.pooled()
 
-    def receive(self, task: Task) -> Tree:
+    def receive(self, task: Task) -> Unchanged:
         """The message that came for a client; a broadcast is read once.
 
         Args:
@@ -260,10 +261,37 @@ class Host:
             {} where none came.
         """
         if task.message is None:
-            return {}
-        if self._decoded is None or self._decoded[0] != task.message:
-            self._decoded = task.message, decode(task.message)
-        return self._decoded[1]
+            return Unchanged({})
+        known = self._decoded
+        if known is None or known[0] != task.message or not known[1].is_as_it_was():
+            known = self._decoded = task.message, Unchanged(decode(task.message))
+        return known[1]
+
+    @contextmanager
+    def given(self, task: Task) -> Iterator[tuple[Tree, Tree]]:
+        """What one of the method's functions is given, and must not write into.
+
+        Args:
+            task: Client and encoded message.
+
+        Yields:
+            The message that came, and the client's personal state.
+
+        Raises:
+            FedkinError: The function wrote into one of them, whether it failed or not.
+        """
+        down, own = self.receive(task), Unchanged(self.own(task.client))
+
+        def check() -> None:
+            down.check(self.method.name, "the message that a client received")
+            own.check(self.method.name, "a client's personal state")
+
+        try:
+            yield down.handed(), own.handed()
+        except Exception:
+            check()
+            raise
+        check()
 
     def keep(self, client: int, state: Tree) -> None:
         """Keep a client's new personal state, and note that it changed.
@@ -347,11 +375,10 @@ def _introduce(host: Host, round: int, task: Task) -> TaskResult:
 
 
 def _local(host: Host, round: int, task: Task) -> TaskResult:
-    down = host.receive(task)
-    state, message = host.method.client_update(
-        down, host.own(task.client), host.training(round, task.client)
-    )
-    answer = host.answer(task.client, message, down, round)
+    with host.given(task) as (down, own):
+        data = host.training(round, task.client)
+        state, message = host.method.client_update(down, own, data)
+    answer = host.answer(task.client, message, host.receive(task).handed(), round)
     host.keep(task.client, state)
     return answer
 
@@ -359,7 +386,8 @@ def _local(host: Host, round: int, task: Task) -> TaskResult:
 def _finish(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.finalize is not None
     data = host.data(round, task.client, task.trained)
-    state = host.method.finalize(host.receive(task), host.own(task.client), data)
+    with host.given(task) as (down, own):
+        state = host.method.finalize(down, own, data)
     host.keep(task.client, state)
     return TaskResult(task.client)
 
@@ -387,8 +415,9 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     """A client's data, state and views; making views may train (``personal_models`` of a method),
     so they are made once.
     """
-    data, own = host.data(round, task.client, task.trained), host.own(task.client)
-    return data, own, host.method.personal_models(host.receive(task), own, data)
+    data = host.data(round, task.client, task.trained)
+    with host.given(task) as (down, own):
+        return data, own, host.method.personal_models(down, own, data)
 
 
 def _scores(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fedkin.core.family import FAMILIES, Family
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
-from fedkin.engine.measures import Predicted, measure
+from fedkin.engine.measures import Predicted, measure, threshold
 
 Floats = NDArray[np.float64]
 PULLS = (0.3, 3.0, 30.0, 300.0)  # ridge penalties, of which validation rows choose
@@ -23,6 +23,7 @@ STEEP = 4.0  # of the curve that makes probabilities of least-squares scores
 # Rows · columns · the smaller of both, over all clients: beyond it some clients are left out
 WORK = 2e9
 LEAST = 1e-3  # of a probability, and of a mean that must be positive
+TWO, HALF = 2, 0.5  # classes that have a threshold, and that of a client without validation rows
 CONSTANT, LINEAR = "constant", "linear"
 
 
@@ -47,7 +48,10 @@ def plain_baselines(population: Population, name: str, family: str) -> dict[str,
     for client in fitted:
         _, y = population.part(client, "test")
         if len(y):
-            _keep(found[LINEAR], client, _measured(of, name, _ridge(population, client), y))
+            held, scores = _ridge(population, client)
+            _, known = population.part(client, "val")
+            cut = _threshold(of, population.classes, held, known)
+            _keep(found[LINEAR], client, _measured(of, name, scores, y, threshold=cut))
     return found
 
 
@@ -82,15 +86,16 @@ def _targets(population: Population, client: int, part: Any) -> Floats:
     return found
 
 
-def _ridge(population: Population, client: int) -> Floats:
-    """Scores [test rows, outputs] of the penalty that errs least on the client's
-    validation rows.
+def _ridge(population: Population, client: int) -> tuple[Floats, Floats]:
+    """Scores [rows, outputs] on validation and on test, of the penalty that errs least on the
+    client's validation rows.
     """
     x, target = _numbers(population, client, "train"), _targets(population, client, "train")
     middle, spread, mean = x.mean(0), x.std(0), target.mean(0)
     used = spread > 1e-9
     if not used.any():
-        return np.repeat(mean[None], len(population.test[client]), 0)
+        sizes_of = len(population.val[client]), len(population.test[client])
+        return np.repeat(mean[None], sizes_of[0], 0), np.repeat(mean[None], sizes_of[1], 0)
 
     def scaled(part: str) -> Floats:
         rows: Floats = (_numbers(population, client, part)[:, used] - middle[used]) / spread[used]
@@ -102,19 +107,40 @@ def _ridge(population: Population, client: int) -> Floats:
     val, wanted = scaled("val"), _targets(population, client, "val")
     errors = [float(((val @ w + mean - wanted) ** 2).sum()) for w in models]
     chosen = models[int(np.argmin(errors))] if len(val) else models[1]
+    held: Floats = val @ chosen + mean
     found: Floats = scaled("test") @ chosen + mean
-    return found
+    return held, found
+
+
+def _threshold(family: Family, classes: int, scores: Floats, y: torch.Tensor) -> float:
+    """Of class 1 of two, that validation rows choose: as of every model of a run."""
+    if not family.classes or classes != TWO:
+        return HALF
+    return threshold(Predicted(_shares(scores), y.numpy()))
+
+
+def _shares(scores: Floats) -> Floats:
+    """Probabilities [n, classes] of least-squares scores."""
+    odds = np.exp(STEEP * np.clip(scores, -5, 5))
+    shares: Floats = odds / odds.sum(1, keepdims=True)
+    return shares
 
 
 def _measured(
-    family: Family, name: str, scores: Floats, y: torch.Tensor, whole: bool = False
+    family: Family,
+    name: str,
+    scores: Floats,
+    y: torch.Tensor,
+    whole: bool = False,
+    threshold: float = HALF,
 ) -> float | None:
-    """``whole``: scores are probabilities already."""
+    """``whole``: scores are probabilities already; ``threshold``: of class 1 of two."""
     if not family.classes:
         means = np.maximum(scores, LEAST) if family.name == "poisson" else scores
         return measure(family, name, Predicted(means, y.numpy()))
-    shares = np.maximum(scores, LEAST) if whole else np.exp(STEEP * np.clip(scores, -5, 5))
-    return measure(family, name, Predicted(shares / shares.sum(1, keepdims=True), y.numpy()))
+    shares = np.maximum(scores, LEAST) if whole else _shares(scores)
+    shares = shares / shares.sum(1, keepdims=True)
+    return measure(family, name, Predicted(shares, y.numpy(), threshold))
 
 
 def _keep(found: dict[str, float], client: int, value: float | None) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fedkin.core.optimizers import Optimizer
 
 Share = Annotated[float, Field(ge=0, lt=1)]
+Round = Annotated[int, Field(ge=1)]
 
 
 class TrainSection(Section):
@@ -23,7 +24,7 @@ class TrainSection(Section):
     # passes over a client's data in a round; default: 1
     epochs: int | None = Field(default=None, ge=1, le=STEPS)
     schedule: Literal["steps", "cosine", "linear"] = "steps"  # of lr: milestones, or down to 0
-    milestones: tuple[int, ...] = ()  # rounds after which lr is multiplied by decay
+    milestones: tuple[Round, ...] = ()  # rounds after which lr is multiplied by decay
     decay: float = Field(default=0.1, gt=0, le=1)  # of lr at each milestone
     warmup: int = Field(default=0, ge=0)  # rounds in which lr rises to its height
     optimizer: Literal["sgd", "adam", "adamw"] = "sgd"  # of clients' steps

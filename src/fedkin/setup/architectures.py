@@ -248,6 +248,12 @@ def _with_family(spec: Spec, population: Population) -> Spec:
             "labels are numbers, not classes: set model.family to gaussian or poisson, not "
             f"{family}"
         )
+    if family in FAMILIES and not numbers and not FAMILIES[family].classes:
+        # a model of numbers would be fitted to each label's place among the sorted labels
+        raise FedkinError(
+            f"labels are classes, but family {family} predicts numbers: set data.task=regression "
+            "(arrays: make y floats) if the labels are numbers, else model.family=categorical"
+        )
     if family == BERNOULLI.name and population.classes != 2:
         raise FedkinError(
             f"family bernoulli is for two classes, but there are {population.classes}: use "

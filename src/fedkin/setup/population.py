@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import typed_path
 from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
@@ -102,6 +103,11 @@ def population_of(spec: Spec, wanted: bool) -> Population:
     public set.
     """
     data, split = spec.data, spec.split
+    if split.holdout != "comet" and not split.val and not split.test and data.test != "official":
+        raise FedkinError(
+            "no samples are for validation or test, so nothing can be measured: set split.test "
+            "above 0"
+        )
     source = source_of(spec)
     if not asked_to_divide(spec):
         ask_for_clients(source)

@@ -3,6 +3,7 @@
 import torch
 
 from fedkin.core.errors import many
+from fedkin.core.family import GAUSSIAN
 from fedkin.core.method import Method
 from fedkin.data.population import Population
 from fedkin.engine.round.federation import participants_of
@@ -14,6 +15,7 @@ from fedkin.setup.frozen import size_of
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # pictures
 HARDLY = 0.01  # of the way to the others in a whole run
+FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which on steps overshoot
 
 
 def remarks(parts: Assembled) -> list[str]:
@@ -33,7 +35,38 @@ def remarks(parts: Assembled) -> list[str]:
         *_on_trial(parts.method, rounds),
         *_warming(parts.spec.train.warmup, rounds),
     ]
-    return [*_frozen(parts), *ends, *_alone(parts), *_by_size_twice(parts), *steps, *far]
+    labels = [*_large_labels(parts), *_class_0(parts.population)]
+    samples = [*_alone(parts), *_by_size_twice(parts)]
+    return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
+
+
+def _large_labels(parts: Assembled) -> list[str]:
+    """Of numbers far from 1 that the model learns as they are."""
+    model, population = parts.spec.model, parts.population
+    if model.family != GAUSSIAN.name or model.target != "none":
+        return []
+    rows = torch.from_numpy(population.train[0][:LOOKED_AT])
+    if not len(rows) or rows[-1] >= len(population.y):  # where nodes keep their data, none are here
+        return []
+    labels = population.y[rows].double()
+    mean, deviation = float(labels.mean()), float(labels.std(correction=0))
+    if max(abs(mean), deviation) < FAR:
+        return []
+    return [
+        f"labels lie around {mean:.3g} with a deviation of {deviation:.3g}, far from 1, so steps "
+        "overshoot or take long: try model.target=standard"
+    ]
+
+
+def _class_0(population: Population) -> list[str]:
+    """Of classes that are numbered from 1."""
+    named = bool(population.class_names) or not population.classes or not len(population.y)
+    if named or int(population.y.min()) != 1:
+        return []
+    return [
+        f"no sample is of class 0, and the model has {population.classes} outputs, one for it: "
+        "number the classes from 0"
+    ]
 
 
 def _alone(parts: Assembled) -> list[str]:

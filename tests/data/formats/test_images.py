@@ -82,3 +82,19 @@ def test_of_sixteen_bits_the_upper_eight_are_taken(tmp_path: Path) -> None:
 def test_a_large_picture_is_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytest.importorskip("PIL.Image"), "MAX_IMAGE_PIXELS", 15)
     assert len(load(f"{write_pictures(tmp_path / 'photos')}/").x) == 12  # of 20 pixels each
+
+
+def test_a_photo_is_turned_as_its_camera_was_held(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    pixels = np.zeros((2, 3), dtype=np.uint8)
+    pixels[0, 0] = 255
+    for one in ("a", "b"):
+        (tmp_path / "phone" / one).mkdir(parents=True)
+        exif = Image.Exif()
+        exif[0x0112] = 6  # to be turned to the right by a quarter
+        Image.fromarray(pixels).save(tmp_path / "phone" / one / "1.png", exif=exif)
+    x = load(f"{tmp_path}/").x
+    assert x.shape == (2, 1, 3, 2)
+    assert (x[:, 0, 0, 1] == 255).all()

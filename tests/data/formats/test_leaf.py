@@ -41,6 +41,26 @@ def test_leaf(tmp_path: Path) -> None:
     assert load(f"{tmp_path}/", shape=[1, 2, 1]).x.shape == (4, 1, 2, 1)
 
 
+def test_whole_numbers_are_classes_however_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(leaf({"ann": ([[1], [2], [3]], [1.0, 0, 2.0])}))
+    source = load(str(path))
+    assert (source.task, source.classes, source.y.tolist()) == ("classification", 3, [1, 0, 2])
+    numbers = load(str(path), task="regression")
+    assert (numbers.task, numbers.y.tolist()) == ("regression", [1, 0, 2])
+    path.write_text(leaf({"ann": ([[1], [2]], [1.0, 0.5])}))
+    assert load(str(path)).task == "regression"
+    with pytest.raises(FedkinError, match=r"y holds 0\.5, which is no class"):
+        load(str(path), task="classification")
+
+
+def test_a_user_who_stands_twice_is_refused(tmp_path: Path) -> None:
+    one = '"a": {"x": [[1]], "y": [0]}'
+    (tmp_path / "t.json").write_text(f'{{"users": ["a"], "user_data": {{{one}, {one}}}}}')
+    with pytest.raises(FedkinError, match="'a' stands twice in one object"):
+        load(str(tmp_path / "t.json"))
+
+
 def test_users_are_the_clients_unless_a_split_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(leaf({"ann": ([[1, 2]], [1])}))
     assert experiment({"data": {"name": str(tmp_path / "t.json")}}).split.name == "natural"

@@ -104,3 +104,9 @@ def test_label_groups_explicit() -> None:
     some = split("label_groups", 4, groups=[[0], [1]])
     assert sizes(some).sum() == 600
     assert some.truth["class_group"][2] == -1
+
+
+def test_persfl_ds1_refuses_a_class_without_samples() -> None:
+    labels = np.arange(300) % 9 + 1
+    with pytest.raises(FedkinError, match="persfl_ds1: class 0 has 0 samples"):
+        split("persfl_ds1", 5, labels=labels)

@@ -51,3 +51,11 @@ def test_what_stands_for_nothing_is_no_class(mark: str, tmp_path: Path) -> None:
     )
     source = load(write(tmp_path, numbers), client="site", unlabeled="drop")
     assert source.y.tolist() == [0.5, 1.25]
+
+
+@pytest.mark.parametrize("role", ["label", "client"])
+def test_a_column_with_a_role_is_not_left_out_as_well(role: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "site,x,label\na,1,0\nb,2,1\n")
+    column = {"label": "label", "client": "site"}[role]
+    with pytest.raises(FedkinError, match=f"'{column}' is named by data.drop and by data.{role}"):
+        load(path, client="site", drop=[column])

@@ -155,7 +155,7 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
     image = _opened(read, place)
     try:
         _check_pages(image, place)
-        image = _in_eight_bits(image, place).convert(mode)
+        image = _upright(_in_eight_bits(image, place)).convert(mode)
         if size:
             image = image.resize((size[1], size[0]))
         return np.asarray(image, dtype=np.uint8)
@@ -172,6 +172,13 @@ def _check_pages(image: Any, place: str) -> None:
         raise FedkinError(
             f"{place} holds {pages} pictures, of which one sample takes one: save each as a file"
         )
+
+
+def _upright(image: Any) -> Any:
+    """As every viewer shows it: cameras note how they were held instead of turning the pixels."""
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(image)
 
 
 def _in_eight_bits(image: Any, place: str) -> Any:

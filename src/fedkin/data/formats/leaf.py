@@ -5,7 +5,7 @@ one folder.
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from fedkin.data.formats.memory import room
 from fedkin.data.source import Source, classified
 
 PARTS = ("train", "test")
+TASKS = ("auto", "classification", "regression")
+LARGEST = 2**31  # a class number is below it
 
 
 class User(NamedTuple):
@@ -42,18 +44,24 @@ def is_leaf(path: Path) -> bool:
     return path.is_dir() and (any((path / "train").glob("*.json")) or _has_users(path))
 
 
-def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
+def read_leaf(
+    path: Path,
+    *,
+    shape: Sequence[int] = (),
+    task: Literal["auto", "classification", "regression"] = "auto",
+) -> Source:
     """A Source of users as natural clients; samples of files in ``test/`` are official test
     samples.
 
     x: lists of numbers become float32 [n, numbers], or [n, *shape]; strings of one length whose y
     is one character become tokens of characters (LEAF's Shakespeare). y: whole numbers are classes
-    as they are, other values are classes in sorted order, fractions are regression. Users without
-    samples are no clients, and ``said`` counts them.
+    as they are, also where they are written 1.0, texts are classes in sorted order, fractions are
+    regression. Users without samples are no clients, and ``said`` counts them.
 
     Args:
         path: A .json file, or a folder of LEAF's layout.
         shape: Of one sample; () leaves it a row of numbers.
+        task: What numbers in y are; "auto" goes by whether one is a fraction.
 
     Returns:
         A Source with natural clients.
@@ -61,6 +69,8 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
     Raises:
         FedkinError: No user has a sample, or a file is not of LEAF's form.
     """
+    if task not in TASKS:
+        raise FedkinError(f"data.task={task!r} is not known: use {', '.join(map(repr, TASKS))}")
     users = [user for file, test in _files(path) for user in _users(file, test)]
     full = [user for user in users if user.y]
     if not full:
@@ -71,7 +81,7 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
     if any(isinstance(value, str) for user in full for value in user.x):
         source = _characters(path, full, labels)
     else:
-        y, names = _labels(labels, path)
+        y, names = _labels(labels, path, task)
         source = classified(
             path.stem, _shaped(_numbers(full), shape, path), y, where=str(path), class_names=names
         )
@@ -104,9 +114,20 @@ def _files(path: Path) -> list[tuple[Path, bool]]:
     return parts or [(file, False) for file in sorted(path.glob("*.json"))]
 
 
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, of which the last of two equal names would win in silence."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"{twice!r:.60} stands twice in one object: join both")
+    return found
+
+
 def _users(file: Path, test: bool) -> list[User]:
     try:
-        content = json.loads(read_file(file, room()).decode("utf-8"))
+        text = read_file(file, room()).decode("utf-8")
+        content = json.loads(text, object_pairs_hook=_named_once)
     except UnicodeDecodeError:
         raise FedkinError(f"{file} is not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -180,16 +201,19 @@ def _shaped(x: Array, shape: Any, path: Path) -> Array:
     return x.reshape(len(x), *shape)
 
 
-def _labels(labels: list[Any], path: Path) -> tuple[Array, tuple[str, ...]]:
+def _labels(labels: list[Any], path: Path, task: str) -> tuple[Array, tuple[str, ...]]:
     kinds = {type(value) for value in labels}
-    if kinds <= {int, bool}:
-        if max(abs(value) for value in labels) >= 2**31:
+    numbers = kinds <= {int, float, bool}
+    whole = numbers and all(float(value).is_integer() for value in labels if type(value) is float)
+    if numbers and task != "regression" and (whole or task == "classification"):
+        odd = [value for value in labels if value != value // 1 or abs(value) >= LARGEST]
+        if odd:
             raise FedkinError(
-                f"{path}: y holds {max(labels, key=abs)}, which is no class: number the "
-                "classes from 0"
+                f"{path}: y holds {odd[0]}, which is no class: number the classes from 0, or say "
+                "data.task=regression"
             )
-        return np.array(labels, dtype=np.int64), ()
-    if kinds <= {int, float, bool}:
+        return np.array(labels).astype(np.int64), ()
+    if numbers:
         try:
             return np.array(labels, dtype=np.float64), ()
         except OverflowError:

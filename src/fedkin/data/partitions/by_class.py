@@ -159,6 +159,12 @@ def persfl_ds1(
     for _ in range(20):
         shares *= (target / np.maximum(shares.sum(axis=0), 1e-12))[None]
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+    empty = np.flatnonzero(held.any(axis=0) & (pools == 0))
+    if len(empty):
+        raise FedkinError(
+            f"partition persfl_ds1: class {empty[0]} has 0 samples, but its holders need some: "
+            "number the classes that occur from 0"
+        )
     # Rounding can add one sample for each holder, so that much of every pool is kept in reserve.
     used = held.any(axis=0)
     total = int(((pools - held.sum(axis=0))[used] / shares.sum(axis=0)[used]).min())

@@ -277,14 +277,21 @@ def check_columns_there(
         lists: Key → names, of the keys that hold several.
 
     Raises:
-        FedkinError: Names the column, and the nearest one.
+        FedkinError: Names the column, and the nearest one; or one that is left out and yet has
+            a role.
     """
     columns = [str(name) for name in read.frame.columns]
-    wanted = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
-    wanted += [(role, name) for role, names in lists.items() for name in names]
-    for role, name in wanted:
+    used = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
+    listed = [(role, name) for role, names in lists.items() for name in names]
+    for role, name in used + listed:
         if name is not None and name not in columns:
             raise _missing(where, role, name, columns)
+    for role, name in used:
+        if name is not None and name in lists.get("drop", ()):
+            raise FedkinError(
+                f"{where}: column {name!r} is named by data.drop and by data.{role}: leave it out "
+                "of one"
+            )
 
 
 def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinError:
