@@ -47,6 +47,41 @@ def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
         assert str(told.value) == f"flwr run failed: {'x' * 400}"
 
 
+def refused(why):
+    """How Flower 1.41 says that it failed, with exit code 0."""
+    return (0, json.dumps({"success": False, "error-message": why}, indent=2), "")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda site: submit.join(site, "late", None, None),
+        lambda site: submit.submit(site, site / "runs" / "1", lambda record: None),
+    ],
+)
+def test_a_superlink_that_does_not_answer_is_named(ask, site, programs):
+    (site / "runs" / "1").mkdir(parents=True)
+    programs.answers = [
+        refused(
+            "\nConnection to the SuperLink is unavailable. Please check your network connection "
+            "and 'address' in the SuperLink connection configuration."
+        )
+    ]
+    with pytest.raises(FedkinError) as told:
+        ask(site)
+    assert str(told.value) == (
+        f"the SuperLink at 127.0.0.1:9092 does not answer: start it ({site / 'start-superlink'}), "
+        "or look into its output"
+    )
+    assert not (site / "submitted.json").exists()
+
+
+def test_what_flower_says_went_wrong_is_passed_on(site, programs):
+    programs.answers = [refused("The app is larger than\nallowed.")]
+    with pytest.raises(FedkinError, match=r"^flwr run failed: The app is larger than allowed\.$"):
+        submitted(site).submit({})
+
+
 def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(submit.time, "monotonic", lambda: now[0])

@@ -3,7 +3,6 @@ ends.
 """
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,8 +27,9 @@ from fedkin.flower.config import (
     waiting_of,
 )
 from fedkin.flower.identities import masked
+from fedkin.flower.operator.command_line import LINK, CommandLine
 from fedkin.flower.operator.site import check_peers, write_app
-from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
+from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.waiting import word_at
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
@@ -124,7 +124,7 @@ def _check_over(folder: Path, deployment: Deployment) -> None:
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
-        home = last.environment["FLWR_HOME"]
+        home = last.home
         raise FedkinError(
             f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
             f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
@@ -191,10 +191,15 @@ class Submitted:
 
     def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
         self.folder, self.number = folder, number
-        self.environment = environment(connection(folder, deployment))
+        self._flower = CommandLine(folder, deployment)
         self._looked = time.monotonic()
         self._status = ""
         self._waiting = ""
+
+    @property
+    def home(self) -> Path:
+        """FLWR_HOME of who asks Flower by hand."""
+        return self._flower.home
 
     @property
     def word(self) -> Path:
@@ -204,10 +209,8 @@ class Submitted:
     def submit(self, config: dict[str, str]) -> None:
         """flwr run."""
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
-        answer = self._flwr(
-            "run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json"
-        )
-        self.number = str(json.loads(answer)["run-id"])
+        answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
+        self.number = str(answer["run-id"])
 
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
@@ -235,11 +238,8 @@ class Submitted:
         starting again.
         """
         try:
-            runs = json.loads(self._flwr("ls", LINK, "--run-id", self.number, "--format", "json"))[
-                "runs"
-            ]
-            return str(runs[0]["status"])
-        except (FedkinError, KeyError, IndexError, ValueError):
+            return str(self._flower.ask("ls", LINK, "--run-id", self.number)["runs"][0]["status"])
+        except (FedkinError, KeyError, IndexError):
             return ""
 
     def check(self, hint: str, asked: bool = False) -> None:
@@ -262,14 +262,3 @@ class Submitted:
             )
         if word["error"] is not None:
             raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
-
-    def _flwr(self, *arguments: str) -> str:
-        command = [program("flwr"), *arguments]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=False
-        )
-        start = done.stdout.find("{")
-        if done.returncode or start < 0:
-            said = " ".join((done.stdout + done.stderr).split())
-            raise FedkinError(f"flwr {arguments[0]} failed: {said[-400:]}")
-        return done.stdout[start:]
