@@ -134,9 +134,15 @@ def run(
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
-    spec, out, looked_at = prepared(folder, resume)
-    done = before(out) if begun(out) else (0, 0)
-    train(spec, lambda progress: submit(folder, out, progress), done, new=looked_at)
+    found = prepared(folder, resume)
+    done = before(found.out) if begun(found.out) else (0, 0)
+    train(
+        found.spec,
+        lambda progress: submit(folder, found.out, progress),
+        done,
+        new=found.looked_at,
+        divided=found.divided,
+    )
 
 
 @app.command()

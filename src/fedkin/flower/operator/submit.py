@@ -16,6 +16,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
+from fedkin.flower.backend import OWN
 from fedkin.flower.config import (
     DEPLOYMENT,
     SUBMITTED,
@@ -44,13 +45,15 @@ GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run
 
 
 class Prepared(NamedTuple):
-    """The experiment, the run directory, and whether the data that [data] names are looked at here:
-    nodes with files of their own have them, and [data] name is a title.
+    """The experiment, the run directory, whether the data that [data] names are looked at here
+    (nodes with files of their own have them, and [data] name is a title), and how such nodes come
+    by their data.
     """
 
     spec: Spec
     out: Path
     looked_at: bool
+    divided: str | None
 
 
 def prepared(folder: Path, resume: bool) -> Prepared:
@@ -64,7 +67,8 @@ def prepared(folder: Path, resume: bool) -> Prepared:
     if resume and not last:
         raise FedkinError(f"{folder} has no run to resume: leave out --resume")
     out = runs / str(last if resume else last + 1)
-    return Prepared(spec, out, not (deployment.own_data or resume))
+    own = deployment.own_data
+    return Prepared(spec, out, not (own or resume), f"{OWN} data" if own else None)
 
 
 def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
