@@ -174,13 +174,35 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
             "rounds": "" if rounds is None else str(rounds),
         }
     )
-    while not flower.over():
-        time.sleep(0.5)
-    flower.check("the run is as it was; ask again")
-    flower.word.unlink(missing_ok=True)
-    waiting_of(folder, flower.number).unlink(missing_ok=True)
+    asked = False
+    try:
+        flower.wait()
+    except KeyboardInterrupt:
+        asked = True
+        _stop_joining(folder, name, flower)
+    try:
+        flower.check("the run is as it was; ask again", asked)
+    finally:
+        for left in (flower.word, waiting_of(folder, flower.number)):
+            left.unlink(missing_ok=True)
     found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
     return found
+
+
+def _stop_joining(folder: Path, name: str, flower: "Submitted") -> None:
+    """Let the server app end after what the node is doing now; nothing is kept of it."""
+    stop_of(folder, flower.number).touch()
+    print(
+        f"stopping once {name} has answered what it was asked; Ctrl-C again does not wait for it",
+        file=sys.stderr,
+    )
+    try:
+        flower.wait()
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"the server app stops once {name} has answered; at once: FLWR_HOME={flower.home} "
+            f"flwr stop {flower.number} {LINK}"
+        ) from None
 
 
 def _run(folder: Path, number: int | None) -> Path:
@@ -229,6 +251,11 @@ class Submitted:
             self._status = self.status()
             self.alive()
         return self._status.startswith("finished")
+
+    def wait(self) -> None:
+        """Until it is over."""
+        while not self.over():
+            time.sleep(0.5)
 
     def _say_who_is_waited_for(self) -> None:
         """Each time that it is somebody else: nothing is shown until all nodes are there."""
