@@ -47,6 +47,10 @@ def read(path: Path, label: str = "label") -> Population:
     alike on all nodes: 0, 1, ….
     """
     x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
+    if not sizes[0]:
+        raise FedkinError(
+            f"{path} has no samples to train on: give it rows of split train, or x_train"
+        )
     if y.dtype.kind == "f":
         task, classes, y = "regression", 0, targets(y, str(path))
     else:
