@@ -13,9 +13,8 @@ from fedkin.flower.node.advice import on_a_node
 # As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice
 # may be a cell as well: of a file without a line of names.
 PLACE = re.compile(
-    r"(?:, line (?P<line>\d+))?"
-    r"(?:: column (?P<column>'[^']*'|\"[^\"]*\")(?! appears twice)"
-    r"(?: is empty in row (?P<row>\d+))?)?"
+    r"(?:, (?:line (?P<line>\d+)|row (?P<row>\d+)))?"
+    r"(?:: column (?P<column>'[^']*'|\"[^\"]*\")(?! appears twice))?"
 )
 
 
