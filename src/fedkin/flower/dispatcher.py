@@ -310,8 +310,8 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
     away, way = max((clock - received, "ahead of"), (sent - clock, "behind"))
     if away < SKEW:
         return []
-    said = f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures from "
-    return [f"{said}5 s ahead or 305 s old, keep clocks in step (NTP)"]
+    said = f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures"
+    return [f"{said} from 5 s ahead or 305 s old, keep clocks in step (NTP)"]
 
 
 def states_follow(request: Request, reply: NodeReply) -> None:
