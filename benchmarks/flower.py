@@ -16,8 +16,8 @@ import time
 from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, Deployment, load
+from fedkin.flower.operator.command_line import LINK, connection, environment, program
 from fedkin.flower.operator.site import APP
-from fedkin.flower.operator.supervisor import LINK, connection, environment, program
 from fedkin.runs.database import read_only
 from tests.flower.cluster import Cluster, cluster, experiment, wait_for
 

@@ -17,6 +17,7 @@ def test_it_has_what_was_asked_for() -> None:
     assert head(spec) == (
         "ditto · t.csv · dirichlet alpha=0.3 · mlr · 7 clients · 25% a round · 12 rounds · seed 5"
     )
+    assert "· t.csv · the nodes' own data · mlr ·" in head(spec, "the nodes' own data")
 
 
 def test_natural_clients_and_noise_that_protects_nobody() -> None:

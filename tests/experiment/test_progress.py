@@ -46,6 +46,14 @@ def test_the_numbers_are_means_over_clients_and_bytes_so_far() -> None:
     assert tally.left is not None
 
 
+def test_rounds_that_are_heard_of_at_once_have_the_pace_of_their_work() -> None:
+    """Who follows a deployment's run looks twice a second."""
+    tally = Tally(SPEC, "")
+    for number in (1, 2):
+        tally.add(record(number, seconds={"total": 29.0}))
+    assert "29 s a round" in line(tally)
+
+
 def test_a_regression_shows_its_loss() -> None:
     tally = Tally(SPEC, "")
     tally.add(record(1, math.nan))

@@ -6,6 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.address import dialled_here, host_of, listening, loopback
+from fedkin.flower.config import Deployment, NodeConfig, made
 from fedkin.flower.operator import supervisor
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
@@ -68,6 +69,20 @@ def test_a_port_of_all_addresses_is_not_needed_for_one():
 def test_an_address_is_a_host_and_a_port(address, host, here):
     assert host_of(address) == host
     assert loopback(address) is here
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:9092", "[::]:9092", "::0:9092"])
+def test_nodes_cannot_dial_all_addresses_of_a_machine(address, tmp_path):
+    said = r"^nodes cannot dial .*: give the address that they reach \(--address\).* \(--listen "
+    with pytest.raises(FedkinError, match=said):
+        init(tmp_path / "site", SPEC, NAMES, address)
+    assert not (tmp_path / "site").exists()
+    for kind, known in (
+        (Deployment, {"address": address, "clients": NAMES}),
+        (NodeConfig, {"superlink": address, "client": "north"}),
+    ):
+        with pytest.raises(FedkinError, match=said):
+            made(kind, "", known)
 
 
 @pytest.mark.parametrize("address", ["a:0", "a:65536", "a:x", ":9", "a", "a:", "9"])

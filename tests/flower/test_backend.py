@@ -94,6 +94,7 @@ def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
         of.connect,
         {"deployment": ABOUT.run, "experiment": ABOUT.experiment},
     )
+    assert backend(own_data=True).engine().facts["split"] == "the nodes' own"
     with pytest.raises(FedkinError, match=r"audit\.canaries is for simulations"):
         of.assemble(small3(audit__canaries=5), None)
     assert of.assemble(small3(), None).federation.verify is verify

@@ -13,6 +13,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.flower import config, newcomer
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
+from fedkin.report import formatting
+from fedkin.report.summary import summary
 from tests.engine.small import small
 from tests.flower.fleet import NAMES, Fleet
 
@@ -71,6 +73,13 @@ def test_other_columns_or_another_order_are_refused_before_training(columns, tol
 def test_a_file_without_names_is_taken_beside_tables(tmp_path):
     fleet = site(tmp_path, ())
     assert (fleet.run() / "run.db").is_file()
+
+
+def test_a_record_states_no_partition_of_data_that_nodes_have(tmp_path):
+    """[split] has its defaults in experiment.toml, and divided nothing."""
+    found = summary(site(tmp_path).run())
+    assert (found["split"], found["split_parameters"]) == ("the nodes' own", {})
+    assert formatting.split(found) == "the nodes' own"
 
 
 def test_a_node_that_comes_later_has_them_too(tmp_path):

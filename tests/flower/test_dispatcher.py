@@ -12,6 +12,7 @@ from flwr.app import Error, Message
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.training import Interrupted
 from fedkin.flower import dispatcher
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello, skewed, states_follow
@@ -229,6 +230,16 @@ def test_a_start_waits_for_nodes_and_not_for_those_who_refuse(clock):
     grid.changed = {"error": "not me"}
     with pytest.raises(FedkinError, match=r"^3 of 3 clients .*\. a: not me; b: not me; c: not me$"):
         hello(of, 2)
+    assert not clock.slept
+
+
+def test_a_start_is_ended_while_it_waits(clock, tmp_path):
+    grid, stop = Grid(clock), tmp_path / "stop"
+    grid.offline = {"b"}
+    stop.touch()
+    with pytest.raises(Interrupted, match=r"^stopped while waiting for b$"):
+        hello(dispatching(grid), 600, None, stop)
+    assert not stop.exists()
     assert not clock.slept
 
 

@@ -13,6 +13,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
 from fedkin.flower import newcomer
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, Deployment, text_of
 from fedkin.flower.dispatcher import RunIdentity
@@ -155,6 +156,24 @@ def test_a_node_that_goes_away_is_told_in_one_sentence(tmp_path, monkeypatch):
     assert not (fleet.out / "joined" / "late").exists()
 
 
+def test_a_join_is_ended_between_two_questions(tmp_path, monkeypatch):
+    fleet, _ = site(tmp_path, "finetune")
+    hello, stop = newcomer.hello, tmp_path / "stop"
+
+    def heard(*arguments):
+        found = hello(*arguments)
+        stop.touch()
+        return found
+
+    monkeypatch.setattr(newcomer, "hello", heard)
+    with pytest.raises(Interrupted, match=r"^stopped before round \d+$"):
+        newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None, None, stop)
+    assert not stop.exists()
+    assert not (fleet.out / "joined" / "late").exists()
+    monkeypatch.setattr(newcomer, "hello", hello)
+    assert newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None, None, stop)
+
+
 def test_columns_are_compared_where_both_have_names(tmp_path, monkeypatch):
     fleet, _ = site(tmp_path, "local")
     hello = newcomer.hello
@@ -276,8 +295,8 @@ def test_a_newcomer_works_at_most_as_long_as_the_run_had_rounds(tmp_path, monkey
     facts = {"late": told(run.parts.population)}
     (tmp_path / DEPLOYMENT).write_text(text_of(Deployment(**{**HERE, "wait": 9.0})))
 
-    def greet(dispatcher, patience, waiting):
-        assert waiting is None
+    def greet(dispatcher, patience, waiting, stop):
+        assert (waiting, stop) == (None, None)
         greeted.append((dispatcher.deployment.clients, dispatcher.about, patience))
         return facts
 

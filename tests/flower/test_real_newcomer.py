@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fedkin.experiment.run import run
-from fedkin.flower.operator.supervisor import program
+from fedkin.flower.operator.command_line import program
 from fedkin.setup.build import assemble
 from tests.flower.cluster import (
     FEDKIN,

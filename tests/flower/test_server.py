@@ -48,7 +48,7 @@ def test_a_run_or_a_join_is_served_and_leaves_word(served, tmp_path):
         begin(tmp_path, "late", rounds)
         assert served[-1] == (
             *("join", "grid", tmp_path, tmp_path / "out", "late", number),
-            waiting,
+            *(waiting, stop),
         )
         assert json.loads((tmp_path / "ended-12.json").read_text()) == word
         (tmp_path / "ended-12.json").unlink()
@@ -68,11 +68,28 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
         raise error
 
     monkeypatch.setattr(server, "serve", fail)
+    monkeypatch.setattr(server, "begun", lambda _: True)
     with pytest.raises(type(error)):
         begin(tmp_path)
     left = json.loads((tmp_path / "ended-12.json").read_text())
     assert left["interrupted"] is interrupted
     assert left["error"] == (f"{word}{tmp_path} --resume" if interrupted else word)
+
+
+def test_the_word_of_what_was_stopped_says_how_to_begin_it_again(served, tmp_path, monkeypatch):
+    def stop(*_):
+        raise Interrupted("asked for")
+
+    monkeypatch.setattr(server, "serve", stop)
+    monkeypatch.setattr(server.newcomer, "serve", stop)
+    for name, word in (
+        ("", f"stopped before the first round; begin again: fedkin deploy run {tmp_path}"),
+        ("late", f"stopped, late has not joined; ask again: fedkin deploy join {tmp_path} late"),
+    ):
+        with pytest.raises(Interrupted):
+            begin(tmp_path, name)
+        left = json.loads((tmp_path / "ended-12.json").read_text())
+        assert left == {"error": word, "interrupted": True}
 
 
 def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_path):
@@ -97,8 +114,9 @@ def parts(monkeypatch, tmp_path):
     """What a run is begun with; nobody is asked, and nothing is trained."""
     seen = SimpleNamespace(begun=False, recorded=False, noted={}, hellos=[], began=[])
 
-    def hello(dispatcher, patience, waiting):
+    def hello(dispatcher, patience, waiting, stop):
         assert waiting is None
+        assert stop == tmp_path / "stop"
         seen.hellos.append((dispatcher.grid, dispatcher.about, patience))
         return {"a": FACTS}
 

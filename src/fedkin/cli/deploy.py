@@ -8,7 +8,7 @@ import typer
 from fedkin.cli.reading import AsJson, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import POSIX
-from fedkin.experiment.terminal import say
+from fedkin.experiment.terminal import say, warn
 
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
@@ -75,6 +75,7 @@ def init(
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
+    from fedkin.flower.deployable import unused
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
     from fedkin.runs.trust import require
@@ -87,6 +88,8 @@ def init(
     made = write(
         folder, chosen, names, address, own_data=not rehearse, insecure=insecure, listen=listen
     )
+    if not rehearse and (note := unused(chosen)) is not None:
+        warn(f"note: {note}")
     say(f"{made / 'README.md'} says how to go on")
 
 
@@ -134,9 +137,15 @@ def run(
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
-    spec, out, looked_at = prepared(folder, resume)
-    done = before(out) if begun(out) else (0, 0)
-    train(spec, lambda progress: submit(folder, out, progress), done, new=looked_at)
+    found = prepared(folder, resume)
+    done = before(found.out) if begun(found.out) else (0, 0)
+    train(
+        found.spec,
+        lambda progress: submit(folder, found.out, progress),
+        done,
+        new=found.looked_at,
+        divided=found.divided,
+    )
 
 
 @app.command()

@@ -19,11 +19,13 @@ def train(
     work: Callable[[OnRecord], Path],
     before: tuple[int, int] | None = (0, 0),
     new: bool = True,
+    divided: str | None = None,
 ) -> None:
     """Do the work under a display, then say what came out and where it is.
 
     ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
     ``new``: a run that begins, whose data are checked for leaks.
+    ``divided``: how clients come by their data, where [split] does not say it.
     """
     from fedkin.cli.talk.closing import closing
     from fedkin.experiment.heading import head
@@ -37,7 +39,7 @@ def train(
     if before is None:
         folder = work(_unshown)
     else:
-        tally = Tally(spec, head(spec), *before)
+        tally = Tally(spec, head(spec, divided), *before)
         with display(tally, terminal) as shown, heard(shown.heard), _reading():
             folder = work(_telling_leaks(spec, shown.update) if new else shown.update)
     closing(folder, terminal)

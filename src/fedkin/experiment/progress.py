@@ -57,8 +57,9 @@ class Tally:
     def add(self, record: Record) -> None:
         """A round happened."""
         now = time.monotonic()
-        if record.phase == "round":
-            self._paces = [*self._paces[-WINDOW:], now - self._last]
+        if record.phase == "round":  # who follows another process may hear of several at once
+            pace = max(now - self._last, record.seconds.get("total", 0.0))
+            self._paces = [*self._paces[-WINDOW:], pace]
         self._last, self.under_way = now, ""
         self.phase = record.phase
         self.round = self.round if self.phase == "finish" else record.round

@@ -18,6 +18,27 @@ def host_of(address: str) -> str:
     return host.strip("[]")
 
 
+def check_dialled(address: str) -> None:
+    """Refuse an address that stands for all of a machine: on a node it is the node's own.
+
+    Args:
+        address: host:port of the SuperLink, as nodes dial it.
+
+    Raises:
+        FedkinError: It is one, or no host:port.
+    """
+    host = host_of(address)
+    try:
+        everywhere = ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return
+    if everywhere:
+        raise FedkinError(
+            f"nodes cannot dial {host}: give the address that they reach (--address), and let the "
+            f"SuperLink listen on all of its machine (--listen {host})"
+        )
+
+
 def loopback(address: str) -> bool:
     """Whether host:port is of this machine only."""
     host = host_of(address)

@@ -30,6 +30,7 @@ from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
 
+OWN = "the nodes' own"  # among a run's facts: its split, which no partition of [split] made
 NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
 
 
@@ -60,7 +61,8 @@ class FlowerBackend:
 
     def _noted(self) -> dict[str, str]:
         about = self.dispatcher.about
-        return {RUN: about.run, FINGERPRINT: about.experiment}
+        split = {"split": OWN} if self.deployment.own_data else {}
+        return {RUN: about.run, FINGERPRINT: about.experiment, **split}
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
         """The server's objects: without anybody's data where nodes have their own."""

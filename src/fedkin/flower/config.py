@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
-from fedkin.flower.address import check_insecure, host_of
+from fedkin.flower.address import check_dialled, check_insecure, host_of
 from fedkin.runs.section import Section
 from fedkin.runs.spec import Spec, parse, read
 
@@ -96,8 +96,10 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
 def _check_addresses(config: BaseModel, where: str) -> None:
     """Whoever starts anything reads a configuration first: what is insecure is refused here."""
     if isinstance(config, Deployment):
+        check_dialled(config.address)
         named = [config.address, *([f"{config.listen}:1"] if config.listen else [])]
     elif isinstance(config, NodeConfig):
+        check_dialled(config.superlink)
         named = [config.superlink]
     else:
         return

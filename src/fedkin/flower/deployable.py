@@ -15,6 +15,25 @@ def check_deployable(spec: Spec) -> None:
         raise FedkinError("audit.canaries is for simulations (fedkin run): nodes change no labels")
 
 
+def unused(spec: Spec) -> str | None:
+    """A note on settings of [data] that nodes with files of their own do not use.
+
+    Args:
+        spec: The experiment, as its file has it.
+
+    Returns:
+        A sentence; None where there are none.
+    """
+    keys = [*spec.data.options, *(["client"] if spec.data.client else [])]
+    if not keys:
+        return None
+    named = ", ".join(f"data.{key}" for key in sorted(keys))
+    return (
+        f"nodes do not use {named}: a node's file is UTF-8 with commas, and is taken as it is "
+        "(docs/deploy.md)"
+    )
+
+
 def check_device(spec: Spec) -> None:
     """Raise FedkinError for another device than a node computes on."""
     if spec.engine.device != "cpu":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError, named_line, some
 from fedkin.engine.op import CHANGING
 from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
@@ -30,6 +30,7 @@ from fedkin.flower.envelope import (
 )
 from fedkin.flower.pulls import Parts, Pulls, taken
 from fedkin.flower.records import pack
+from fedkin.flower.stopping import heed
 from fedkin.flower.waiting import SHOWN, Waiting
 
 KIND = "train.fedkin"
@@ -266,12 +267,13 @@ class Dispatcher:
 
 
 def hello(
-    dispatcher: Dispatcher, patience: float, word: Path | None = None
+    dispatcher: Dispatcher, patience: float, word: Path | None = None, stop: Path | None = None
 ) -> dict[str, Facts | None]:
-    """What every client's node tells of its data. ``word``: where it is left who is waited for.
+    """What every client's node tells of its data. ``word``: where it is left who is waited for;
+    ``stop``: the file by which somebody ends the waiting.
 
     Raises FedkinError for nodes that do not come in time, and, once all have come, for those that
-    refuse.
+    refuse; Interrupted where it was ended.
     """
     end = time.monotonic() + patience
     names = dispatcher.deployment.clients
@@ -298,6 +300,7 @@ def hello(
                 f"{len(missing)} of {len(names)} clients are not ready. "
                 f"{'; '.join(missing[:SHOWN])}{more}"
             )
+        heed(stop, f"stopped while waiting for {some(list(why), SHOWN)}")
         time.sleep(1)
 
 
@@ -306,10 +309,8 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
     away, way = max((clock - received, "ahead of"), (sent - clock, "behind"))
     if away < SKEW:
         return []
-    return [
-        f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures "
-        "from 5 s ahead or 305 s old, keep clocks in step (NTP)"
-    ]
+    said = f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures"
+    return [f"{said} from 5 s ahead or 305 s old, keep clocks in step (NTP)"]
 
 
 def states_follow(request: Request, reply: NodeReply) -> None:

@@ -21,6 +21,7 @@ from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
+from fedkin.flower.stopping import heed
 from fedkin.flower.transport import answers_of
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
@@ -35,12 +36,19 @@ class Afar:
     """A newcomer on its node. What it is asked in each place is a run of its own there."""
 
     def __init__(
-        self, grid: Grid, deployment: config.Deployment, about: RunIdentity, place: Place
+        self,
+        grid: Grid,
+        deployment: config.Deployment,
+        about: RunIdentity,
+        place: Place,
+        stop: Path | None = None,
     ) -> None:
         self.grid, self.deployment, self.about, self.place = grid, deployment, about, place
+        self.stop = stop
         self._left: dict[tuple[int, int], Base] = {}
 
     def ask(self, ask: Ask) -> list[TaskResult]:
+        heed(self.stop, f"stopped before round {ask.steps[0][1]}")
         about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
         dispatcher = Dispatcher(self.grid, self.deployment, about)
@@ -68,9 +76,11 @@ def serve(
     name: str,
     rounds: int | None,
     waiting: Path | None = None,
+    stop: Path | None = None,
 ) -> dict[str, Any]:
     """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to
-    out/joined/NAME. ``waiting``: where it is left that its node is waited for.
+    out/joined/NAME. ``waiting``: where it is left that its node is waited for; ``stop``: the file
+    by which somebody ends it, between two questions.
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:
@@ -79,7 +89,7 @@ def serve(
         )
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)
-    facts = hello(Dispatcher(grid, alone, about), deployment.wait, waiting)[name]
+    facts = hello(Dispatcher(grid, alone, about), deployment.wait, waiting, stop)[name]
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
     place, info = _place(run, name, facts)
@@ -88,7 +98,8 @@ def serve(
         raise FedkinError(
             f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
         )
-    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, run.round)
+    guest = Afar(grid, alone, about, place, stop)
+    found = join(standing(run, info, facts.val), guest, rounds, run.round)
     content = {
         "run": str(out),
         "client": name,

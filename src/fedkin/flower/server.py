@@ -23,6 +23,7 @@ from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
+from fedkin.flower.stopping import heed
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 
@@ -45,15 +46,11 @@ def main(grid: Grid, context: Context) -> None:
     try:
         if name:
             most = int(rounds) if rounds else None
-            newcomer.serve(grid, Path(folder), Path(out), name, most, waiting)
+            newcomer.serve(grid, Path(folder), Path(out), name, most, waiting, stop)
         else:
             serve(grid, Path(folder), Path(out), stop, waiting)
     except Interrupted:
-        ended(
-            word,
-            f"stopped after a round; continue with: fedkin deploy run {folder} --resume",
-            interrupted=True,
-        )
+        ended(word, _stopped(folder, Path(out), name), interrupted=True)
         raise
     except FedkinError as error:
         ended(word, str(error))
@@ -62,6 +59,14 @@ def main(grid: Grid, context: Context) -> None:
         ended(word, f"{type(error).__name__}: {error}")
         raise
     ended(word, None)
+
+
+def _stopped(folder: str, out: Path, name: str) -> str:
+    if name:
+        return f"stopped, {name} has not joined; ask again: fedkin deploy join {folder} {name}"
+    if not begun(out):
+        return f"stopped before the first round; begin again: fedkin deploy run {folder}"
+    return f"stopped after a round; continue with: fedkin deploy run {folder} --resume"
 
 
 def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
@@ -88,7 +93,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
         facts = known_facts(known)
         check_clients(facts, deployment.clients, out)
     else:
-        facts = hello(dispatcher, deployment.wait, waiting)
+        facts = hello(dispatcher, deployment.wait, waiting, stop)
     signed = masked(spec, deployment.insecure)
     verify = verifier(folder, about.experiment) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()
@@ -112,11 +117,11 @@ def progress_of(folder: Path, stop: Path, known: Path, facts: dict[str, Facts | 
                 name: fact and fact.model_dump(mode="json") for name, fact in facts.items()
             }
             write_file(known, json.dumps(known_facts).encode())
-        if stop.exists() and record.phase != "finish":
-            stop.unlink()
-            raise Interrupted(
+        if record.phase != "finish":
+            heed(
+                stop,
                 f"stopped in round {record.round}; continue with: fedkin deploy run {folder} "
-                "--resume"
+                "--resume",
             )
 
     return progress

@@ -187,7 +187,7 @@ def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows
         _one_client(source.client, str(aside), path)
     y = _labels(source.y, source.class_names, like, path)
     division = source.client if aside == SPLIT else None
-    x = as_in_the_run(numbers_only(source, str(path)), like, str(path))
+    x = as_in_the_run(numbers_only(source, path), like, str(path))
     rows = _checked(x, y, like, path, division)
     if name is None or grouped:
         return rows._replace(group=None if name is None else source.truth[name])

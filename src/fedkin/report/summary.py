@@ -143,9 +143,11 @@ def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
         facts: The run's.
 
     Returns:
-        {name: value}; {} where the partition has none.
+        {name: value}; {} where the partition has none, or nobody made one.
     """
     spec = (facts.get("spec") or {}).get("split") or {}
+    if facts.get("split") != spec.get("name"):  # nodes' own data, whatever the specification says
+        return {}
     return {name: value for name, value in spec.items() if name not in SplitSection.model_fields}
 
 

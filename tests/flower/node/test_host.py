@@ -188,10 +188,13 @@ def test_a_reason_names_no_folder_of_the_machine(tmp_path):
 @pytest.mark.parametrize(
     ("table", "where"),
     [
-        ("age,sick,sort,split\n71,HIV,1,train\n43,,0,train\n", "d.csv, column 'sick'"),
-        ("age,sort,split\n71,HIV,train\n43,well,train\n", "d.csv"),
+        ("age,sick,sort,split\n71,HIV,1,train\n43,,0,train\n", "d.csv, line 2, column 'sick'"),
+        (
+            "age,sort,split\n71,HIV,train\n43,well,train\n",
+            "d.csv, line 2, column 'sort'",
+        ),
         ("age,sort,split\n71,1,HIV\n43,0,train\n", "d.csv, column 'split'"),
-        ("age,sick,sort,split\n71,,1,train\n4,3,0,train\n", "d.csv, column 'sick', row 0"),
+        ("age,sick,sort,split\n71,,1,train\n4,3,0,train\n", "d.csv, line 2, column 'sick'"),
         ("age,sort,split\n71,1,train,HIV\n43,0,train\n", "d.csv, line 2"),
         ("age,sort,split\n71,71717171,train\n43,0,train\n", "d.csv"),
         ("HIV,HIV,71\nHIV,HIV,1\n", "d.csv"),

@@ -68,6 +68,17 @@ def test_an_answer_beyond_the_limit_of_who_asked_is_told(short_path):
             local_socket.ask(place, [b"x"], 100_000)
 
 
+def test_a_socket_that_belongs_to_another_user_is_told(tmp_path, monkeypatch):
+    """Nothing was asked, and no limit was in the way."""
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(local_socket, "Client", refuse)
+    with pytest.raises(FedkinError, match=r"cannot be opened: Permission denied: .* as one user"):
+        local_socket.ask(tmp_path / "host.socket", [b"x"], 1000)
+
+
 class Line:
     """A line that ends here: what is sent is received."""
 

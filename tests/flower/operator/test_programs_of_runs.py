@@ -1,6 +1,7 @@
 """What is asked of Flower's programs for a run or a join, and what is made of their answers."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
+from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load, stop_of
 from fedkin.flower.operator import submit
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
@@ -45,6 +46,41 @@ def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
         with pytest.raises(FedkinError) as told:
             flower.submit({})
         assert str(told.value) == f"flwr run failed: {'x' * 400}"
+
+
+def refused(why):
+    """How Flower 1.41 says that it failed, with exit code 0."""
+    return (0, json.dumps({"success": False, "error-message": why}, indent=2), "")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda site: submit.join(site, "late", None, None),
+        lambda site: submit.submit(site, site / "runs" / "1", lambda record: None),
+    ],
+)
+def test_a_superlink_that_does_not_answer_is_named(ask, site, programs):
+    (site / "runs" / "1").mkdir(parents=True)
+    programs.answers = [
+        refused(
+            "\nConnection to the SuperLink is unavailable. Please check your network connection "
+            "and 'address' in the SuperLink connection configuration."
+        )
+    ]
+    with pytest.raises(FedkinError) as told:
+        ask(site)
+    assert str(told.value) == (
+        f"the SuperLink at 127.0.0.1:9092 does not answer: start it ({site / 'start-superlink'}), "
+        "or look into its output"
+    )
+    assert not (site / "submitted.json").exists()
+
+
+def test_what_flower_says_went_wrong_is_passed_on(site, programs):
+    programs.answers = [refused("The app is larger than\nallowed.")]
+    with pytest.raises(FedkinError, match=r"^flwr run failed: The app is larger than allowed\.$"):
+        submitted(site).submit({})
 
 
 def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypatch):
@@ -142,6 +178,34 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, m
     monkeypatch.setattr(submit.Submitted, "over", slow)
     assert submit.join(site, "late", None, None) == {"of": "10"}
     assert slept == [0.5, 0.5]
+
+
+def test_ctrl_c_stops_a_join(site, monkeypatch, capsys):
+    """Once: the server app ends it. Twice: it is not waited for."""
+    (site / "runs" / "1").mkdir(parents=True)
+    monkeypatch.setattr(
+        submit.Submitted, "submit", lambda self, config: setattr(self, "number", "12")
+    )
+    again = f"stopped, late has not joined; ask again: fedkin deploy join {site} late"
+    pressed = []
+
+    def sleep(_):
+        pressed.append(1)
+        if len(pressed) in (1, 3, 4):
+            raise KeyboardInterrupt
+        assert stop_of(site, "12").exists()
+        stop_of(site, "12").unlink()
+        ended_of(site, "12").write_text(json.dumps({"error": again, "interrupted": True}))
+
+    monkeypatch.setattr(submit.time, "sleep", sleep)
+    with pytest.raises(Interrupted, match=f"^{re.escape(again)}$"):
+        submit.join(site, "late", None, None)
+    assert "stopping once late has answered" in capsys.readouterr().err
+    assert not [*site.glob("ended-*"), *site.glob("stop-*")]
+    with pytest.raises(Interrupted, match=r"at once: FLWR_HOME=.* flwr stop 12 deployment"):
+        submit.join(site, "late", None, None)
+    assert len(pressed) == 4
+    assert stop_of(site, "12").exists()
 
 
 def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):

@@ -206,8 +206,10 @@ def test_who_is_waited_for_is_said_once(site, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch):
-    """With files of their own [data] name is a title, though it may look like a file's."""
+def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch, capsys):
+    """With files of their own [data] name is a title, though it may look like a file's, and no
+    partition divided them.
+    """
     table = SPEC.data.model_copy(update={"name": "patients.csv", "label": "sick"})
     named = SPEC.model_copy(update={"data": table})
     monkeypatch.setattr("fedkin.flower.operator.site.resolved", lambda spec, method: spec)
@@ -226,6 +228,9 @@ def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch):
     seen[0].mkdir()
     deploy.run(folder, resume=True)
     assert (len(asked), seen[1]) == (0 if own else 1, seen[0])
+    shown = capsys.readouterr()
+    divided = "· the nodes' own data ·" if own else f"· {SPEC.split.name} "
+    assert (shown.out + shown.err).count(divided) == 2
 
 
 def test_two_terminals_begin_no_run_at_once(site):

@@ -4,6 +4,7 @@ each client.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,6 +143,20 @@ def tables_in(folder: Path) -> list[Path]:
     )
 
 
+def place_in(path: Path, row: int) -> str:
+    """Where a row of one table stands.
+
+    Args:
+        path: The table's file.
+        row: Its number, from 0.
+
+    Returns:
+        The file and a line, as an editor counts them, of text; else the file and the row.
+    """
+    text = READERS[path.suffix.lower()] is _csv
+    return f"{path}, line {row + 2}" if text else f"{path}, row {row}"
+
+
 def _one(path: Path, style: Style) -> Read:
     if not path.is_file():
         raise FedkinError(f"{path} is no file: a table is read more than once")
@@ -154,12 +169,7 @@ def _one(path: Path, style: Style) -> Read:
         raise FedkinError(
             f"{path}: column {twice[0]!r} appears twice: give every column its own name"
         )
-    return Read(
-        frame,
-        (lambda row: f"{path}, line {row + 2}")
-        if recipe is _csv
-        else (lambda row: f"{path}, row {row}"),
-    )
+    return Read(frame, partial(place_in, path))
 
 
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:

@@ -14,7 +14,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import Array
 from fedkin.data.arrays import text as as_labels
-from fedkin.data.formats.frames import CLIENT, Read, Style, read_file, read_folder
+from fedkin.data.formats.frames import CLIENT, Read, Style, place_in, read_file, read_folder
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.source import Source, labelled
 from fedkin.data.tables.clean import unified, with_gaps, without_repeats
@@ -217,13 +217,13 @@ def _spelled(roles: Roles) -> tuple[str, ...]:
     return (*named, *listed("categorical", roles.categorical), *listed("text", roles.text))
 
 
-def numbers_only(source: Source, where: str) -> Array:
+def numbers_only(source: Source, path: Path) -> Array:
     """The cells of a table of which all columns are numbers and no cell is missing: such a one
     needs no encoding.
 
     Args:
-        source: Of a table.
-        where: The file, for messages.
+        source: Of a table, with all its rows in their order.
+        path: Its file, for messages.
 
     Returns:
         float32 [n, columns].
@@ -233,18 +233,28 @@ def numbers_only(source: Source, where: str) -> Array:
     """
     assert source.columns is not None
     for at, column in enumerate(source.columns.columns):
+        cells = source.x[:, at]
         if column.values:
+            words = [k for k, text in enumerate(column.values) if not _is_number(text)] or [0]
+            row = int(np.flatnonzero(np.isin(cells, words))[0])
             raise FedkinError(
-                f"{where}: column {column.name!r} holds {column.values[0][:40]!r}, which is "
-                "not a number: "
+                f"{place_in(path, row)}: column {column.name!r} holds "
+                f"{column.values[int(cells[row])][:40]!r}, which is not a number: "
                 "turn text into numbers, or leave the column out"
             )
-        missing = np.flatnonzero(np.isnan(source.x[:, at]))
+        missing = np.flatnonzero(np.isnan(cells))
         if len(missing):
-            raise FedkinError(
-                f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it"
-            )
+            where = place_in(path, int(missing[0]))
+            raise FedkinError(f"{where}: column {column.name!r} is empty: fill it")
     return source.x.astype(np.float32)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def about_of(read: Read, names: tuple[str, ...]) -> dict[str, Array]:

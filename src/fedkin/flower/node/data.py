@@ -15,7 +15,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, class_labels, features, images, targets
-from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.frames import SUFFIXES, place_in
 from fedkin.data.formats.memory import room
 from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.population import SPLITS, Population
@@ -47,6 +47,10 @@ def read(path: Path, label: str = "label") -> Population:
     alike on all nodes: 0, 1, ….
     """
     x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
+    if not sizes[0]:
+        raise FedkinError(
+            f"{path} has no samples to train on: give it rows of split train, or x_train"
+        )
     if y.dtype.kind == "f":
         task, classes, y = "regression", 0, targets(y, str(path))
     else:
@@ -79,7 +83,7 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     source = read_table(path, client="split", label=label)
     assert source.client is not None
     assert source.columns is not None
-    x = numbers_only(source, str(path))
+    x = numbers_only(source, path)
     unexpected = sorted({str(part) for part in source.client} - set(SPLITS))
     if unexpected:
         raise FedkinError(
@@ -88,10 +92,12 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     order = np.concatenate([np.flatnonzero(source.client == part) for part in SPLITS])
     y: Array = source.y
     if source.class_names:
-        if not all(name.isdecimal() for name in source.class_names):
+        words = [k for k, name in enumerate(source.class_names) if not name.isdecimal()]
+        if words:
+            row = int(np.flatnonzero(np.isin(source.y, words))[0])
             raise FedkinError(
-                f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike "
-                "on all nodes"
+                f"{place_in(path, row)}: column {label!r} holds "
+                f"{source.class_names[source.y[row]][:40]!r}: number the classes alike on all nodes"
             )
         y = np.array([int(name) for name in source.class_names])[source.y]
     return (

@@ -41,13 +41,21 @@ def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> l
     end = time.monotonic() + patience
     while True:
         try:
-            with Client(str(socket), family="AF_UNIX") as line:
-                put(line, parts)
-                return take(line, limit)
+            opened = Client(str(socket), family="AF_UNIX")
         except (FileNotFoundError, ConnectionRefusedError) as error:
             if time.monotonic() > end:
                 raise FedkinError(f"the host of this node does not answer: {error}") from None
             time.sleep(0.2)
+            continue
+        except OSError as error:
+            raise FedkinError(
+                f"the socket of this node's host cannot be opened: {error.strerror or error}: "
+                "start the SuperNode and the host as one user (fedkin deploy node starts both)"
+            ) from None
+        try:
+            with opened as line:
+                put(line, parts)
+                return take(line, limit)
         except (EOFError, ConnectionError) as error:
             raise FedkinError(
                 f"the host of this node ended, or refused what came: {error}"

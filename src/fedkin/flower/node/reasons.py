@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from fedkin.flower.node.advice import on_a_node
+
 # As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice
 # may be a cell as well: of a file without a line of names.
 PLACE = re.compile(
-    r"(?:, line (?P<line>\d+))?"
-    r"(?:: column (?P<column>'[^']*'|\"[^\"]*\")(?! appears twice)"
-    r"(?: is empty in row (?P<row>\d+))?)?"
+    r"(?:, (?:line (?P<line>\d+)|row (?P<row>\d+)))?"
+    r"(?:: column (?P<column>'[^']*'|\"[^\"]*\")(?! appears twice))?"
 )
 
 
@@ -30,10 +31,10 @@ def of_data(error: Exception, path: Path) -> str:
     if not path.is_file():
         return f"its data cannot be read: {path.name} is not there"
     said = str(error)
-    logged(said)
+    logged(on_a_node(said))
     found = PLACE.match(said.removeprefix(str(path)))
     place = found.groupdict() if found is not None and said.startswith(str(path)) else {}
-    where = [f"{what} {value}" for what in ("line", "column", "row") if (value := place.get(what))]
+    where = [f"{what} {value}" for what in ("line", "row", "column") if (value := place.get(what))]
     return f"its data cannot be read: {', '.join([path.name, *where])}: its log says what is wrong"
 
 

@@ -11,7 +11,7 @@ import tomli_w
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.flower.address import EVERYWHERE, check_insecure, host_of
+from fedkin.flower.address import EVERYWHERE, check_dialled, check_insecure, host_of
 from fedkin.flower.config import (
     DEPLOYMENT,
     EXPERIMENT,
@@ -76,9 +76,10 @@ def init(
     first_port: int = FIRST_PORT,
 ) -> Path:
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
-    host_of(address)
+    check_dialled(address)
     if insecure:
-        check_insecure(address, "--insecure")
+        for dialled in (address, *([f"{listen}:1"] if listen else [])):
+            check_insecure(dialled, "--insecure")
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
     method = method_of(spec)
@@ -106,9 +107,7 @@ def init(
             update={"run": spec.run.model_copy(update={"clients": len(clients)})}
         )
     if spec.run.clients != len(clients):
-        raise FedkinError(
-            f"run.clients is {spec.run.clients}, but {len(clients)} clients are named"
-        )
+        raise FedkinError(f"run.clients is {spec.run.clients}, but --clients names {len(clients)}")
     spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
     # nodes that rehearse read it from folders of their own
     spec = resolved(spec if own_data else rooted(spec), method)

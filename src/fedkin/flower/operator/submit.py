@@ -3,7 +3,6 @@ ends.
 """
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
+from fedkin.flower.backend import OWN
 from fedkin.flower.config import (
     DEPLOYMENT,
     SUBMITTED,
@@ -28,8 +28,9 @@ from fedkin.flower.config import (
     waiting_of,
 )
 from fedkin.flower.identities import masked
+from fedkin.flower.operator.command_line import LINK, CommandLine
 from fedkin.flower.operator.site import check_peers, write_app
-from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
+from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.waiting import word_at
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
@@ -44,13 +45,15 @@ GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run
 
 
 class Prepared(NamedTuple):
-    """The experiment, the run directory, and whether the data that [data] names are looked at here:
-    nodes with files of their own have them, and [data] name is a title.
+    """The experiment, the run directory, whether the data that [data] names are looked at here
+    (nodes with files of their own have them, and [data] name is a title), and how such nodes come
+    by their data.
     """
 
     spec: Spec
     out: Path
     looked_at: bool
+    divided: str | None
 
 
 def prepared(folder: Path, resume: bool) -> Prepared:
@@ -64,7 +67,8 @@ def prepared(folder: Path, resume: bool) -> Prepared:
     if resume and not last:
         raise FedkinError(f"{folder} has no run to resume: leave out --resume")
     out = runs / str(last if resume else last + 1)
-    return Prepared(spec, out, not (deployment.own_data or resume))
+    own = deployment.own_data
+    return Prepared(spec, out, not (own or resume), f"{OWN} data" if own else None)
 
 
 def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
@@ -124,7 +128,7 @@ def _check_over(folder: Path, deployment: Deployment) -> None:
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
-        home = last.environment["FLWR_HOME"]
+        home = last.home
         raise FedkinError(
             f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
             f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
@@ -170,13 +174,35 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
             "rounds": "" if rounds is None else str(rounds),
         }
     )
-    while not flower.over():
-        time.sleep(0.5)
-    flower.check("the run is as it was; ask again")
-    flower.word.unlink(missing_ok=True)
-    waiting_of(folder, flower.number).unlink(missing_ok=True)
+    asked = False
+    try:
+        flower.wait()
+    except KeyboardInterrupt:
+        asked = True
+        _stop_joining(folder, name, flower)
+    try:
+        flower.check("the run is as it was; ask again", asked)
+    finally:
+        for left in (flower.word, waiting_of(folder, flower.number)):
+            left.unlink(missing_ok=True)
     found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
     return found
+
+
+def _stop_joining(folder: Path, name: str, flower: "Submitted") -> None:
+    """Let the server app end after what the node is doing now; nothing is kept of it."""
+    stop_of(folder, flower.number).touch()
+    print(
+        f"stopping once {name} has answered what it was asked; Ctrl-C again does not wait for it",
+        file=sys.stderr,
+    )
+    try:
+        flower.wait()
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"the server app stops once {name} has answered; at once: FLWR_HOME={flower.home} "
+            f"flwr stop {flower.number} {LINK}"
+        ) from None
 
 
 def _run(folder: Path, number: int | None) -> Path:
@@ -191,10 +217,15 @@ class Submitted:
 
     def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
         self.folder, self.number = folder, number
-        self.environment = environment(connection(folder, deployment))
+        self._flower = CommandLine(folder, deployment)
         self._looked = time.monotonic()
         self._status = ""
         self._waiting = ""
+
+    @property
+    def home(self) -> Path:
+        """FLWR_HOME of who asks Flower by hand."""
+        return self._flower.home
 
     @property
     def word(self) -> Path:
@@ -204,10 +235,8 @@ class Submitted:
     def submit(self, config: dict[str, str]) -> None:
         """flwr run."""
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
-        answer = self._flwr(
-            "run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json"
-        )
-        self.number = str(json.loads(answer)["run-id"])
+        answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
+        self.number = str(answer["run-id"])
 
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
@@ -223,6 +252,11 @@ class Submitted:
             self.alive()
         return self._status.startswith("finished")
 
+    def wait(self) -> None:
+        """Until it is over."""
+        while not self.over():
+            time.sleep(0.5)
+
     def _say_who_is_waited_for(self) -> None:
         """Each time that it is somebody else: nothing is shown until all nodes are there."""
         word = word_at(waiting_of(self.folder, self.number))
@@ -235,11 +269,8 @@ class Submitted:
         starting again.
         """
         try:
-            runs = json.loads(self._flwr("ls", LINK, "--run-id", self.number, "--format", "json"))[
-                "runs"
-            ]
-            return str(runs[0]["status"])
-        except (FedkinError, KeyError, IndexError, ValueError):
+            return str(self._flower.ask("ls", LINK, "--run-id", self.number)["runs"][0]["status"])
+        except (FedkinError, KeyError, IndexError):
             return ""
 
     def check(self, hint: str, asked: bool = False) -> None:
@@ -262,14 +293,3 @@ class Submitted:
             )
         if word["error"] is not None:
             raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
-
-    def _flwr(self, *arguments: str) -> str:
-        command = [program("flwr"), *arguments]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=False
-        )
-        start = done.stdout.find("{")
-        if done.returncode or start < 0:
-            said = " ".join((done.stdout + done.stderr).split())
-            raise FedkinError(f"flwr {arguments[0]} failed: {said[-400:]}")
-        return done.stdout[start:]

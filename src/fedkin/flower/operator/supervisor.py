@@ -19,52 +19,12 @@ from fedkin.core.files import write_file
 from fedkin.core.system.posix import not_here
 from fedkin.flower.address import dialled_here, listening
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
+from fedkin.flower.operator.command_line import LINK, connection, environment, program
 from fedkin.flower.operator.keys import expiry
 
-QUIET = {
-    "FLWR_TELEMETRY_ENABLED": "0",
-    "FLWR_DISABLE_UPDATE_CHECK": "1",
-    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
-    "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
-    "OMP_NUM_THREADS": "1",
-}
 HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
 DAY = 24 * 3600.0  # seconds
 PAUSE = 5.0  # seconds before a process that ended is started again
-LINK = "deployment"  # the name of the connection in Flower's configuration
-
-
-def environment(home: Path) -> dict[str, str]:
-    """The environment of Flower's programs: no calls out, no files in the user's home, our Python's
-    programs first.
-    """
-    here = str(Path(sys.executable).parent)
-    return {
-        **os.environ,
-        **QUIET,
-        "FLWR_HOME": str(home),
-        "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
-    }
-
-
-def program(name: str) -> str:
-    """A program of Flower beside this Python."""
-    return str(Path(sys.executable).parent / name)
-
-
-def connection(folder: Path, deployment: Deployment) -> Path:
-    """FLWR_HOME of a deployment, with the address of its SuperLink in it."""
-    home = folder / "flower"
-    home.mkdir(exist_ok=True, mode=0o700)
-    secure = (
-        "insecure = true"
-        if deployment.insecure
-        else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
-    )
-    here = dialled_here(deployment.address, deployment.listen)
-    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "{here}"\n{secure}\n'
-    write_file(home / "config.toml", text.encode())
-    return home
 
 
 def superlink(folder: Path) -> None:

@@ -1,0 +1,111 @@
+"""Flower's own programs, called by the operator's commands: their environment, which SuperLink they
+speak to, and their answers, checked.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
+from fedkin.flower.address import dialled_here
+from fedkin.flower.config import Deployment
+
+QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+    "OMP_NUM_THREADS": "1",
+}
+LINK = "deployment"  # the name of the connection in Flower's configuration
+AWAY = "Connection to the SuperLink is unavailable"  # what Flower says where nobody answers
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of Flower's programs: no calls out, no files in the user's home, our Python's
+    programs first.
+    """
+    here = str(Path(sys.executable).parent)
+    return {
+        **os.environ,
+        **QUIET,
+        "FLWR_HOME": str(home),
+        "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
+
+
+def program(name: str) -> str:
+    """A program of Flower beside this Python."""
+    return str(Path(sys.executable).parent / name)
+
+
+def connection(folder: Path, deployment: Deployment) -> Path:
+    """FLWR_HOME of a deployment, with the address of its SuperLink in it."""
+    home = folder / "flower"
+    home.mkdir(exist_ok=True, mode=0o700)
+    secure = (
+        "insecure = true"
+        if deployment.insecure
+        else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
+    )
+    here = dialled_here(deployment.address, deployment.listen)
+    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "{here}"\n{secure}\n'
+    write_file(home / "config.toml", text.encode())
+    return home
+
+
+class CommandLine:
+    """``flwr`` for the SuperLink of one deployment.
+
+    Args:
+        folder: The deployment's.
+        deployment: Its configuration.
+    """
+
+    def __init__(self, folder: Path, deployment: Deployment) -> None:
+        self.home = connection(folder, deployment)
+        self._away = (
+            f"the SuperLink at {dialled_here(deployment.address, deployment.listen)} does not "
+            f"answer: start it ({folder / 'start-superlink'}), or look into its output"
+        )
+
+    def ask(self, *arguments: str) -> dict[str, Any]:
+        """Call it, and wait for its end.
+
+        Args:
+            arguments: The words after ``flwr``, but for the form of its answer.
+
+        Returns:
+            Its answer.
+
+        Raises:
+            FedkinError: It failed; its exit code is 0 where it says so in its answer alone.
+        """
+        done = subprocess.run(
+            [program("flwr"), *arguments, "--format", "json"],
+            env=environment(self.home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer = _answer(done.stdout)
+        if not done.returncode and answer is not None and answer.get("success", True):
+            return answer
+        said = answer.get("error-message") if answer is not None else None
+        words = " ".join(str(said or done.stdout + done.stderr).split())
+        if AWAY in words:
+            raise FedkinError(self._away)
+        raise FedkinError(f"flwr {arguments[0]} failed: {words[-400:]}")
+
+
+def _answer(text: str) -> dict[str, Any] | None:
+    """What stands in the braces; Flower may say something before them."""
+    try:
+        found = json.loads(text[text.index("{") :])
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
