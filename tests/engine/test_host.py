@@ -8,8 +8,9 @@ from torch import nn
 
 from fedkin.core.rng import Key
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.host import Task, drawing_from
+from fedkin.engine.host import Task
 from fedkin.runtime.device import CPU
+from fedkin.runtime.generators import drawing_from
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 

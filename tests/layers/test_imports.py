@@ -290,7 +290,7 @@ def test_methods_know_nothing_of_engines(path):
         ".to(device",
         "inprocess",
         "processes",
-        "Runtime",
+        "Runtime(",
         "torch.no_grad",
     ):
         assert word not in text, word

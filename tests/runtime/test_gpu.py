@@ -12,11 +12,11 @@ from fedkin.core.model import Batch, from_module
 from fedkin.core.ops import Batches, scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
-from fedkin.engine.host import drawing_from
 from fedkin.experiment.run import run
 from fedkin.models.build import build
 from fedkin.runs.database import read_only
 from fedkin.runtime.cuda_graph import Captures, Uncaptured
+from fedkin.runtime.generators import drawing_from
 from fedkin.runtime.replay import Runtime
 from tests.engine.small import METHODS, outcome_of, small
 

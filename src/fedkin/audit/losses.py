@@ -16,8 +16,9 @@ from fedkin.data.arrays import Array
 from fedkin.engine.contexts import LocalData
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.evaluation import Predict
-from fedkin.engine.host import Host, drawing_from
+from fedkin.engine.host import Host
 from fedkin.engine.transports.base import one_thread
+from fedkin.runtime.generators import drawing_from
 
 PERSONAL, MESSAGE = "personal", "message"  # what is attacked, beside other views of the method
 

@@ -157,3 +157,12 @@ def _facts(tree: Tree) -> list[tuple[str, Any, Any]]:
         (path, getattr(leaf, "shape", None), getattr(leaf, "dtype", None))
         for path, leaf in named_leaves(tree)
     ]
+
+
+def each_view(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
+    """``of`` each view; two views may be one model, which is looked at once."""
+    found: dict[int, Any] = {}
+    for view in views.values():
+        if id(view) not in found:
+            found[id(view)] = of(view)
+    return {name: found[id(view)] for name, view in views.items()}

@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import ClientInfo, Method
@@ -21,14 +19,14 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
-from fedkin.engine.evaluation import Evaluation
+from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORE_STAGES, STAGES, Op, ScoreStage, Stage
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
-from fedkin.runtime.generators import generators, kept
+from fedkin.runtime.generators import drawing_from
 from fedkin.runtime.replay import Runtime
 
 SCORED = ("val", "test")  # the splits that every evaluation is of; the last one has train, too
@@ -348,25 +346,6 @@ class Host:
         return TaskResult(client, self.masking.begin_scores(round, client, record, samples))
 
 
-@contextmanager
-def drawing_from(seed: int, device: torch.device) -> Iterator[None]:
-    """What a module draws for itself (dropout) comes from ``seed``; the caller's generators are
-    left as they were.
-
-    Args:
-        seed: Of this client and round.
-        device: Where its steps run.
-
-    Yields:
-        Nothing: what is inside the ``with`` draws.
-    """
-    drawn_from = generators(device)
-    with kept(drawn_from):
-        for generator in drawn_from:
-            generator.manual_seed(seed)
-        yield
-
-
 def _introduce(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.setup_message is not None
     message = host.method.setup_message(host.own(task.client), host.data(round, task.client))
@@ -394,8 +373,8 @@ def _finish(host: Host, round: int, task: Task) -> TaskResult:
 
 def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
-    scores = _each(views, lambda view: _scores(host, data, view, SCORED))
-    measures = _each(
+    scores = each_view(views, lambda view: _scores(host, data, view, SCORED))
+    measures = each_view(
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
     told = measures if any(measures.values()) else {}
@@ -405,8 +384,8 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
 
 def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
-    scores = _each(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
-    measures = _each(views, lambda view: data.measures(view, host.method.predict))
+    scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
+    measures = each_view(views, lambda view: data.measures(view, host.method.predict))
     record = Evaluation(scores, host.method.client_metrics(own), measures)
     return host.evaluated(task.client, record, round)
 
@@ -430,15 +409,6 @@ def _losses(scores: dict[str, Any], views: dict[str, Tree], of: Tree) -> dict[st
     """{split: mean loss} of a view that was scored."""
     name = next(name for name, view in views.items() if view is of)
     return {split: loss for split, (loss, _) in scores[name].items()}
-
-
-def _each(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
-    """``of`` each view; two views may be one model, which is looked at once."""
-    found: dict[int, Any] = {}
-    for view in views.values():
-        if id(view) not in found:
-            found[id(view)] = of(view)
-    return {name: found[id(view)] for name, view in views.items()}
 
 
 def _views(host: Host, round: int, task: Task) -> TaskResult:

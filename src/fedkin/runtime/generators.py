@@ -66,3 +66,22 @@ def restore(drawn_from: Sequence[torch.Generator], before: Sequence[Tensor]) -> 
     """Let each generator stand where ``states`` found it."""
     for generator, state in zip(drawn_from, before, strict=True):
         generator.set_state(state)
+
+
+@contextmanager
+def drawing_from(seed: int, device: torch.device) -> Iterator[None]:
+    """What a module draws for itself (dropout) comes from ``seed``; the caller's generators are
+    left as they were.
+
+    Args:
+        seed: Of this client and round.
+        device: Where its steps run.
+
+    Yields:
+        Nothing: what is inside the ``with`` draws.
+    """
+    drawn_from = generators(device)
+    with kept(drawn_from):
+        for generator in drawn_from:
+            generator.manual_seed(seed)
+        yield
