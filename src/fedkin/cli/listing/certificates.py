@@ -138,8 +138,9 @@ This page is written by `scripts/certify` from the tests that passed; do not edi
 `fedkin methods NAME --certificate` prints the same for the installed method, and says so where its
 source is no longer what was certified.
 
-A *reference* is a slow NumPy version, written from the paper's text without looking at the method
-(`tests/reference`). The *gap* is the largest difference to it in any state, message or loss of any
+A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`):
+from the paper's text, or, where its first lines or the method's page say that the paper was not at
+hand, from memory and the authors' code. The *gap* is the largest difference to it in any state, message or loss of any
 round, relative to the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a
 client receives / sends in a round, in scalars.
 
