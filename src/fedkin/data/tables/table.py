@@ -296,7 +296,7 @@ def check_columns_there(
     for role, name in used + listed:
         if name is not None and name not in columns:
             raise _missing(where, role, name, columns)
-    for role, name in used:
+    for role, name in used[:2]:  # a group is no feature anyway, so that it may be dropped
         if name is not None and name in lists.get("drop", ()):
             raise FedkinError(
                 f"{where}: column {name!r} is named by data.drop and by data.{role}: leave it out "
