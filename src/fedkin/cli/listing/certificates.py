@@ -140,9 +140,9 @@ source is no longer what was certified.
 
 A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`):
 from the paper's text, or, where its first lines or the method's page say that the paper was not at
-hand, from memory and the authors' code. The *gap* is the largest difference to it in any state, message or loss of any
-round, relative to the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a
-client receives / sends in a round, in scalars.
+hand, from memory and the authors' code. The *gap* is the largest difference to it in any state,
+message or loss of any round, relative to the larger of 1 and the largest entry, in float64, rounded
+up. *Sent* is what a client receives / sends in a round, in scalars.
 
 A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem
 (`tests/golden`). The error is the largest absolute difference of what is named, over all rounds and
