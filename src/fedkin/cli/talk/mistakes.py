@@ -3,6 +3,7 @@
 import sqlite3
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from fedkin.core.errors import FedkinError, cut
@@ -34,7 +35,7 @@ def interrupted(error: FedkinError) -> bool:
 
 def refuse_nameless(words: Sequence[str]) -> None:
     """Raise FedkinError for ``--out ""``: as a path it is the folder that one stands in."""
-    for word, after in zip(words, [*words[1:], "?"], strict=False):
+    for word, after in pairwise([*words, "?"]):
         name, equals, value = word.partition("=")
         if name == "--out" and not (value if equals else after).strip():
             raise FedkinError("--out is empty: name a folder or a file, or leave --out away")
