@@ -91,7 +91,8 @@ AWAY = {  # C: the share of clients in a round
 }
 GROUPS, HAR = EXAMPLES / "methods" / "mnist_groups.toml", EXAMPLES / "methods" / "har.toml"
 SYNTHETIC = EXAMPLES / "papers" / "ppfl_synthetic.toml"
-SIXTY = ["data.clients=60", "run.rounds=40", "train.milestones=[]"]
+# λ = 0, as docs/methods/ppfl.md was measured
+SIXTY = ["data.clients=60", "run.rounds=40", "train.milestones=[]", "method.lam=0"]
 TABLES = {
     "comet-groups": Table(GROUPS, PREDICTIONS, COMET),
     "comet-har": Table(HAR, [*PREDICTIONS, PARTED], COMET),
