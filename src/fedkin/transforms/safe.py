@@ -43,7 +43,8 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
     least mean cost among those that are better than its own by one-sided paired tests
     (``no_better``, ``passed``); where none is, its own. What is no better than its own it takes
     with a chance of 20 % at most, and of 5 % if that is the federated model or the mixture with
-    three quarters of it. Until then it shows the federated one.
+    three quarters of it; of ``losses`` only where gains are spread alike to both sides. Until then
+    it shows the federated one.
 
     Args:
         method: Any one that trains by gradients.
@@ -160,6 +161,9 @@ def no_better(gain: Tensor) -> float:
     1.0
 
     Of more than ``WHOLE`` rows that differ, ``DRAWS`` signs are drawn, the same ones always.
+
+    It is a test of the mean only where gains are symmetric. Right and wrong are; of costs whose
+    gains are many and small and whose losses are rare and large it passes too often.
 
     Args:
         gain: [n] what each row costs less.
