@@ -158,13 +158,12 @@ def add(
     """Write the folder of a new node and register its key at the SuperLink."""
     _extra()
     from fedkin.flower.identities import PEERS
+    from fedkin.flower.operator.registration import register_now
     from fedkin.flower.operator.site import add as write
-    from fedkin.flower.operator.supervisor import register_now
 
     made = write(folder, name)
-    when = (
-        "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
-    )
+    here = register_now(folder, name)
+    when = "it is registered" if here else "the SuperLink registers it when it starts"
     say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
     say(f"then: fedkin deploy join {folder} {name}")
     if (folder / PEERS).is_file():
