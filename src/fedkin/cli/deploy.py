@@ -157,6 +157,7 @@ def add(
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
     _extra()
+    from fedkin.flower.commands import deploy as command
     from fedkin.flower.identities import PEERS
     from fedkin.flower.operator.registration import register_now
     from fedkin.flower.operator.site import add as write
@@ -165,7 +166,7 @@ def add(
     here = register_now(folder, name)
     when = "it is registered" if here else "the SuperLink registers it when it starts"
     say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
-    say(f"then: fedkin deploy join {folder} {name}")
+    say(f"then: {command('join', folder, name)}")
     if (folder / PEERS).is_file():
         say(f"({PEERS} is new: carry it to every node before {name} becomes a client)")
 

@@ -17,6 +17,7 @@ from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.backend import OWN
+from fedkin.flower.commands import deploy, flwr, of_shell
 from fedkin.flower.config import (
     DEPLOYMENT,
     SUBMITTED,
@@ -128,11 +129,10 @@ def _check_over(folder: Path, deployment: Deployment) -> None:
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
-        home = last.home
+        soft = of_shell("touch", stop_of(folder, number))
         raise FedkinError(
             f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
-            f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
-            f"{LINK})"
+            f"({soft}), or at once ({flwr(last.home, 'stop', number, LINK)})"
         )
     for left in (last.word, stop_of(folder, number), waiting_of(folder, number)):
         left.unlink(missing_ok=True)
@@ -152,7 +152,7 @@ def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Reco
 
 
 def _again(folder: Path) -> str:
-    return f"fedkin deploy run {folder} --resume"
+    return deploy("run", folder, "--resume")
 
 
 def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def _stop_joining(folder: Path, name: str, flower: "Submitted") -> None:
         flower.wait()
     except KeyboardInterrupt:
         raise Interrupted(
-            f"the server app stops once {name} has answered; at once: FLWR_HOME={flower.home} "
-            f"flwr stop {flower.number} {LINK}"
+            f"the server app stops once {name} has answered; at once: "
+            + flwr(flower.home, "stop", flower.number, LINK)
         ) from None
 
 

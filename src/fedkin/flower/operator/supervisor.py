@@ -15,6 +15,7 @@ from pathlib import Path
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.flower.address import listening
+from fedkin.flower.commands import deploy, of_shell
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 from fedkin.flower.operator.command_line import connection, environment, program
 from fedkin.flower.operator.keys import expiry
@@ -63,8 +64,8 @@ def superlink(folder: Path) -> None:
 def warn_of(folder: Path) -> None:
     """Say which certificates of a deployment or of a node expire soon."""
     for name, remedy in (
-        ("certs/server.crt", f"fedkin deploy renew {folder}"),
-        ("certs/ca.crt", f"fedkin deploy renew {folder}"),
+        ("certs/server.crt", deploy("renew", folder)),
+        ("certs/ca.crt", deploy("renew", folder)),
         ("ca.crt", "ask the operator for a new one (fedkin deploy renew)"),
     ):
         path = folder / name
@@ -82,7 +83,9 @@ def node(folder: Path) -> None:
         if not path.is_file():
             raise FedkinError(f"{path} does not exist: the node's private key belongs there")
         if path.stat().st_mode & 0o077:
-            raise FedkinError(f"{path} can be read by others than its owner: chmod 600 {path}")
+            raise FedkinError(
+                f"{path} can be read by others than its owner: {of_shell('chmod', '600', path)}"
+            )
     warn_of(folder)
     os.umask(0o077)  # of all that the host and the SuperNode write
     home = folder / config.state / "flower"
