@@ -192,7 +192,7 @@ def join(
     """Train a personal model for a new node. No other node takes part, the model stays there."""
     _extra()
     from fedkin.cli.join import tell
-    from fedkin.flower.operator.submit import join as work
+    from fedkin.flower.operator.joining import join as work
 
     tell(work(folder, name, number, rounds), as_json)
 

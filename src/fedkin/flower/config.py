@@ -187,6 +187,11 @@ def waiting_of(folder: Path, number: str) -> Path:
     return folder / f"waiting-{number}.json"
 
 
+def joining_of(folder: Path, name: str) -> Path:
+    """Where the last join of a newcomer is noted, until it has ended."""
+    return folder / f"joining-{name}.json"
+
+
 def socket_of(folder: Path, config: NodeConfig) -> Path:
     """Where a node's host listens."""
     path = (folder / config.state / "host.socket").absolute()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
@@ -30,10 +30,9 @@ from fedkin.flower.config import (
 )
 from fedkin.flower.identities import masked
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.site import check_peers, write_app
+from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.waiting import word_at
-from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
 from fedkin.runs.directory import begun
 from fedkin.runs.follow import follow
@@ -82,13 +81,12 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     warn_of(folder)
     flower = Submitted(folder, deployment)
     with _one_at_a_time(folder):
-        _check_over(folder, deployment)
+        check_over(folder, deployment, folder / SUBMITTED)
         if begun(out):
             with checkpoint.alone(out):  # a server app may still be writing its last round
                 pass
         flower.submit({"deployment": str(folder), "out": str(out)})
-        kept = json.dumps({"run": out.name, "flower": flower.number})
-        write_file(folder / SUBMITTED, kept.encode())
+        flower.note(folder / SUBMITTED, out)
     asked = False
     try:
         for record in follow(out, flower.over):
@@ -111,31 +109,38 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         raise FedkinError(f"{folder}: a run is being begun in another terminal") from None
 
 
-def _check_over(folder: Path, deployment: Deployment) -> None:
-    """Refuse a second run beside the last one: nodes work for one at a time, and so does a round.
+def check_over(folder: Path, deployment: Deployment, note: Path, newcomer: str = "") -> None:
+    """Refuse a second run, or a second join of one node, beside the last one; take away what that
+    left.
+
+    Args:
+        folder: The deployment's.
+        deployment: Its configuration.
+        note: Where the last one is noted; nothing is refused where there is none.
+        newcomer: Who joins; "" for a run.
 
     Raises:
-        FedkinError: The last run goes on.
+        FedkinError: The last one goes on.
     """
     try:
-        kept = json.loads((folder / SUBMITTED).read_text(encoding="utf-8"))
+        kept = json.loads(note.read_text(encoding="utf-8"))
         run, number = str(kept["run"]), str(kept["flower"])
     except FileNotFoundError:
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        path = folder / SUBMITTED
         raise FedkinError(
-            f"{path} cannot be read: {error}; remove it once no run goes on"
+            f"{note} cannot be read: {error}; remove it once no run goes on"
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
+        what = f"the join of {newcomer} to run {run}" if newcomer else f"run {run}"
+        when = f"once {newcomer} has answered" if newcomer else "after its round"
         soft = of_shell("touch", stop_of(folder, number))
         raise FedkinError(
-            f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
+            f"{what} of {folder} still goes on: wait for its end, or let it end {when} "
             f"({soft}), or at once ({flwr(last.home, 'stop', number, LINK)})"
         )
-    for left in (last.word, stop_of(folder, number), waiting_of(folder, number)):
-        left.unlink(missing_ok=True)
+    last.clear()
 
 
 def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
@@ -153,63 +158,6 @@ def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Reco
 
 def _again(folder: Path) -> str:
     return deploy("run", folder, "--resume")
-
-
-def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
-    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json``
-    then holds.
-    """
-    folder = folder.absolute()
-    deployment = load(Deployment, folder, DEPLOYMENT)
-    if name not in deployment.newcomers:
-        raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
-    out = _run(folder, number)
-    write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
-    flower = Submitted(folder, deployment)
-    flower.submit(
-        {
-            "deployment": str(folder),
-            "out": str(out),
-            "join": name,
-            "rounds": "" if rounds is None else str(rounds),
-        }
-    )
-    asked = False
-    try:
-        flower.wait()
-    except KeyboardInterrupt:
-        asked = True
-        _stop_joining(folder, name, flower)
-    try:
-        flower.check("the run is as it was; ask again", asked)
-    finally:
-        for left in (flower.word, waiting_of(folder, flower.number)):
-            left.unlink(missing_ok=True)
-    found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
-    return found
-
-
-def _stop_joining(folder: Path, name: str, flower: "Submitted") -> None:
-    """Let the server app end after what the node is doing now; nothing is kept of it."""
-    stop_of(folder, flower.number).touch()
-    print(
-        f"stopping once {name} has answered what it was asked; Ctrl-C again does not wait for it",
-        file=sys.stderr,
-    )
-    try:
-        flower.wait()
-    except KeyboardInterrupt:
-        raise Interrupted(
-            f"the server app stops once {name} has answered; at once: "
-            + flwr(flower.home, "stop", flower.number, LINK)
-        ) from None
-
-
-def _run(folder: Path, number: int | None) -> Path:
-    runs = [int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal()]
-    if not runs or (number is not None and number not in runs):
-        raise FedkinError(f"{folder} has no run{'' if number is None else f' {number}'} to join")
-    return folder / "runs" / str(number or max(runs))
 
 
 class Submitted:
@@ -237,6 +185,16 @@ class Submitted:
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
         answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
         self.number = str(answer["run-id"])
+
+    def note(self, path: Path, out: Path) -> None:
+        """Leave word for the next one of its kind which Flower run this is, of which directory."""
+        write_file(path, json.dumps({"run": out.name, "flower": self.number}).encode())
+
+    def clear(self) -> None:
+        """Take away the files by which its server app and a terminal spoke."""
+        number = self.number
+        for left in (self.word, stop_of(self.folder, number), waiting_of(self.folder, number)):
+            left.unlink(missing_ok=True)
 
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
