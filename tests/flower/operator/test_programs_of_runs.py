@@ -10,6 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
 from fedkin.flower.operator import joining, submit
+from fedkin.flower.operator.command_line import AWAY
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
 from tests.flower.operator.programs import HERE
@@ -107,12 +108,38 @@ def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypat
     with pytest.raises(FedkinError, match=r"without a word \(Flower run 12: finished:failed\); hi"):
         flower.check("hint")
     flower._status = ""
-    with pytest.raises(FedkinError, match=r"Flower run 12: not known to the SuperLink"):
+    with pytest.raises(FedkinError, match=r"Flower run 12: the SuperLink does not answer, or does"):
         flower.check("hint")
     ended_of(site, "12").write_text("{}")
     flower._status = ""
     assert flower.over()
     assert not programs.answers
+
+
+def test_a_superlink_and_a_server_app_that_are_both_gone_are_not_waited_for(
+    site, programs, monkeypatch
+):
+    now = [1000.0]
+    monkeypatch.setattr(submit.time, "monotonic", lambda: now[0])
+    flower = submitted(site)
+    flower.number = "12"
+
+    def looks(*answers):
+        found = []
+        for answer in answers:
+            now[0] += submit.LOOK + 1
+            programs.answers = [answer]
+            found.append(flower.over())
+        return found
+
+    away, works = (1, "", AWAY), (0, '{"runs": [{"status": "running"}]}', "")
+    assert looks(*[away] * 8, works, *[away] * 8) == [False] * 17  # it was being started again
+    assert looks(away) == [True]
+    with pytest.raises(FedkinError, match=r"Flower run 12: the SuperLink does not answer, or"):
+        flower.check("hint")
+    flower.alive()  # a round was committed
+    assert looks(*[away] * 8) == [False] * 8
+    assert looks(away) == [True]
 
 
 def test_the_word_that_an_app_left_is_passed_on(site):

@@ -41,6 +41,9 @@ from fedkin.runs.spec import Spec
 
 # Seconds without a new round after which the SuperLink is asked whether the run is still there
 LOOK = 20.0
+# Seconds without a word of the run, of its server app or of the SuperLink, which is started again at
+# once where it is supervised, after which nothing is waited for any more
+SILENCE = 180.0
 GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run that is not over
 
 
@@ -166,7 +169,7 @@ class Submitted:
     def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
         self.folder, self.number = folder, number
         self._flower = CommandLine(folder, deployment)
-        self._looked = time.monotonic()
+        self._looked = self._heard = time.monotonic()
         self._status = ""
         self._waiting = ""
 
@@ -198,17 +201,21 @@ class Submitted:
 
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
-        self._looked = time.monotonic()
+        self._looked = self._heard = time.monotonic()
 
     def over(self) -> bool:
-        """Whether the server app has left word, or the SuperLink knows that it is gone."""
+        """Whether the server app has left word, or the SuperLink knows that it is gone, or neither
+        of them is there any more.
+        """
         self._say_who_is_waited_for()
         if self.word.is_file():
             return True
         if time.monotonic() - self._looked > LOOK:
             self._status = self.status()
-            self.alive()
-        return self._status.startswith("finished")
+            self._looked = time.monotonic()
+            if self._status:
+                self._heard = self._looked
+        return self._status.startswith("finished") or self._looked - self._heard > SILENCE
 
     def wait(self) -> None:
         """Until it is over."""
@@ -239,7 +246,7 @@ class Submitted:
         is gone.
         """
         if not self.word.is_file():
-            what = self._status or "not known to the SuperLink"
+            what = self._status or "the SuperLink does not answer, or does not know it any more"
             raise FedkinError(
                 f"the server app ended without a word (Flower run {self.number}: {what}); {hint}"
             )
