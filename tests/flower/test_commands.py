@@ -38,7 +38,7 @@ def test_what_a_server_app_says_when_it_is_stopped_can_be_typed(name, verb, tmp_
 def test_what_an_operator_is_told_can_be_typed(short_path, monkeypatch) -> None:
     folder = init(short_path / ODD, SPEC, ("north", "south"), "127.0.0.1:9092")
     here = shlex.quote(str(folder))
-    manual = operator_readme(folder, load(Deployment, folder, DEPLOYMENT), 1)
+    manual = operator_readme(folder, load(Deployment, folder, DEPLOYMENT))
     assert f"`fedkin deploy run {here} --resume`" in manual
     assert f"`fedkin deploy join {here} NAME`" in manual
     assert submit._again(folder) == f"fedkin deploy run {here} --resume"

@@ -72,6 +72,16 @@ def init(
             help="Address that the SuperLink binds; default: host of --address.",
         ),
     ] = None,
+    node_port: Annotated[
+        int,
+        typer.Option(
+            "--node-port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="Port of the first node's own runtime, on its loopback; each other has the next.",
+        ),
+    ] = 9101,
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
@@ -86,7 +96,14 @@ def init(
     require(spec, chosen, code_of(chosen), trust_code)
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(
-        folder, chosen, names, address, own_data=not rehearse, insecure=insecure, listen=listen
+        folder,
+        chosen,
+        names,
+        address,
+        own_data=not rehearse,
+        insecure=insecure,
+        listen=listen,
+        node_port=node_port,
     )
     if not rehearse and (note := unused(chosen)) is not None:
         warn(f"note: {note}")

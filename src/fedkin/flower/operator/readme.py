@@ -55,7 +55,7 @@ private network that only they and you are in.
 """
 
 
-def operator_readme(folder: Path, deployment: Deployment, first_port: int) -> str:
+def operator_readme(folder: Path, deployment: Deployment) -> str:
     """The text for this deployment."""
     return TEXT.format(
         folder=folder,
@@ -66,8 +66,8 @@ def operator_readme(folder: Path, deployment: Deployment, first_port: int) -> st
         clients=", ".join(deployment.clients),
         address=deployment.address,
         port=deployment.address.rpartition(":")[2],
-        first=first_port,
-        last=first_port + len(deployment.clients) - 1,
+        first=deployment.node_port,
+        last=deployment.node_port + len(deployment.clients) - 1,
         security="Without TLS and without authentication: this machine only."
         if deployment.insecure
         else "TLS and node authentication are on.",

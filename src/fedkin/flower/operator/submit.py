@@ -41,8 +41,8 @@ from fedkin.runs.spec import Spec
 
 # Seconds without a new round after which the SuperLink is asked whether the run is still there
 LOOK = 20.0
-# Seconds without a word of the run, of its server app or of the SuperLink, which is started again at
-# once where it is supervised, after which nothing is waited for any more
+# Seconds without a word of the run, of its server app or of the SuperLink (which is started again
+# at once where it is supervised) after which nothing is waited for any more
 SILENCE = 180.0
 GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run that is not over
 
