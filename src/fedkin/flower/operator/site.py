@@ -27,6 +27,7 @@ from fedkin.flower.config import (
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.identities import PEERS, lists_in_order, write_peers
 from fedkin.flower.operator import keys
+from fedkin.flower.operator.newcomers_key import with_newcomer
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
@@ -224,11 +225,12 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "insecure": deployment.insecure,
         },
     )
+    text = with_newcomer(folder / DEPLOYMENT, client)
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
     if not deployment.insecure:
         spread_peers(folder, known)
-    write_file(folder / DEPLOYMENT, text_of(known).encode())
+    write_file(folder / DEPLOYMENT, text.encode())
     return folder / "nodes" / client
 
 
