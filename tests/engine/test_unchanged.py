@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method
 from fedkin.core.tree import leaves, map_tree
-from fedkin.engine.host import Task
+from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods.ditto import ditto
 from fedkin.methods.fedavg import fedavg
-from fedkin.setup.build import assemble, host_of
+from fedkin.runs.database import read_only
+from fedkin.runs.spec import Spec
 from tests.engine.small import outcome, small
 
 PLAIN = fedavg(lr=0.05)
@@ -46,8 +48,8 @@ def entry_taken(down: Any, own: Any, data: Any) -> Any:
     return answer
 
 
-def fingerprint(method: Method, folder: Path) -> str:
-    found: str = outcome(run(small("fedavg"), folder, method=method))["fingerprint"]
+def fingerprint(method: Method, folder: Path, spec: Spec | None = None) -> str:
+    found: str = outcome(run(spec or small("fedavg"), folder, method=method))["fingerprint"]
     return found
 
 
@@ -78,14 +80,27 @@ def test_tensors_that_others_hold_are_not_written_into(
         run(small("fedavg"), tmp_path / "run", method=PLAIN._replace(**changed))
 
 
-def test_a_failing_client_who_wrote_into_its_state_is_told_of_that(tmp_path: Path) -> None:
-    method = ditto(lr=0.05)
+def test_a_run_ends_where_one_client_wrote_into_its_own_state_and_failed(tmp_path: Path) -> None:
+    """Nobody has what stood there: the client would go on with a damaged state."""
+    plain = ditto(lr=0.05)
+
+    def works(down: Any, own: Any, data: Any) -> Any:
+        state, message = plain.client_update(down, own, data)
+        return map_tree(torch.clone, state), message  # torch itself keeps what replay returns
 
     def fails(down: Any, own: Any, data: Any) -> Any:
+        if (data.info.client, data.key.round) != (1, 2):
+            return works(down, own, data)
+        leaves(down)[0].zero_()
         leaves(own)[0].zero_()
         raise RuntimeError("sensor unplugged")
 
-    parts = assemble(small("ditto"))
-    parts = parts._replace(method=method._replace(client_update=fails))
-    (answer,) = host_of(parts, sorted(parts.infos), tmp_path).do("local", 1, [Task(0, None)])
-    assert "method ditto writes into a client's personal state" in str(answer.error)
+    spec = small("ditto", run__participation=1.0)
+    why = r"^round 2, client 1: method ditto writes into a client's personal state at parameters/"
+    with pytest.raises(Halted, match=why):
+        run(spec, tmp_path / "run", method=plain._replace(client_update=fails))
+    with read_only(tmp_path / "run") as database:
+        assert database.last_round() == 1
+    method = plain._replace(client_update=works)
+    resumed = outcome(resume(tmp_path / "run", method=method))["fingerprint"]
+    assert resumed == fingerprint(method, tmp_path / "whole", spec)

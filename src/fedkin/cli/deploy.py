@@ -72,6 +72,16 @@ def init(
             help="Address that the SuperLink binds; default: host of --address.",
         ),
     ] = None,
+    node_port: Annotated[
+        int,
+        typer.Option(
+            "--node-port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="Port of the first node's own runtime, on its loopback; each other has the next.",
+        ),
+    ] = 9101,
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
@@ -86,7 +96,14 @@ def init(
     require(spec, chosen, code_of(chosen), trust_code)
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(
-        folder, chosen, names, address, own_data=not rehearse, insecure=insecure, listen=listen
+        folder,
+        chosen,
+        names,
+        address,
+        own_data=not rehearse,
+        insecure=insecure,
+        listen=listen,
+        node_port=node_port,
     )
     if not rehearse and (note := unused(chosen)) is not None:
         warn(f"note: {note}")
@@ -157,16 +174,16 @@ def add(
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
     _extra()
+    from fedkin.flower.commands import deploy as command
     from fedkin.flower.identities import PEERS
+    from fedkin.flower.operator.registration import register_now
     from fedkin.flower.operator.site import add as write
-    from fedkin.flower.operator.supervisor import register_now
 
     made = write(folder, name)
-    when = (
-        "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
-    )
+    here = register_now(folder, name)
+    when = "it is registered" if here else "the SuperLink registers it when it starts"
     say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
-    say(f"then: fedkin deploy join {folder} {name}")
+    say(f"then: {command('join', folder, name)}")
     if (folder / PEERS).is_file():
         say(f"({PEERS} is new: carry it to every node before {name} becomes a client)")
 
@@ -192,7 +209,7 @@ def join(
     """Train a personal model for a new node. No other node takes part, the model stays there."""
     _extra()
     from fedkin.cli.join import tell
-    from fedkin.flower.operator.submit import join as work
+    from fedkin.flower.operator.joining import join as work
 
     tell(work(folder, name, number, rounds), as_json)
 

@@ -79,11 +79,12 @@ class Host:
 
     ``do(op, round, tasks)`` yields one TaskResult a task; ``op`` names one of the functions in OPS.
     An exception of one client's work becomes its result's ``error``, and its personal state stays
-    as it was. ``block``: how many clients' steps are made together
-    (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
-    ``secret``: where its clients' secrets come from, if they add noise. ``masking``: what hides
-    their messages from the server. ``held``: messages of rounds stay there, and only sums of them
-    leave the host. ``said_of``: what is told of an exception that no check foresaw.
+    as it was; a method that wrote into the state itself ends the run. ``block``: how many clients'
+    steps are made together (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken
+    in every evaluation. ``secret``: where its clients' secrets come from, if they add noise.
+    ``masking``: what hides their messages from the server. ``held``: messages of rounds stay there,
+    and only sums of them leave the host. ``said_of``: what is told of an exception that no check
+    foresaw.
     """
 
     def __init__(
@@ -266,23 +267,31 @@ class Host:
         return known[1]
 
     @contextmanager
-    def given(self, task: Task) -> Iterator[tuple[Tree, Tree]]:
+    def given(self, task: Task, round: int) -> Iterator[tuple[Tree, Tree]]:
         """What one of the method's functions is given, and must not write into.
 
         Args:
             task: Client and encoded message.
+            round: Which is said where it did.
 
         Yields:
             The message that came, and the client's personal state.
 
         Raises:
-            FedkinError: The function wrote into one of them, whether it failed or not.
+            FedkinError: The function wrote into the message, whether it failed or not; the message
+                is decoded anew for whoever gets it next.
+            StoreError: It wrote into the personal state, which nobody can restore: a copy for each
+                call would cost memory, and keep clients that hold the same tensors from being
+                computed together.
         """
         down, own = self.receive(task), Unchanged(self.own(task.client))
 
         def check() -> None:
+            try:
+                own.check(self.method.name, "a client's personal state")
+            except FedkinError as error:
+                raise StoreError(f"round {round}, client {task.client}: {error}") from None
             down.check(self.method.name, "the message that a client received")
-            own.check(self.method.name, "a client's personal state")
 
         try:
             yield down.handed(), own.handed()
@@ -354,7 +363,7 @@ def _introduce(host: Host, round: int, task: Task) -> TaskResult:
 
 
 def _local(host: Host, round: int, task: Task) -> TaskResult:
-    with host.given(task) as (down, own):
+    with host.given(task, round) as (down, own):
         data = host.training(round, task.client)
         state, message = host.method.client_update(down, own, data)
     answer = host.answer(task.client, message, host.receive(task).handed(), round)
@@ -365,7 +374,7 @@ def _local(host: Host, round: int, task: Task) -> TaskResult:
 def _finish(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.finalize is not None
     data = host.data(round, task.client, task.trained)
-    with host.given(task) as (down, own):
+    with host.given(task, round) as (down, own):
         state = host.method.finalize(down, own, data)
     host.keep(task.client, state)
     return TaskResult(task.client)
@@ -395,7 +404,7 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     so they are made once.
     """
     data = host.data(round, task.client, task.trained)
-    with host.given(task) as (down, own):
+    with host.given(task, round) as (down, own):
         return data, own, host.method.personal_models(down, own, data)
 
 

@@ -22,6 +22,8 @@ from fedkin.runs.spec import Spec, parse, read
 
 DEPLOYMENT, NODE, EXPERIMENT = "deployment.toml", "node.toml", "experiment.toml"
 SUBMITTED = "submitted.json"  # in a deployment's folder: which run was begun last
+LAST_PORT = 65535
+NODE_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
 MAX_BYTES = 256 << 20  # of one message, unless a configuration says otherwise
 LONGEST_SOCKET = 100  # bytes in the path of a socket that every system takes
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
@@ -37,6 +39,8 @@ class Deployment(Section):
     clients: tuple[Name, ...]
     # nodes that came later: they are registered, and join runs that are there
     newcomers: tuple[Name, ...] = ()
+    # port of the first node's own Flower runtime; each other node has the next one
+    node_port: int = Field(default=NODE_PORT, gt=0, le=LAST_PORT)
     # Nodes read files of their own; false: every node builds its part of [data] (rehearsals)
     own_data: bool = True
     insecure: bool = False  # no TLS, no node authentication: loopback only
@@ -61,7 +65,9 @@ class NodeConfig(Section):
     # code that the experiment may name: "package.module", or "package.module:Class"
     imports: tuple[str, ...] = ()
     state: str = "state"
-    port: int = 9094  # of this node's own Flower runtime, on loopback
+    port: int = Field(
+        default=9094, gt=0, le=LAST_PORT
+    )  # of this node's own Flower runtime, on loopback
     insecure: bool = False
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
 
@@ -185,6 +191,11 @@ def stop_of(folder: Path, number: str) -> Path:
 def waiting_of(folder: Path, number: str) -> Path:
     """Where the server app of this Flower run says which nodes it waits for."""
     return folder / f"waiting-{number}.json"
+
+
+def joining_of(folder: Path, name: str) -> Path:
+    """Where the last join of a newcomer is noted, until it has ended."""
+    return folder / f"joining-{name}.json"
 
 
 def socket_of(folder: Path, config: NodeConfig) -> Path:

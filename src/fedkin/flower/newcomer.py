@@ -18,6 +18,7 @@ from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_experiment
+from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
@@ -85,7 +86,7 @@ def serve(
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:
         raise FedkinError(
-            f"{name} is no newcomer of this deployment: fedkin deploy add {folder} {name}"
+            f"{name} is no newcomer of this deployment: {deploy('add', folder, name)}"
         )
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)

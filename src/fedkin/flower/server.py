@@ -20,6 +20,7 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts_at
+from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
@@ -63,10 +64,10 @@ def main(grid: Grid, context: Context) -> None:
 
 def _stopped(folder: str, out: Path, name: str) -> str:
     if name:
-        return f"stopped, {name} has not joined; ask again: fedkin deploy join {folder} {name}"
+        return f"stopped, {name} has not joined; ask again: {deploy('join', folder, name)}"
     if not begun(out):
-        return f"stopped before the first round; begin again: fedkin deploy run {folder}"
-    return f"stopped after a round; continue with: fedkin deploy run {folder} --resume"
+        return f"stopped before the first round; begin again: {deploy('run', folder)}"
+    return f"stopped after a round; continue with: {deploy('run', folder, '--resume')}"
 
 
 def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
@@ -120,8 +121,8 @@ def progress_of(folder: Path, stop: Path, known: Path, facts: dict[str, Facts | 
         if record.phase != "finish":
             heed(
                 stop,
-                f"stopped in round {record.round}; continue with: fedkin deploy run {folder} "
-                "--resume",
+                f"stopped in round {record.round}; continue with: "
+                + deploy("run", folder, "--resume"),
             )
 
     return progress

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 
 import pytest
@@ -12,7 +11,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.flower.config import DEPLOYMENT, Deployment, load
 from fedkin.flower.operator import supervisor
-from fedkin.flower.operator.site import add, init
+from fedkin.flower.operator.site import init
 from tests.engine.small import small
 from tests.flower.operator.programs import HERE
 
@@ -27,7 +26,15 @@ def asked_with(command, name):
 def test_a_superlink_has_certificates_and_registers_and_warns(tmp_path, kept, monkeypatch):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
     registered, warned = [], []
-    monkeypatch.setattr(supervisor, "register", lambda *told: registered.append(told))
+
+    class Registration:
+        def __init__(self, *told):
+            registered.append(told)
+
+        def attempt(self):
+            return True
+
+    monkeypatch.setattr(supervisor, "Registration", Registration)
     monkeypatch.setattr(supervisor, "warn_of", warned.append)
     before = os.umask(0o022)
     try:
@@ -57,14 +64,14 @@ def test_a_superlink_has_certificates_and_registers_and_warns(tmp_path, kept, mo
     assert (
         f'root-certificates = "{folder / "certs" / "ca.crt"}"' in (home / "config.toml").read_text()
     )
-    keeper.after()
-    assert registered == [(folder, load(Deployment, folder, DEPLOYMENT), home)]
+    assert keeper.after() is True
+    assert registered == [(folder, load(Deployment, folder, DEPLOYMENT))]
     assert warned == [folder]
     keeper.daily()
     assert warned == [folder] * 2
 
 
-def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatch):
+def test_without_certificates_nothing_is_registered(short_path, kept):
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     supervisor.superlink(folder)
     (keeper,) = kept
@@ -74,16 +81,6 @@ def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatc
     assert keeper.running
     assert keeper.after is None
     assert "insecure = true" in (folder / "flower" / "config.toml").read_text()
-    dialled = []
-
-    def dial(*told):
-        dialled.append(told)
-        return socket.socket()
-
-    monkeypatch.setattr(supervisor.socket, "create_connection", dial)
-    monkeypatch.setattr(supervisor, "register", lambda *_: pytest.fail("it has no registration"))
-    assert not supervisor.register_now(folder)
-    assert dialled == [(("127.0.0.1", 9092), 2)]
     supervisor.node(folder / "nodes" / "north")
     command = kept[1].commands["supernode"]
     assert "--insecure" in command
@@ -110,37 +107,6 @@ def test_a_supernode_knows_its_host_and_its_node_is_warned(short_path, kept, mon
     (folder / "node.key").chmod(0o601)
     with pytest.raises(FedkinError, match="can be read by others"):
         supervisor.node(folder)
-
-
-def test_every_key_is_registered_once(tmp_path, programs, capfd):
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
-    add(folder, "late")
-    (folder / "keys" / "north.pub").unlink()
-    deployment = load(Deployment, folder, DEPLOYMENT)
-    programs.answers = [
-        (
-            0,
-            'SuperLink: deployment {\n  "success": true,\n  "node-id": 17201362228390662664\n}',
-            "",
-        ),
-        (0, '{"success": false}\n', "already in use"),
-    ]
-    assert supervisor.register(folder, deployment, tmp_path) is True
-    assert [asked_with(command, "--name") for command in programs.asked] == ["south", "late"]
-    assert programs.asked[0] == [
-        str(HERE / "flwr"), "supernode", "register", str(folder / "keys" / "south.pub"),
-        "deployment", "--name", "south", "--format", "json",
-    ]  # fmt: skip
-    assert programs.homes == [str(tmp_path)] * 2
-    # Flower lists no names: whose key is to be revoked is known by this file
-    assert (folder / "keys" / "south.node").read_text() == "17201362228390662664\n"
-    assert not (folder / "keys" / "late.node").exists()
-    assert capfd.readouterr().out == "all nodes are registered\n"
-    programs.answers = [(0, '{"success": false}', "no\nanswer")]
-    assert supervisor.register(folder, deployment, tmp_path) is False
-    found = capfd.readouterr()
-    assert found.err == 'south is not registered: {"success": false}no answer\n'
-    assert not found.out
 
 
 class Process:
@@ -213,33 +179,3 @@ def test_a_keeper_is_stopped_by_a_signal_and_speaks_once_a_day(monkeypatch):
     supervisor.Keeper({}, {})  # whoever says nothing daily is run as well
     slept.clear()
     supervisor.Keeper({}, {}).run()
-
-
-def test_a_home_of_flower_is_its_owners_and_names_are_registered_at_once(
-    tmp_path, monkeypatch, capfd
-):
-    folder = init(tmp_path / "site", SPEC, NAMES, "[::1]:9092")
-    registered = []
-
-    def register(*told):
-        registered.append(told)
-        return True
-
-    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: socket.socket())
-    monkeypatch.setattr(supervisor, "register", register)
-    before = os.umask(0)
-    try:
-        assert supervisor.register_now(folder) is True
-    finally:
-        os.umask(before)
-    home = folder / "flower"
-    assert registered == [(folder, load(Deployment, folder, DEPLOYMENT), home)]
-    assert home.stat().st_mode & 0o777 == 0o700
-    assert 'address = "[::1]:9092"' in (home / "config.toml").read_text()
-
-    def refuse(*_):
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr(supervisor.socket, "create_connection", refuse)
-    assert supervisor.register_now(folder) is False
-    assert len(registered) == 1

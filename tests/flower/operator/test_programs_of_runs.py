@@ -1,8 +1,6 @@
 """What is asked of Flower's programs for a run or a join, and what is made of their answers."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +8,9 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load, stop_of
-from fedkin.flower.operator import submit
+from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
+from fedkin.flower.operator import joining, submit
+from fedkin.flower.operator.command_line import AWAY
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
 from tests.flower.operator.programs import HERE
@@ -56,7 +55,7 @@ def refused(why):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda site: submit.join(site, "late", None, None),
+        lambda site: joining.join(site, "late", None, None),
         lambda site: submit.submit(site, site / "runs" / "1", lambda record: None),
     ],
 )
@@ -109,12 +108,38 @@ def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypat
     with pytest.raises(FedkinError, match=r"without a word \(Flower run 12: finished:failed\); hi"):
         flower.check("hint")
     flower._status = ""
-    with pytest.raises(FedkinError, match=r"Flower run 12: not known to the SuperLink"):
+    with pytest.raises(FedkinError, match=r"Flower run 12: the SuperLink does not answer, or does"):
         flower.check("hint")
     ended_of(site, "12").write_text("{}")
     flower._status = ""
     assert flower.over()
     assert not programs.answers
+
+
+def test_a_superlink_and_a_server_app_that_are_both_gone_are_not_waited_for(
+    site, programs, monkeypatch
+):
+    now = [1000.0]
+    monkeypatch.setattr(submit.time, "monotonic", lambda: now[0])
+    flower = submitted(site)
+    flower.number = "12"
+
+    def looks(*answers):
+        found = []
+        for answer in answers:
+            now[0] += submit.LOOK + 1
+            programs.answers = [answer]
+            found.append(flower.over())
+        return found
+
+    away, works = (1, "", AWAY), (0, '{"runs": [{"status": "running"}]}', "")
+    assert looks(*[away] * 8, works, *[away] * 8) == [False] * 17  # it was being started again
+    assert looks(away) == [True]
+    with pytest.raises(FedkinError, match=r"Flower run 12: the SuperLink does not answer, or"):
+        flower.check("hint")
+    flower.alive()  # a round was committed
+    assert looks(*[away] * 8) == [False] * 8
+    assert looks(away) == [True]
 
 
 def test_the_word_that_an_app_left_is_passed_on(site):
@@ -135,77 +160,6 @@ def test_the_word_that_an_app_left_is_passed_on(site):
         flower.check("hint")
     with pytest.raises(Interrupted, match=r"^why$"):
         flower.check("hint", asked=True)
-
-
-def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, monkeypatch):
-    slept = []
-    monkeypatch.setattr(submit.time, "sleep", slept.append)
-    for name, number in (("north", None), ("other", 1)):
-        with pytest.raises(FedkinError, match=f"newcomer {name!r}"):
-            submit.join(site, name, number, None)
-    (site / "runs").mkdir()
-    with pytest.raises(FedkinError, match="has no run to join"):
-        submit.join(site, "late", None, None)
-    for number in ("2", "10", "9", "x"):
-        at = site / "runs" / number / "joined" / "late"
-        at.mkdir(parents=True)
-        (at / "join.json").write_text(json.dumps({"of": number}))
-    with pytest.raises(FedkinError, match="has no run 3 to join"):
-        submit.join(site, "late", 3, None)
-    assert not programs.asked
-    told = []
-
-    def app(self, config):
-        self.number = "12"
-        assert not self.word.exists()
-        told.append(config)
-        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
-
-    monkeypatch.setattr(submit.Submitted, "submit", app)
-    (site / "app" / "pyproject.toml").unlink()
-    assert submit.join(site, "late", None, None) == {"of": "10"}
-    assert submit.join(site, "late", 2, 0) == {"of": "2"}
-    assert (site / "app" / "pyproject.toml").exists()
-    assert [(Path(one["out"]).name, one["rounds"]) for one in told] == [("10", ""), ("2", "0")]
-    assert all(one["deployment"] == str(site) and one["join"] == "late" for one in told)
-    assert not slept
-
-    def slow(self):
-        left = {"error": None, "interrupted": False}
-        ended_of(site, "12").write_text(json.dumps(left))
-        return len(slept) == 2
-
-    monkeypatch.setattr(submit.Submitted, "over", slow)
-    assert submit.join(site, "late", None, None) == {"of": "10"}
-    assert slept == [0.5, 0.5]
-
-
-def test_ctrl_c_stops_a_join(site, monkeypatch, capsys):
-    """Once: the server app ends it. Twice: it is not waited for."""
-    (site / "runs" / "1").mkdir(parents=True)
-    monkeypatch.setattr(
-        submit.Submitted, "submit", lambda self, config: setattr(self, "number", "12")
-    )
-    again = f"stopped, late has not joined; ask again: fedkin deploy join {site} late"
-    pressed = []
-
-    def sleep(_):
-        pressed.append(1)
-        if len(pressed) in (1, 3, 4):
-            raise KeyboardInterrupt
-        assert stop_of(site, "12").exists()
-        stop_of(site, "12").unlink()
-        ended_of(site, "12").write_text(json.dumps({"error": again, "interrupted": True}))
-
-    monkeypatch.setattr(submit.time, "sleep", sleep)
-    with pytest.raises(Interrupted, match=f"^{re.escape(again)}$"):
-        submit.join(site, "late", None, None)
-    assert "stopping once late has answered" in capsys.readouterr().err
-    assert not [*site.glob("ended-*"), *site.glob("stop-*")]
-    with pytest.raises(Interrupted, match=r"at once: FLWR_HOME=.* flwr stop 12 deployment"):
-        submit.join(site, "late", None, None)
-    assert len(pressed) == 4
-    assert stop_of(site, "12").exists()
 
 
 def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):

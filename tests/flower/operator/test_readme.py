@@ -14,12 +14,13 @@ def deployment(**changed):
         "address": "fl.example.org:9443",
         "insecure": False,
         "own_data": True,
+        "node_port": 1,
     }
     return SimpleNamespace(**{**told, **changed})
 
 
 def test_ports_are_those_of_the_deployment() -> None:
-    text = operator_readme(Path("site"), deployment(), 9500)
+    text = operator_readme(Path("site"), deployment(node_port=9500))
     assert "Clients: north, south, east. SuperLink: fl.example.org:9443." in text
     assert "| 9443 (SuperLink) | this one |" in text
     assert "| 9500 … 9502 (runtime of each node) |" in text
@@ -38,6 +39,6 @@ def test_ports_are_those_of_the_deployment() -> None:
     ],
 )
 def test_what_holds_is_said_and_nothing_else(changed, said, unsaid) -> None:
-    text = operator_readme(Path("site"), deployment(**changed), 1)
+    text = operator_readme(Path("site"), deployment(**changed))
     assert said in text
     assert unsaid not in text

@@ -198,12 +198,12 @@ def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp
     before = os.umask(0)
     try:
         folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", own_data=own,
-                      insecure=not secure, first_port=7000, listen="127.0.0.2")  # fmt: skip
+                      insecure=not secure, node_port=7000, listen="127.0.0.2")  # fmt: skip
         add(folder, "late")
         add(folder, "later", 7)
     finally:
         os.umask(before)
-    ports = {"north": 7000, "south": 7001, "late": 9103, "later": 7}
+    ports = {"north": 7000, "south": 7001, "late": 7002, "later": 7}
     for name, port in ports.items():
         data = "data.npz" if own or name.startswith("late") else None
         assert node_of(folder, name) == config.NodeConfig(
@@ -216,7 +216,7 @@ def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp
         assert (place / PEERS).exists() is secure
     assert config.load(config.Deployment, folder, config.DEPLOYMENT) == config.Deployment(
         address="127.0.0.1:9", clients=NAMES, newcomers=("late", "later"), own_data=own,
-        insecure=not secure, listen="127.0.0.2")  # fmt: skip
+        insecure=not secure, listen="127.0.0.2", node_port=7000)  # fmt: skip
     for name in ("keys", "certs"):
         there = folder / name
         assert there.exists() is secure
@@ -229,6 +229,16 @@ def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp
     for script, verb in ((folder / "start-superlink", "superlink"), (place / "start", "node")):
         assert script.read_text().endswith(f' deploy {verb} "$(cd "$(dirname "$0")" && pwd)"\n')
         assert script.stat().st_mode & 0o100
+
+
+def test_nodes_have_ports_that_there_are(tmp_path):
+    with pytest.raises(FedkinError, match=r"^--node-port 65535: 2 nodes .* begin at 65534 at most"):
+        init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", node_port=65535)
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", node_port=65534)
+    assert [node_of(folder, name).port for name in NAMES] == [65534, 65535]
+    with pytest.raises(FedkinError, match=r"NAME: port: Input should be less than or equal to"):
+        add(folder, "late")
+    assert not (folder / "nodes" / "late").exists()
 
 
 def test_a_folder_that_is_there_and_empty_is_taken_and_closed(tmp_path):

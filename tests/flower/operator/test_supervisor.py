@@ -1,7 +1,6 @@
 """What the SuperLink binds, what is insecure and where, and certificates that end."""
 
 import os
-import socket
 import sys
 
 import pytest
@@ -12,6 +11,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.flower.config import DEPLOYMENT, NODE, NodeConfig, load
 from fedkin.flower.operator import supervisor
+from fedkin.flower.operator.registration import register_now
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
 
@@ -40,7 +40,7 @@ def test_insecure_is_checked_at_every_start(old, new, tmp_path, kept):
     supervisor.superlink(folder)
     path = folder / DEPLOYMENT
     path.write_text(path.read_text().replace(old, new))
-    for start in (supervisor.superlink, supervisor.register_now):
+    for start in (supervisor.superlink, lambda folder: register_now(folder, "north")):
         with pytest.raises(FedkinError, match="insecure is for this machine alone"):
             start(folder)
     assert len(kept) == 1
@@ -82,23 +82,6 @@ def test_a_node_is_its_host_and_its_supernode(short_path, kept):
     (folder / "node.key").unlink()
     with pytest.raises(FedkinError, match="private key belongs there"):
         supervisor.node(folder)
-
-
-def test_keys_are_registered_where_the_superlink_answers(tmp_path, monkeypatch):
-    asked = []
-
-    def register(folder, deployment, home):
-        asked.append((folder, deployment.clients, home.name))
-        return True
-
-    monkeypatch.setattr(supervisor, "register", register)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"192.0.2.7:{server.getsockname()[1]}"  # this machine's name elsewhere
-        folder = init(tmp_path / "site", SPEC, NAMES, address, listen="127.0.0.1")
-        assert supervisor.register_now(folder)
-        assert asked == [(folder, NAMES, "flower")]
-    assert not supervisor.register_now(folder)  # nobody listens any more
-    assert len(asked) == 1
 
 
 MANY = 40  # half seconds

@@ -12,6 +12,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.flower.address import dialled_here
+from fedkin.flower.commands import of_shell
 from fedkin.flower.config import Deployment
 
 QUIET = {
@@ -70,7 +71,7 @@ class CommandLine:
         self.home = connection(folder, deployment)
         self._away = (
             f"the SuperLink at {dialled_here(deployment.address, deployment.listen)} does not "
-            f"answer: start it ({folder / 'start-superlink'}), or look into its output"
+            f"answer: start it ({of_shell(folder / 'start-superlink')}), or look into its output"
         )
 
     def ask(self, *arguments: str) -> dict[str, Any]:

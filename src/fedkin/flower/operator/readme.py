@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fedkin.flower.commands import deploy
 from fedkin.flower.config import Deployment
 
 TEXT = """# A deployment of fedkin
@@ -15,12 +16,12 @@ Clients: {clients}. SuperLink: {address}. {security}
    names).
 2. Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it holds the
    node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor).
-3. `fedkin deploy run {folder}`: the live table, and a run directory in `{folder}/runs/`.
-   Stopped or cut off: `fedkin deploy run {folder} --resume`.
+3. `{run}`: the live table, and a run directory in `{folder}/runs/`.
+   Stopped or cut off: `{resume}`.
 4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and
    `fedkin deploy export NAME --format onnx`.
-5. A node that comes later: `fedkin deploy add {folder} NAME`, start it, then
-   `fedkin deploy join {folder} NAME`.
+5. A node that comes later: `{add}`, start it, then
+   `{join}`.
 
 Every machine has the same version of fedkin with the extra `flower`. A node works only for the
 experiment in its own `experiment.toml`: for another experiment, replace the file here and on every
@@ -54,15 +55,19 @@ private network that only they and you are in.
 """
 
 
-def operator_readme(folder: Path, deployment: Deployment, first_port: int) -> str:
+def operator_readme(folder: Path, deployment: Deployment) -> str:
     """The text for this deployment."""
     return TEXT.format(
         folder=folder,
+        run=deploy("run", folder),
+        resume=deploy("run", folder, "--resume"),
+        add=deploy("add", folder, "NAME"),
+        join=deploy("join", folder, "NAME"),
         clients=", ".join(deployment.clients),
         address=deployment.address,
         port=deployment.address.rpartition(":")[2],
-        first=first_port,
-        last=first_port + len(deployment.clients) - 1,
+        first=deployment.node_port,
+        last=deployment.node_port + len(deployment.clients) - 1,
         security="Without TLS and without authentication: this machine only."
         if deployment.insecure
         else "TLS and node authentication are on.",

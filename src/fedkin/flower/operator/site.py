@@ -15,7 +15,9 @@ from fedkin.flower.address import EVERYWHERE, check_dialled, check_insecure, hos
 from fedkin.flower.config import (
     DEPLOYMENT,
     EXPERIMENT,
+    LAST_PORT,
     NODE,
+    NODE_PORT,
     Deployment,
     NodeConfig,
     load,
@@ -25,14 +27,13 @@ from fedkin.flower.config import (
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.identities import PEERS, lists_in_order, write_peers
 from fedkin.flower.operator import keys
+from fedkin.flower.operator.newcomers_key import with_newcomer
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
-
-FIRST_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
 
 APP = """[build-system]
 requires = ["hatchling"]
@@ -73,7 +74,7 @@ def init(
     own_data: bool = True,
     insecure: bool = False,
     listen: str | None = None,
-    first_port: int = FIRST_PORT,
+    node_port: int = NODE_PORT,
 ) -> Path:
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
     check_dialled(address)
@@ -100,8 +101,15 @@ def init(
         "own_data": own_data,
         "insecure": insecure,
         "listen": listen,
+        "node_port": node_port,
     }
     deployment = made(Deployment, "--clients", known)
+    last = node_port + len(clients) - 1
+    if last > LAST_PORT:
+        raise FedkinError(
+            f"--node-port {node_port}: {len(clients)} nodes would need ports up to {last}, and "
+            f"there are {LAST_PORT}: begin at {LAST_PORT - len(clients) + 1} at most"
+        )
     if own_data or spec.run.clients is None:
         spec = spec.model_copy(
             update={"run": spec.run.model_copy(update={"clients": len(clients)})}
@@ -124,14 +132,14 @@ def init(
             client=client,
             superlink=address,
             data="data.npz" if own_data else None,
-            port=first_port + number,
+            port=node_port + number,
             insecure=insecure,
         )
         _node(folder, config, experiment)
     if not insecure:  # whatever the experiment: another one may ask for masks
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
-    write_file(folder / "README.md", operator_readme(folder, deployment, first_port).encode())
+    write_file(folder / "README.md", operator_readme(folder, deployment).encode())
     return folder
 
 
@@ -213,15 +221,16 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "client": client,
             "superlink": deployment.address,
             "data": "data.npz",
-            "port": port or FIRST_PORT + len(names),
+            "port": port or deployment.node_port + len(names),
             "insecure": deployment.insecure,
         },
     )
+    text = with_newcomer(folder / DEPLOYMENT, client)
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
     if not deployment.insecure:
         spread_peers(folder, known)
-    write_file(folder / DEPLOYMENT, text_of(known).encode())
+    write_file(folder / DEPLOYMENT, text.encode())
     return folder / "nodes" / client
 
 

@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.backend import OWN
+from fedkin.flower.commands import deploy, flwr, of_shell
 from fedkin.flower.config import (
     DEPLOYMENT,
     SUBMITTED,
@@ -29,10 +30,9 @@ from fedkin.flower.config import (
 )
 from fedkin.flower.identities import masked
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.site import check_peers, write_app
+from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.waiting import word_at
-from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
 from fedkin.runs.directory import begun
 from fedkin.runs.follow import follow
@@ -41,6 +41,9 @@ from fedkin.runs.spec import Spec
 
 # Seconds without a new round after which the SuperLink is asked whether the run is still there
 LOOK = 20.0
+# Seconds without a word of the run, of its server app or of the SuperLink (which is started again
+# at once where it is supervised) after which nothing is waited for any more
+SILENCE = 180.0
 GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run that is not over
 
 
@@ -81,13 +84,12 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     warn_of(folder)
     flower = Submitted(folder, deployment)
     with _one_at_a_time(folder):
-        _check_over(folder, deployment)
+        check_over(folder, deployment, folder / SUBMITTED)
         if begun(out):
             with checkpoint.alone(out):  # a server app may still be writing its last round
                 pass
         flower.submit({"deployment": str(folder), "out": str(out)})
-        kept = json.dumps({"run": out.name, "flower": flower.number})
-        write_file(folder / SUBMITTED, kept.encode())
+        flower.note(folder / SUBMITTED, out)
     asked = False
     try:
         for record in follow(out, flower.over):
@@ -110,32 +112,38 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         raise FedkinError(f"{folder}: a run is being begun in another terminal") from None
 
 
-def _check_over(folder: Path, deployment: Deployment) -> None:
-    """Refuse a second run beside the last one: nodes work for one at a time, and so does a round.
+def check_over(folder: Path, deployment: Deployment, note: Path, newcomer: str = "") -> None:
+    """Refuse a second run, or a second join of one node, beside the last one; take away what that
+    left.
+
+    Args:
+        folder: The deployment's.
+        deployment: Its configuration.
+        note: Where the last one is noted; nothing is refused where there is none.
+        newcomer: Who joins; "" for a run.
 
     Raises:
-        FedkinError: The last run goes on.
+        FedkinError: The last one goes on.
     """
     try:
-        kept = json.loads((folder / SUBMITTED).read_text(encoding="utf-8"))
+        kept = json.loads(note.read_text(encoding="utf-8"))
         run, number = str(kept["run"]), str(kept["flower"])
     except FileNotFoundError:
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        path = folder / SUBMITTED
         raise FedkinError(
-            f"{path} cannot be read: {error}; remove it once no run goes on"
+            f"{note} cannot be read: {error}; remove it once no run goes on"
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
-        home = last.home
+        what = f"the join of {newcomer} to run {run}" if newcomer else f"run {run}"
+        when = f"once {newcomer} has answered" if newcomer else "after its round"
+        soft = of_shell("touch", stop_of(folder, number))
         raise FedkinError(
-            f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
-            f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
-            f"{LINK})"
+            f"{what} of {folder} still goes on: wait for its end, or let it end {when} "
+            f"({soft}), or at once ({flwr(last.home, 'stop', number, LINK)})"
         )
-    for left in (last.word, stop_of(folder, number), waiting_of(folder, number)):
-        left.unlink(missing_ok=True)
+    last.clear()
 
 
 def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
@@ -152,64 +160,7 @@ def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Reco
 
 
 def _again(folder: Path) -> str:
-    return f"fedkin deploy run {folder} --resume"
-
-
-def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
-    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json``
-    then holds.
-    """
-    folder = folder.absolute()
-    deployment = load(Deployment, folder, DEPLOYMENT)
-    if name not in deployment.newcomers:
-        raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
-    out = _run(folder, number)
-    write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
-    flower = Submitted(folder, deployment)
-    flower.submit(
-        {
-            "deployment": str(folder),
-            "out": str(out),
-            "join": name,
-            "rounds": "" if rounds is None else str(rounds),
-        }
-    )
-    asked = False
-    try:
-        flower.wait()
-    except KeyboardInterrupt:
-        asked = True
-        _stop_joining(folder, name, flower)
-    try:
-        flower.check("the run is as it was; ask again", asked)
-    finally:
-        for left in (flower.word, waiting_of(folder, flower.number)):
-            left.unlink(missing_ok=True)
-    found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
-    return found
-
-
-def _stop_joining(folder: Path, name: str, flower: "Submitted") -> None:
-    """Let the server app end after what the node is doing now; nothing is kept of it."""
-    stop_of(folder, flower.number).touch()
-    print(
-        f"stopping once {name} has answered what it was asked; Ctrl-C again does not wait for it",
-        file=sys.stderr,
-    )
-    try:
-        flower.wait()
-    except KeyboardInterrupt:
-        raise Interrupted(
-            f"the server app stops once {name} has answered; at once: FLWR_HOME={flower.home} "
-            f"flwr stop {flower.number} {LINK}"
-        ) from None
-
-
-def _run(folder: Path, number: int | None) -> Path:
-    runs = [int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal()]
-    if not runs or (number is not None and number not in runs):
-        raise FedkinError(f"{folder} has no run{'' if number is None else f' {number}'} to join")
-    return folder / "runs" / str(number or max(runs))
+    return deploy("run", folder, "--resume")
 
 
 class Submitted:
@@ -218,7 +169,7 @@ class Submitted:
     def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
         self.folder, self.number = folder, number
         self._flower = CommandLine(folder, deployment)
-        self._looked = time.monotonic()
+        self._looked = self._heard = time.monotonic()
         self._status = ""
         self._waiting = ""
 
@@ -238,19 +189,33 @@ class Submitted:
         answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
         self.number = str(answer["run-id"])
 
+    def note(self, path: Path, out: Path) -> None:
+        """Leave word for the next one of its kind which Flower run this is, of which directory."""
+        write_file(path, json.dumps({"run": out.name, "flower": self.number}).encode())
+
+    def clear(self) -> None:
+        """Take away the files by which its server app and a terminal spoke."""
+        number = self.number
+        for left in (self.word, stop_of(self.folder, number), waiting_of(self.folder, number)):
+            left.unlink(missing_ok=True)
+
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
-        self._looked = time.monotonic()
+        self._looked = self._heard = time.monotonic()
 
     def over(self) -> bool:
-        """Whether the server app has left word, or the SuperLink knows that it is gone."""
+        """Whether the server app has left word, or the SuperLink knows that it is gone, or neither
+        of them is there any more.
+        """
         self._say_who_is_waited_for()
         if self.word.is_file():
             return True
         if time.monotonic() - self._looked > LOOK:
             self._status = self.status()
-            self.alive()
-        return self._status.startswith("finished")
+            self._looked = time.monotonic()
+            if self._status:
+                self._heard = self._looked
+        return self._status.startswith("finished") or self._looked - self._heard > SILENCE
 
     def wait(self) -> None:
         """Until it is over."""
@@ -281,7 +246,7 @@ class Submitted:
         is gone.
         """
         if not self.word.is_file():
-            what = self._status or "not known to the SuperLink"
+            what = self._status or "the SuperLink does not answer, or does not know it any more"
             raise FedkinError(
                 f"the server app ended without a word (Flower run {self.number}: {what}); {hint}"
             )

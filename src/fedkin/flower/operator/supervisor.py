@@ -4,9 +4,7 @@ started again.
 
 import contextlib
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,12 +13,13 @@ from functools import partial
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.files import write_file
 from fedkin.core.system.posix import not_here
-from fedkin.flower.address import dialled_here, listening
+from fedkin.flower.address import listening
+from fedkin.flower.commands import deploy, of_shell
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
-from fedkin.flower.operator.command_line import LINK, connection, environment, program
+from fedkin.flower.operator.command_line import connection, environment, program
 from fedkin.flower.operator.keys import expiry
+from fedkin.flower.operator.registration import Registration
 
 HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
 DAY = 24 * 3600.0  # seconds
@@ -57,7 +56,7 @@ def superlink(folder: Path) -> None:
             command += [f"--ssl-{name}", str(folder / "certs" / file)]
         command.append("--enable-supernode-auth")
     Keeper({"superlink": command}, environment(home)).run(
-        after=None if deployment.insecure else lambda: register(folder, deployment, home),
+        after=None if deployment.insecure else Registration(folder, deployment).attempt,
         daily=partial(warn_of, folder),
     )
 
@@ -65,65 +64,13 @@ def superlink(folder: Path) -> None:
 def warn_of(folder: Path) -> None:
     """Say which certificates of a deployment or of a node expire soon."""
     for name, remedy in (
-        ("certs/server.crt", f"fedkin deploy renew {folder}"),
-        ("certs/ca.crt", f"fedkin deploy renew {folder}"),
+        ("certs/server.crt", deploy("renew", folder)),
+        ("certs/ca.crt", deploy("renew", folder)),
         ("ca.crt", "ask the operator for a new one (fedkin deploy renew)"),
     ):
         path = folder / name
         if path.is_file() and (warning := expiry(path, remedy)) is not None:
             print(f"warning: {warning}", file=sys.stderr)
-
-
-def register_now(folder: Path) -> bool:
-    """Register what is not registered yet, if the SuperLink is up; False where it is not, or has no
-    registration.
-    """
-    folder = folder.absolute()
-    deployment = load(Deployment, folder, DEPLOYMENT)
-    try:
-        host, _, port = dialled_here(deployment.address, deployment.listen).rpartition(":")
-        socket.create_connection((host.strip("[]"), int(port)), 2).close()
-    except OSError:
-        return False
-    return not deployment.insecure and register(folder, deployment, connection(folder, deployment))
-
-
-def register(folder: Path, deployment: Deployment, home: Path) -> bool:
-    """Register every key in ``keys`` under its file's name; one that is registered already is
-    refused, and stays.
-    """
-    for client in (*deployment.clients, *deployment.newcomers):
-        key = folder / "keys" / f"{client}.pub"
-        if not key.is_file():
-            continue
-        command = [
-            program("flwr"),
-            "supernode",
-            "register",
-            str(key),
-            LINK,
-            "--name",
-            client,
-            "--format",
-            "json",
-        ]
-        done = subprocess.run(
-            command, env=environment(home), capture_output=True, text=True, check=False
-        )
-        said = " ".join((done.stdout + done.stderr).split())
-        if '"success": true' in said:
-            _note_number(folder / "keys" / f"{client}.node", said)
-        elif "already in use" not in said:  # its exit code is 0 either way
-            print(f"{client} is not registered: {said[-300:]}", file=sys.stderr)
-            return False
-    print("all nodes are registered", flush=True)
-    return True
-
-
-def _note_number(path: Path, said: str) -> None:
-    """Flower's number of a node: who revokes its key needs it, and Flower lists no names."""
-    if (found := re.search(r'"node-id": "?([0-9]+)', said)) is not None:
-        write_file(path, f"{found[1]}\n".encode())
 
 
 def node(folder: Path) -> None:
@@ -136,7 +83,9 @@ def node(folder: Path) -> None:
         if not path.is_file():
             raise FedkinError(f"{path} does not exist: the node's private key belongs there")
         if path.stat().st_mode & 0o077:
-            raise FedkinError(f"{path} can be read by others than its owner: chmod 600 {path}")
+            raise FedkinError(
+                f"{path} can be read by others than its owner: {of_shell('chmod', '600', path)}"
+            )
     warn_of(folder)
     os.umask(0o077)  # of all that the host and the SuperNode write
     home = folder / config.state / "flower"
