@@ -146,7 +146,7 @@ def lengths(slope: Callable[..., Params], at: Params, batch: Batch, stacked: boo
     """‖slope‖² of each sample [rows], float64."""
     if stacked:
         many = torch.func.vmap(slope, in_dims=(None, 0, 0))
-        parts = zip(batch.x.split(ABREAST), batch.y.split(ABREAST), strict=True)
+        parts = zip(torch.split(batch.x, ABREAST), torch.split(batch.y, ABREAST), strict=True)
         with suppress(RuntimeError):  # a forward that reads values of a batch has no vmap
             return torch.cat([squared(many(at, x, y)) for x, y in parts])
     singly = (slope(at, x, y) for x, y in zip(batch.x, batch.y, strict=True))
