@@ -37,6 +37,7 @@ PAGE = ROOT / "docs" / "fidelity.md"
 PRIVACY = ROOT / "docs" / "privacy.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 REASONS = ROOT / "tests" / "laws" / "no_closed_form.toml"
+WRITTEN_FROM = ROOT / "tests" / "reference" / "sources.toml"
 ABOUT = {
     "messages": "Sizes of messages are those of a linear softmax of "
     f"{WIDTH * CLASSES + CLASSES} parameters "
@@ -139,6 +140,9 @@ def main(evidence: Path, names: list[str]) -> int:
         every = sorted({**before.get(kind, {}), **renewed}.items())
         made[kind] = {name: one for name, one in every if name in known}
     methods = made["methods"]
+    written_from = tomllib.loads(WRITTEN_FROM.read_text(encoding="utf-8"))
+    for name, one in methods.items():
+        one["reference"]["written from"] = written_from[name]
     CERTIFICATES.write_text(text({"about": ABOUT, **made}), encoding="utf-8")
     written = json.loads(CERTIFICATES.read_text(encoding="utf-8"))
     PAGE.write_text(markdown(written), encoding="utf-8")

@@ -5,6 +5,7 @@ leaves no evidence.
 import inspect
 import json
 import re
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,11 +23,11 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, _row, sections
+from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, SOURCES, _row, sections
 from fedkin.methods import METHODS
 from fedkin.methods.fedavg import fedavg
 from tests import certify, evidence
-from tests.certify import golden, grouped, rounded_up
+from tests.certify import ROOT, WRITTEN_FROM, golden, grouped, rounded_up
 from tests.cli.command import fedkin, told
 
 RENEW = "run scripts/certify"
@@ -41,6 +42,22 @@ def test_every_method_has_a_whole_and_current_certificate(name: str) -> None:
     assert found["reference"]["gap"] <= 1e-6
     for key in ("readings", "deviations"):
         assert found[key] == readings(METHODS[name])[key]
+
+
+def test_a_certificate_says_what_its_reference_was_written_from() -> None:
+    declared = tomllib.loads(WRITTEN_FROM.read_text(encoding="utf-8"))
+    assert set(declared.values()) <= set(SOURCES)
+    told = {name: one["reference"]["written from"] for name, one in packaged()["methods"].items()}
+    assert told == declared
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_paper_that_was_not_at_hand_is_no_source(name: str) -> None:
+    """As the method's page, or its reference's first lines, say it."""
+    texts = [ROOT / "docs" / "methods" / f"{name}.md", ROOT / "tests" / "reference" / f"{name}.py"]
+    said = " ".join(" ".join(path.read_text("utf-8").split()) for path in texts if path.is_file())
+    if re.search(r"[Tt]he paper('s text)? was not at hand", said):
+        assert packaged()["methods"][name]["reference"]["written from"] == "memory"
 
 
 def test_a_certificate_lacks_what_it_does_not_hold() -> None:

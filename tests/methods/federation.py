@@ -19,6 +19,7 @@ from torch import nn
 from fedkin.core.family import CATEGORICAL, FAMILIES, Family
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model, from_module
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
 from fedkin.data.population import Population
@@ -234,6 +235,7 @@ class Federated:
         shuffle: int | None = None,
         draws: Sequence[Model] = (),
         only: int | None = None,
+        optimizer: Optimizer = PLAIN,
     ) -> None:
         models = models or {"mlr": architecture(classes=people.classes)}
         names = list(architectures or [next(iter(models))] * people.clients)
@@ -255,7 +257,7 @@ class Federated:
             Key(seed),
             {name: model.head for name, model in models.items() if model.head is not None},
         )
-        self.schedule = Schedule(batch_size, steps, epochs, milestones, decay)
+        self.schedule = Schedule(batch_size, steps, epochs, milestones, decay, optimizer=optimizer)
         self.runtime = Runtime(compile)  # type: ignore[arg-type]
         hosted = self.infos if only is None else {only: self.infos[only]}
         self.host = Host(

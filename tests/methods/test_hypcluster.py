@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.optimizers import Optimizer
 from fedkin.methods.hypcluster import hypcluster
+from fedkin.methods.ifca import ifca
+from fedkin.transforms.kept_optimizer import keep_optimizer
 from tests.methods.federation import (
     agree,
     arrays,
@@ -94,6 +97,23 @@ def test_a_start_that_diverged_is_not_deployed():
     nothing = {name: torch.full_like(x, math.nan) for name, x in sets["start0"].items()}
     shown = run.method.personal_models({"parameters": {**sets, "start0": nothing}}, {}, data)
     assert all(x.isfinite().all() for x in shown["personal"].values())
+
+
+def test_the_set_that_stays_goes_on_with_its_own_momentum():
+    """After the trial clients send what they send where there was never another set."""
+    work = {"epochs": 1, "optimizer": Optimizer(momentum=0.9)}
+    models = draws("dnn", 6)
+    method = keep_optimizer(hypcluster(lr=0.05, clusters=2, starts=3, trial=3))
+    several = federated(method, "dnn", models, work)
+    (stayed,) = several.moments[-1].state["parameters"]
+    assert stayed != "start0"
+    first = 2 * int(stayed.removeprefix("start"))
+    own = models[first : first + 2]
+    alone = federated(keep_optimizer(ifca(lr=0.05, clusters=2)), "dnn", own, work)
+    for one, other in zip(several.moments, alone.moments, strict=True):
+        for k in other.up:
+            for name, value in other.up[k]["parameters"].items():
+                agree("hypcluster", one.up[k]["parameters"][stayed][name], value)
 
 
 @pytest.mark.parametrize("wrong", [{"clusters": 0}, {"starts": 0}, {"trial": 1}], ids=str)

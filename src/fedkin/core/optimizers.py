@@ -181,23 +181,27 @@ class Memory:
     """The states of a client's optimizer that outlast a round, one for each scan of batches.
 
     before: {name of a scan: state} as the last round left them.
+    part: Of the client's work, by which its scans are named; "" where the work is one.
     """
 
     def __init__(self, before: Mapping[str, Tree]) -> None:
+        self.part = ""
         self._before = before
         self._walks: dict[str, int] = {}
         self.after: dict[str, Tree] = dict(before)
 
     def name(self, step: Any) -> str:
-        """What the next scan of a step is called: its function, and its number.
+        """What the next scan of a step is called: the part of the work, its function, its number.
 
         Args:
             step: A function, or an object that can be called.
 
         Returns:
-            The same in every round, because a method's scans come in one order.
+            The same in every round, because the scans of a part come in one order.
         """
         function = getattr(step, "__qualname__", type(step).__name__).replace("/", ".")
+        if self.part:
+            function = f"{self.part} {function}"
         number = self._walks[function] = self._walks.get(function, 0) + 1
         return f"{function} {number}"
 
@@ -242,3 +246,25 @@ def remembering(before: Mapping[str, Tree]) -> Iterator[Memory]:
         yield memory
     finally:
         _memory.reset(token)
+
+
+@contextmanager
+def part_of_work(name: str) -> Iterator[None]:
+    """Scans made meanwhile keep the states of this part of a client's work: for parts of which not
+    every round has each.
+
+    Args:
+        name: The same in every round, without "/".
+
+    Yields:
+        Nothing: what is inside the ``with`` is the part.
+    """
+    memory = remembered()
+    if memory is None:
+        yield
+        return
+    before, memory.part = memory.part, name
+    try:
+        yield
+    finally:
+        memory.part = before

@@ -262,18 +262,18 @@ class Coordinator:
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(
-            number,
-            phase,
-            who,
-            sent,
-            missing,
-            scores,
-            notes,
-            _of(who, self.method.server_metrics(self.state)),
-            seconds,
-            measures,
-            self._receiver.moved(),
-            counted,
+            round=number,
+            phase=phase,
+            participants=who,
+            sent=sent,
+            missing=missing,
+            scores=scores,
+            notes=notes,
+            server_metrics=_of(who, self.method.server_metrics(self.state)),
+            seconds=seconds,
+            measures=measures,
+            moved=self._receiver.moved(),
+            counted=counted,
         )
 
     def _check_evaluated(self, number: int, answer: TaskResult) -> None:

@@ -10,6 +10,7 @@ import torch
 from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
+from fedkin.core.optimizers import part_of_work
 from fedkin.core.tree import Params, Tree, row
 from fedkin.methods.ifca import Choice, choose, ifca, worth
 from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, turned
@@ -54,10 +55,11 @@ def hypcluster(
         return turned(sets)
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        parts = {
-            s: base.client_update({"parameters": models}, own, data)[1]
-            for s, models in received["parameters"].items()
-        }
+        parts = {}
+        for s, models in received["parameters"].items():
+            # after the trial the set that stays goes on with its own momentum
+            with part_of_work(s):
+                parts[s] = base.client_update({"parameters": models}, own, data)[1]
         if len(parts) > 1:
             for s, found in choices(received, data).items():
                 like = next(iter(found.parameters.values()))

@@ -122,16 +122,16 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     }
     notes, seconds = {**first_notes, **record.notes}, time.perf_counter() - began
     return Joined(
-        best.place,
-        len(places),
-        best.rounds,
-        by,
-        record.scores,
-        record.measures,
-        notes,
-        sent,
-        seconds,
-        last,
+        place=best.place,
+        places=len(places),
+        rounds=best.rounds,
+        chosen=by,
+        scores=record.scores,
+        measures=record.measures,
+        notes=notes,
+        sent=sent,
+        seconds=seconds,
+        last=last,
     )
 
 

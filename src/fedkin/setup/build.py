@@ -14,7 +14,6 @@ from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
-from fedkin.data.canaries import plant
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.held import Held
@@ -41,7 +40,7 @@ from fedkin.setup.architectures import (
     with_measure,
 )
 from fedkin.setup.frozen import map_frozen
-from fedkin.setup.population import infos_of, population_of, rooted
+from fedkin.setup.population import infos_of, planted, population_of, rooted
 from fedkin.setup.requirements import (
     check_batch_size,
     check_needs,
@@ -93,14 +92,14 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     method = method_of(spec, given)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
-        return _around(spec, given, _planted(spec, population))
+        return _around(spec, given, planted(spec, population))
     if spec.privacy.at_client:
         raise FedkinError(
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
             "it out, or take privacy.where = 'server'"
         )
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
-    trained = _planted(spec, population.only(stay))
+    trained = planted(spec, population.only(stay))
     parts = _around(spec, given, trained)
     return parts._replace(held_out=population.only(population.apart))
 
@@ -116,12 +115,6 @@ def _around(spec: Spec, given: Method | None, population: Population) -> Assembl
     run = spec.run.model_copy(update={"rounds": parts.spec.run.rounds})
     short = spec.model_copy(update={"run": run, "privacy": parts.spec.privacy})
     return _around(short, given, population)
-
-
-def _planted(spec: Spec, population: Population) -> Population:
-    """The population with the canaries that [audit] asks for."""
-    count = spec.audit.canaries
-    return plant(population, count, Key(spec.run.seed)) if count else population
 
 
 def named(spec: Spec) -> Method:
@@ -207,8 +200,19 @@ def around(
     poisson = spec.privacy.on and not spec.privacy.at_client
     # a round that nobody happens to be drawn for is a round as well
     least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies
-    asked = least, population.names, spec.run.evaluate, spec.run.evaluate_every, poisson
-    federation = with_threshold(Federation(start, infos, spec.run.seed, share, tools, *asked), spec)
+    federation = Federation(
+        start=start,
+        infos=infos,
+        seed=spec.run.seed,
+        participation=share,
+        tools=tools,
+        min_replies=least,
+        names=population.names,
+        evaluate=spec.run.evaluate,
+        evaluate_every=spec.run.evaluate_every,
+        poisson=poisson,
+    )
+    federation = with_threshold(federation, spec)
     method, costs = for_models(spec, method, models), None
     if spec.privacy.of_samples:
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))

@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import typed_path
 from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
+from fedkin.data.canaries import plant
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.user_files import is_path, read_own, takes
 from fedkin.data.population import Population
@@ -175,6 +176,12 @@ def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -
     return read_own(
         name, folder, {key: value for key, value in keys.items() if key in known}, publicity
     )
+
+
+def planted(spec: Spec, population: Population) -> Population:
+    """The population with the canaries that [audit] asks for."""
+    count = spec.audit.canaries
+    return plant(population, count, Key(spec.run.seed)) if count else population
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, ClientInfo]:

@@ -9,6 +9,7 @@ from fedkin.certificates.registry import GOLDEN, Held
 from fedkin.cli.listing.certificates import (
     COLUMNS,
     HEADINGS,
+    SOURCES,
     markdown,
     of_transforms,
     overview,
@@ -27,6 +28,7 @@ CERTIFICATE = {
     "sources": ["methods/a.py"],
     "sha256": "ab12",
     "reference": {
+        "written from": "memory",
         "gap": 3.2e-15,
         "rounds": [3, 4],
         "clients": [5],
@@ -54,6 +56,14 @@ def printed(renderable):
     return out.getvalue()
 
 
+def test_what_a_reference_was_written_from_is_told() -> None:
+    told = f"written from {SOURCES['memory']}"
+    assert told in printed(whole(Held("a", "current", CERTIFICATE), {}))
+    page = markdown(PACKAGED)
+    assert f"- {told}" in page
+    assert "| [a](#a) | memory | 3e-15 |" in page
+
+
 def test_the_table_of_transforms_counts_cases() -> None:
     one = {"reference": {"tests": []}, "closed form": {"tests": [proof("c"), proof("d", cases=3)]}}
     lines = of_transforms({"transforms": {"a": {**one, "law": {"tests": [proof("l")]}}}}).split(
@@ -68,10 +78,10 @@ def test_what_a_certificate_says_in_order() -> None:
     assert list(found)[: len(HEADINGS) - 1] == [
         HEADINGS[kind] for kind in HEADINGS if kind != GOLDEN
     ]
-    (agreement,) = found[HEADINGS["reference"]].said
-    assert agreement == (
-        "worst gap 3e-15 in float64; 3, 4 rounds, 5 clients, participation 0.4, 1, 5 cases"
-    )
+    assert found[HEADINGS["reference"]].said == [
+        f"written from {SOURCES['memory']}",
+        "worst gap 3e-15 in float64; 3, 4 rounds, 5 clients, participation 0.4, 1, 5 cases",
+    ]
     assert found[HEADINGS["messages"]].said == [
         "down 9 parameters, 2 different ones a round; up nothing; before the first round "
         "3 coefficients up",
@@ -80,7 +90,7 @@ def test_what_a_certificate_says_in_order() -> None:
     ]
     assert found["Readings"].said == ["none declared"]
     other = {section.heading: section.said for section in sections(OTHER)}
-    assert other[HEADINGS["reference"]] == ["not compared"]
+    assert other[HEADINGS["reference"]][1:] == ["not compared"]
     assert other[HEADINGS["closed form"]] == ["does not apply: it draws"]
 
 
@@ -89,7 +99,7 @@ def test_a_row_a_method(state, symbol) -> None:
     text = printed(overview([Held("a", state, CERTIFICATE), Held("c", "none", {})]))
     row = next(line for line in text.splitlines() if line.strip().startswith("a "))
     assert row.split() == [
-        *("a", symbol, "3e-15", "3,", "4", "5", "0.4,", "1", "–", "1", "2"),
+        *("a", symbol, "memory", "3e-15", "3,", "4", "5", "0.4,", "1", "–", "1", "2"),
         *("9", "parameters", "/", "nothing"),
     ]
     nobody = next(line for line in text.splitlines() if line.strip().startswith("c "))
@@ -110,8 +120,8 @@ def test_what_all_methods_pass_is_said_once() -> None:
     assert page.count(EVERYWHERE["id"]) == 1
     head, _, rest = page.partition("## Tests that every method passes")
     assert EVERYWHERE["id"] in rest
-    assert "| [a](#a) | 3e-15 |" in head
-    assert "| [b](#b) | – |" in head
+    assert "| [a](#a) | memory | 3e-15 |" in head
+    assert "| [b](#b) | memory | – |" in head
     assert "- NumPy 2" in head
     alone = markdown({**PACKAGED, "methods": {"a": CERTIFICATE}})
     assert alone.count(EVERYWHERE["id"]) == 2  # of one method nothing is everybody's

@@ -20,9 +20,27 @@ HEADINGS = {
     "law": "Reductions and invariances",
     "messages": "Messages",
 }
+SOURCES = {
+    "paper": "the paper's text",
+    "summary": "the project's summary of the paper",
+    "memory": "memory or a summary of the paper, whose text was not at hand, and public code",
+    "definition": "the method's definition, which is no paper's",
+    "not recorded": "the paper as it cites it; whether the text was at hand is not recorded",
+}
 SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
-AGREEMENT = ("worst gap", "rounds", "clients", "participation", "golden", "closed forms", "laws")
-COLUMNS = ("method", "certificate", *AGREEMENT, "sent")
+COLUMNS = (
+    "method",
+    "certificate",
+    "written from",
+    "worst gap",
+    "rounds",
+    "clients",
+    "participation",
+    "golden",
+    "closed forms",
+    "laws",
+    "sent",
+)
 
 
 class Section(NamedTuple):
@@ -39,7 +57,10 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
         shown = [kind for kind in KINDS if certificate[kind]["tests"]]
         return [Section(HEADINGS[kind], [], certificate[kind]["tests"]) for kind in shown]
     figures = {
-        "reference": [_agreement(certificate["reference"])],
+        "reference": [
+            f"written from {SOURCES[certificate['reference']['written from']]}",
+            _agreement(certificate["reference"]),
+        ],
         "closed form": _without(certificate["closed form"]),
         "law": [],
         "messages": [
@@ -133,16 +154,21 @@ def markdown(packaged: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-INTRODUCTION = """\
+_LISTED = "\n".join(f"- {name}: {words}" for name, words in SOURCES.items())
+INTRODUCTION = f"""\
 This page is written by `scripts/certify` from the tests that passed; do not edit it.
 `fedkin methods NAME --certificate` prints the same for the installed method, and says so where its
 source is no longer what was certified.
 
-A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`):
-from the paper's text, or, where its first lines or the method's page say that the paper was not at
-hand, from memory and the authors' code. The *gap* is the largest difference to it in any state,
-message or loss of any round, relative to the larger of 1 and the largest entry, in float64, rounded
-up. *Sent* is what a client receives / sends in a round, in scalars.
+A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`).
+The *gap* is the largest difference to it in any state, message or loss of any round, relative to
+the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a client receives /
+sends in a round, in scalars.
+
+A reference proves what it was *written from*. One from a summary or from memory shares its
+mistakes with the method; golden traces of the authors' code are the witness against them.
+
+{_LISTED}
 
 A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem
 (`tests/golden`). The error is the largest absolute difference of what is named, over all rounds and
@@ -159,6 +185,7 @@ def _row(one: Held) -> list[str]:
     return [
         one.name,
         SYMBOLS[one.state],
+        reference["written from"],
         formatting.NONE if reference["gap"] is None else f"{reference['gap']:.0e}",
         _range(reference["rounds"]),
         _range(reference["clients"]),
