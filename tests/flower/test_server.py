@@ -9,7 +9,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
-from fedkin.flower import server
+from fedkin.flower import server, stopping
 from fedkin.flower.backend import NODES
 from fedkin.flower.config import DEPLOYMENT, Deployment, fingerprint, stop_of, text_of, waiting_of
 from fedkin.flower.envelope import Facts
@@ -60,7 +60,7 @@ def test_a_run_or_a_join_is_served_and_leaves_word(served, tmp_path):
         (FedkinError("why"), "why", False),
         (MemoryError("why"), "MemoryError: why", False),
         (KeyboardInterrupt(), "KeyboardInterrupt: ", False),
-        (Interrupted("why"), "stopped after a round; continue with: fedkin deploy run ", True),
+        (Interrupted("why"), "stopped; continue with: fedkin deploy run ", True),
     ],
 )
 def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_path, monkeypatch):
@@ -68,7 +68,7 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
         raise error
 
     monkeypatch.setattr(server, "serve", fail)
-    monkeypatch.setattr(server, "begun", lambda _: True)
+    monkeypatch.setattr(stopping, "begun", lambda _: True)
     with pytest.raises(type(error)):
         begin(tmp_path)
     left = json.loads((tmp_path / "ended-12.json").read_text())
@@ -78,32 +78,34 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
 
 def test_the_word_of_what_was_stopped_says_how_to_begin_it_again(served, tmp_path, monkeypatch):
     def stop(*_):
-        raise Interrupted("asked for")
+        raise stopping.Heeded("stopped while waiting for b")
 
     monkeypatch.setattr(server, "serve", stop)
     monkeypatch.setattr(server.newcomer, "serve", stop)
-    for name, word in (
-        ("", f"stopped before the first round; begin again: fedkin deploy run {tmp_path}"),
-        ("late", f"stopped, late has not joined; ask again: fedkin deploy join {tmp_path} late"),
+    late = f"late has not joined; ask again: fedkin deploy join {tmp_path} late --run out"
+    for name, rounds, word in (
+        ("", "", f"begin again: fedkin deploy run {tmp_path}"),
+        ("late", "", late),
+        ("late", "3", f"{late} --rounds 3"),
     ):
         with pytest.raises(Interrupted):
-            begin(tmp_path, name)
+            begin(tmp_path, name, rounds)
         left = json.loads((tmp_path / "ended-12.json").read_text())
-        assert left == {"error": word, "interrupted": True}
+        assert left == {"error": f"stopped while waiting for b; {word}", "interrupted": True}
 
 
 def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_path):
     known, facts = tmp_path / "nodes.json", {"a": FACTS, "b": None}
     stop = stop_of(tmp_path, "12")
     stop_of(tmp_path, "11").touch()  # of another run
-    progress = server.progress_of(tmp_path, stop, known, facts)
+    progress = server.progress_of(stop, known, facts)
     progress(SimpleNamespace(round=1, phase="round"))
     assert server.known_facts(known) == facts
     known.write_text("kept")
     stop.touch()
     progress(SimpleNamespace(round=3, phase="finish"))
     assert stop.exists()
-    with pytest.raises(Interrupted, match=r"^stopped in round 2; continue with: .* --resume$"):
+    with pytest.raises(Interrupted, match=r"^stopped in round 2$"):
         progress(SimpleNamespace(round=2, phase="round"))
     assert not stop.exists()
     assert known.read_text() == "kept"

@@ -20,11 +20,10 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts_at
-from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
-from fedkin.flower.stopping import heed
+from fedkin.flower.stopping import Heeded, heed, join_again, run_again
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 
@@ -50,8 +49,12 @@ def main(grid: Grid, context: Context) -> None:
             newcomer.serve(grid, Path(folder), Path(out), name, most, waiting, stop)
         else:
             serve(grid, Path(folder), Path(out), stop, waiting)
-    except Interrupted:
-        ended(word, _stopped(folder, Path(out), name), interrupted=True)
+    except Interrupted as error:
+        what = str(error) if isinstance(error, Heeded) else "stopped"
+        again = (
+            join_again(folder, Path(out), name, rounds) if name else run_again(folder, Path(out))
+        )
+        ended(word, f"{what}; {again}", interrupted=True)
         raise
     except FedkinError as error:
         ended(word, str(error))
@@ -60,14 +63,6 @@ def main(grid: Grid, context: Context) -> None:
         ended(word, f"{type(error).__name__}: {error}")
         raise
     ended(word, None)
-
-
-def _stopped(folder: str, out: Path, name: str) -> str:
-    if name:
-        return f"stopped, {name} has not joined; ask again: {deploy('join', folder, name)}"
-    if not begun(out):
-        return f"stopped before the first round; begin again: {deploy('run', folder)}"
-    return f"stopped after a round; continue with: {deploy('run', folder, '--resume')}"
 
 
 def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
@@ -99,7 +94,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
     verify = verifier(folder, about.experiment) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()
 
-    progress = progress_of(folder, stop, known, facts)
+    progress = progress_of(stop, known, facts)
     # the deployment's folder is its operator's own, and so is the code that its experiment names
     train = (
         partial(resume, trust_code=True) if goes_on else partial(run, config.at_home(spec, folder))
@@ -107,7 +102,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
     return train(out, progress=progress, engine=engine)
 
 
-def progress_of(folder: Path, stop: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
+def progress_of(stop: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
     """After every round: keep what the nodes reported in the run directory, and look whether
     somebody wants to ``stop``.
     """
@@ -119,10 +114,6 @@ def progress_of(folder: Path, stop: Path, known: Path, facts: dict[str, Facts | 
             }
             write_file(known, json.dumps(known_facts).encode())
         if record.phase != "finish":
-            heed(
-                stop,
-                f"stopped in round {record.round}; continue with: "
-                + deploy("run", folder, "--resume"),
-            )
+            heed(stop, f"stopped in round {record.round}")
 
     return progress

@@ -14,6 +14,7 @@ from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
+from fedkin.flower import stopping
 from fedkin.flower.config import SUBMITTED, ended_of, stop_of, waiting_of
 from fedkin.flower.envelope import Refused
 from fedkin.flower.operator import submit
@@ -86,6 +87,12 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
     assert not stop_of(site, "12").exists()
 
 
+def test_a_second_ctrl_c_before_the_first_round_names_no_run_to_resume(site, monkeypatch):
+    pressing(monkeypatch, after=1, times=2)
+    with pytest.raises(Interrupted, match=r"then begin again: fedkin deploy run \S+$"):
+        submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
 def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, None)
@@ -117,6 +124,7 @@ def test_what_went_wrong_in_that_round_is_not_hidden(site, monkeypatch):
 
 
 def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
+    monkeypatch.setattr(stopping, "begun", lambda _: True)
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
         submit.submit(site, site / "runs" / "1", lambda record: None)

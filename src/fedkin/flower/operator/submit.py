@@ -17,7 +17,7 @@ from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.backend import OWN
-from fedkin.flower.commands import deploy, flwr, of_shell
+from fedkin.flower.commands import flwr, of_shell
 from fedkin.flower.config import (
     DEPLOYMENT,
     SUBMITTED,
@@ -32,6 +32,7 @@ from fedkin.flower.identities import masked
 from fedkin.flower.operator.command_line import LINK, CommandLine
 from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
+from fedkin.flower.stopping import run_again
 from fedkin.flower.waiting import word_at
 from fedkin.runs import checkpoint
 from fedkin.runs.directory import begun
@@ -98,7 +99,7 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     except KeyboardInterrupt:
         asked = True
         _stop(folder, out, flower, progress)
-    flower.check(f"what is committed can be continued: {_again(folder)}", asked)
+    flower.check(run_again(folder, out), asked)
     return out
 
 
@@ -155,12 +156,8 @@ def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Reco
             progress(record)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"the server app stops after its round; then continue with: {_again(folder)}"
+            f"the server app stops after its round; then {run_again(folder, out)}"
         ) from None
-
-
-def _again(folder: Path) -> str:
-    return deploy("run", folder, "--resume")
 
 
 class Submitted:
