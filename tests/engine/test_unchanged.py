@@ -10,6 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method
 from fedkin.core.tree import leaves, map_tree
+from fedkin.engine.unchanged import Unchanged
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods.ditto import ditto
@@ -39,6 +40,26 @@ def message_emptied(down: Any, own: Any, data: Any) -> Any:
     answer = PLAIN.client_update(down, own, data)
     map_tree(lambda value: value.zero_(), down)
     return answer
+
+
+def written_past_the_count(way: str) -> Callable[..., Any]:
+    """The usual update, after which the message holds others, which no tensor counted."""
+
+    def update(down: Any, own: Any, data: Any) -> Any:
+        answer = PLAIN.client_update(down, own, data)
+        weight = down["parameters"]["1.weight"]
+        if way == "data":
+            weight.data.copy_(answer[1]["parameters"]["1.weight"])
+        if way == "numpy":
+            weight.numpy()[0, 0] += 1
+        if way == "module":
+            layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False)
+            layer.weight.data = weight
+            layer(torch.ones(1, weight.shape[1])).sum().backward()
+            torch.optim.SGD(layer.parameters(), lr=1.0).step()
+        return answer
+
+    return update
 
 
 def entry_taken(down: Any, own: Any, data: Any) -> Any:
@@ -78,6 +99,25 @@ def test_tensors_that_others_hold_are_not_written_into(
 ) -> None:
     with pytest.raises(FedkinError, match=f"method fedavg writes into {what}"):
         run(small("fedavg"), tmp_path / "run", method=PLAIN._replace(**changed))
+
+
+@pytest.mark.parametrize("way", ["data", "numpy", "module"])
+def test_what_no_tensor_counts_is_refused_as_well(way: str, tmp_path: Path) -> None:
+    careless = PLAIN._replace(client_update=written_past_the_count(way))
+    told = "method fedavg writes into the message that a client received at parameters/1.weight"
+    with pytest.raises(FedkinError, match=told):
+        run(small("fedavg"), tmp_path / "run", method=careless)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "bool", "int64"])
+def test_numbers_of_any_size_and_form_are_compared(dtype: str) -> None:
+    plain = torch.ones(15, dtype=getattr(torch, dtype))  # no multiple of eight bytes
+    for tensor in (plain, plain[1:4], plain.reshape(3, 5).T, plain[:0], plain[2]):
+        seen = Unchanged({"w": tensor})
+        assert seen.is_as_it_was()
+        tensor.data.zero_()
+        assert seen.is_as_it_was() is (tensor.numel() == 0)
+        plain.data.fill_(1)
 
 
 def test_a_run_ends_where_one_client_wrote_into_its_own_state_and_failed(tmp_path: Path) -> None:

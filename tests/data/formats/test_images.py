@@ -1,5 +1,6 @@
 """Folders of pictures."""
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -84,17 +85,53 @@ def test_a_large_picture_is_no_warning(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(load(f"{write_pictures(tmp_path / 'photos')}/").x) == 12  # of 20 pixels each
 
 
-def test_a_photo_is_turned_as_its_camera_was_held(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
-    from PIL import Image
+TURNED = 6  # to the right by a quarter
 
-    pixels = np.zeros((2, 3), dtype=np.uint8)
-    pixels[0, 0] = 255
+
+def noted(*entries: tuple[int, int, int, int]) -> bytes:
+    """A photo's notes (EXIF): its orientation, and entries of tag, type, count and value."""
+    every = [(0x0112, 3, 1, TURNED), *entries]
+    body = b"".join(struct.pack("<HHII", *entry) for entry in every)
+    return b"Exif\0\0II*\0\x08\0\0\0" + struct.pack("<H", len(every)) + body + bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("ending", "bits"), [("png", 8), ("tiff", 8), ("jpg", 8), ("png", 16), ("tiff", 16)]
+)
+def test_a_photo_is_turned_as_its_camera_was_held(ending: str, bits: int, tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    pixels = np.zeros((2, 3), dtype=f"uint{bits}")
+    pixels[0, 0] = 2**bits - 1
     for one in ("a", "b"):
         (tmp_path / "phone" / one).mkdir(parents=True)
         exif = Image.Exif()
-        exif[0x0112] = 6  # to be turned to the right by a quarter
-        Image.fromarray(pixels).save(tmp_path / "phone" / one / "1.png", exif=exif)
+        exif[0x0112] = TURNED
+        file = tmp_path / "phone" / one / f"1.{ending}"
+        Image.fromarray(pixels).save(file, exif=exif)
     x = load(f"{tmp_path}/").x
     assert x.shape == (2, 1, 3, 2)
-    assert (x[:, 0, 0, 1] == 255).all()
+    assert (x[:, 0, 0, 1] > 200).all()
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+@pytest.mark.parametrize(
+    ("notes", "turned"),
+    [
+        (noted((0x011A, 1, 1, 5)), True),  # a resolution that is no fraction
+        (noted((0x0102, 3, 1, 8)), True),  # bits of a pixel, as a TIFF has them
+        (noted((0x0100, 2, 3, 0x4142)), True),  # a width in letters
+        (b"Exif\0\0no notes at all", False),
+        (noted()[:20], False),  # cut off
+    ],
+    ids=["resolution", "bits", "width", "garbage", "cut off"],
+)
+@pytest.mark.filterwarnings("error")
+def test_odd_notes_of_a_photo_take_no_pixel_away(
+    notes: bytes, turned: bool, ending: str, tmp_path: Path
+) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    for one in ("a", "b"):
+        (tmp_path / "phone" / one).mkdir(parents=True)
+        file = tmp_path / "phone" / one / f"1.{ending}"
+        Image.fromarray(np.zeros((2, 3), dtype=np.uint8)).save(file, exif=notes)
+    assert load(f"{tmp_path}/").x.shape == ((2, 1, 3, 2) if turned else (2, 1, 2, 3))

@@ -33,6 +33,10 @@ def test_own_files(tmp_path):
     (tmp_path / "d.csv").write_text("a,label,split\n1,cat,train\n2,dog,test\n")
     with pytest.raises(FedkinError, match="number the classes alike"):
         data.read(tmp_path / "d.csv")
+    cells = "".join(f"{k},{'17..5' if k == 17 else k + 0.5},train\n" for k in range(30))
+    (tmp_path / "f.csv").write_text("a,label,split\n" + cells)
+    with pytest.raises(FedkinError, match=r"line 19: .* holds '17\.\.5', which is not a number$"):
+        data.read(tmp_path / "f.csv")
     (tmp_path / "e.csv").write_text("a,label,split\n1,0,train\n2,1,other\n")
     with pytest.raises(FedkinError, match="train, val or test"):
         data.read(tmp_path / "e.csv")

@@ -133,3 +133,8 @@ def test_a_caller_who_says_nothing_is_left(node):
     host._one(node, caller)
     assert caller.limits == [1, node.config.max_bytes + HEADER_BYTES]
     assert "malformed" in NodeReply.model_validate_json(caller.sent[1]).error
+
+
+def test_a_path_that_is_too_long_is_not_put_down_to_another_user(tmp_path) -> None:
+    with pytest.raises(FedkinError, match=r"cannot be opened: AF_UNIX path too long$"):
+        local_socket.ask(tmp_path / ("x" * 150), [b"x"], 10)

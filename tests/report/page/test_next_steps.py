@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from fedkin.experiment.run import run
 from fedkin.report.collaboration import Groups
 from fedkin.report.page.gain import Gain, gain_of
 from fedkin.report.page.next_steps import _of_groups, _of_rounds, _verdict, _who, next_steps
 from fedkin.report.page.report import write_report
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
+from fedkin.runs.spec import parse
+from tests.engine.small import content
 from tests.report.kept_pages import federation, in_groups
 from tests.report.page.lead_examples import beside, change
 from tests.report.records_for_tests import OF_SAFE, write
@@ -113,6 +116,16 @@ def test_a_client_without_samples_of_a_split_has_not_diverged(tmp_path: Path) ->
         database.execute("UPDATE clients SET val = 0 WHERE client = 1")
         database.execute("UPDATE metrics SET loss = NULL WHERE client = 1 AND split = 'val'")
     assert "Diverged" not in steps(folder)[0]
+
+
+def test_a_federation_without_samples_of_a_split_has_not_diverged(tmp_path: Path) -> None:
+    folder = tmp_path / "masked"
+    masks = {"secure_aggregation": True}
+    run(parse({**content("fedavg", split__val=0.0, run__rounds=2), "privacy": masks})[0], folder)
+    assert "Diverged" not in steps(folder)[0]
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("UPDATE metrics SET loss = NULL WHERE split = 'test' AND round = 1")
+    assert "Diverged: the loss of a client or more was no finite number in 1" in steps(folder)[0]
 
 
 def test_of_sums_nobody_is_compared_with_its_own_training(tmp_path: Path) -> None:

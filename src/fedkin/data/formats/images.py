@@ -19,6 +19,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 PICTURE = 1 << 28  # bytes of a file that one picture may take
 TWO_BYTES = 65_535  # the largest number of 16 bits
+ORIENTATION = 0x0112  # the tag of EXIF
 MODES = {"grey": "L", "rgb": "RGB"}
 Colour = Literal["auto", "grey", "rgb"]
 
@@ -135,8 +136,8 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
             "pictures need the package Pillow: install fedkin[images], its extra"
         ) from None
     try:
-        with warnings.catch_warnings():  # of a large one: its memory is bounded (``within_room``)
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        with warnings.catch_warnings():  # of notes about the pixels, and of a large one: its memory
+            warnings.simplefilter("ignore")  # is bounded (``within_room``)
             return Image.open(BytesIO(read()), formats=FORMATS)
     except UnidentifiedImageError:
         raise FedkinError(
@@ -154,8 +155,10 @@ def _grey(read: Callable[[], bytes], place: str) -> bool:
 def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[int]) -> Array:
     image = _opened(read, place)
     try:
-        _check_pages(image, place)
-        image = _upright(_in_eight_bits(image, place)).convert(mode)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as above
+            _check_pages(image, place)
+            image = _in_eight_bits(_upright(image), place).convert(mode)
         if size:
             image = image.resize((size[1], size[0]))
         return np.asarray(image, dtype=np.uint8)
@@ -175,10 +178,27 @@ def _check_pages(image: Any, place: str) -> None:
 
 
 def _upright(image: Any) -> Any:
-    """As every viewer shows it: cameras note how they were held instead of turning the pixels."""
-    from PIL import ImageOps
+    """As every viewer shows it: cameras note how they were held instead of turning the pixels.
 
-    return ImageOps.exif_transpose(image)
+    Nothing else of the notes is read: what is odd in them takes no pixel away.
+    """
+    from PIL.Image import Transpose
+
+    image.load()  # which turns a TIFF itself, and takes its note away
+    try:
+        noted = image.getexif().get(ORIENTATION)
+    except Exception:  # notes that are damaged can raise anything
+        return image
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    return image.transpose(turns[noted]) if noted in turns else image
 
 
 def _in_eight_bits(image: Any, place: str) -> Any:

@@ -235,7 +235,7 @@ def numbers_only(source: Source, path: Path) -> Array:
     for at, column in enumerate(source.columns.columns):
         cells = source.x[:, at]
         if column.values:
-            words = [k for k, text in enumerate(column.values) if not _is_number(text)] or [0]
+            words = [k for k, text in enumerate(column.values) if not is_number(text)] or [0]
             row = int(np.flatnonzero(np.isin(cells, words))[0])
             raise FedkinError(
                 f"{place_in(path, row)}: column {column.name!r} holds "
@@ -249,7 +249,15 @@ def numbers_only(source: Source, path: Path) -> Array:
     return source.x.astype(np.float32)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a cell is a number of any kind, as Python writes them.
+
+    Args:
+        text: Of the cell.
+
+    Returns:
+        True for "nan" and "inf" as well.
+    """
     try:
         float(text)
     except ValueError:

@@ -24,7 +24,7 @@ from fedkin.data.source import Source
 from fedkin.data.sources import load
 from fedkin.data.tables.encoding import fit
 from fedkin.data.tables.recipe import Recipe
-from fedkin.data.tables.table import numbers_only, read_table
+from fedkin.data.tables.table import is_number, numbers_only, read_table
 from fedkin.data.validation import check_population
 from fedkin.flower.envelope import COLUMNS as MOST_COLUMNS
 from fedkin.flower.envelope import LONGEST, Facts, Place
@@ -92,19 +92,30 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     order = np.concatenate([np.flatnonzero(source.client == part) for part in SPLITS])
     y: Array = source.y
     if source.class_names:
-        words = [k for k, name in enumerate(source.class_names) if not name.isdecimal()]
-        if words:
-            row = int(np.flatnonzero(np.isin(source.y, words))[0])
-            raise FedkinError(
-                f"{place_in(path, row)}: column {label!r} holds "
-                f"{source.class_names[source.y[row]][:40]!r}: number the classes alike on all nodes"
-            )
+        _check_numbered(source, path, label)
         y = np.array([int(name) for name in source.class_names])[source.y]
     return (
         x[order],
         y[order],
         [int((source.client == part).sum()) for part in SPLITS],
         source.columns._replace(scale="none"),
+    )
+
+
+def _check_numbered(source: Source, path: Path, label: str) -> None:
+    """Refuse labels that are no numbers of classes, naming the row at fault: where most labels are
+    numbers of any kind it is the first that is none.
+    """
+    names = source.class_names
+    words = [k for k, name in enumerate(names) if not name.isdecimal()]
+    if not words:
+        return
+    odd = [k for k in words if not is_number(names[k])]
+    few = bool(odd) and 2 * len(odd) < len(names)
+    row = int(np.flatnonzero(np.isin(source.y, odd if few else words))[0])
+    advice = ", which is not a number" if few else ": number the classes alike on all nodes"
+    raise FedkinError(
+        f"{place_in(path, row)}: column {label!r} holds {names[source.y[row]][:40]!r}{advice}"
     )
 
 

@@ -48,9 +48,14 @@ def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> l
             time.sleep(0.2)
             continue
         except OSError as error:
+            why = error.strerror or str(error)
+            advice = (
+                ": start the SuperNode and the host as one user (fedkin deploy node starts both)"
+                if isinstance(error, PermissionError)
+                else ""
+            )
             raise FedkinError(
-                f"the socket of this node's host cannot be opened: {error.strerror or error}: "
-                "start the SuperNode and the host as one user (fedkin deploy node starts both)"
+                f"the socket of this node's host cannot be opened: {why}{advice}"
             ) from None
         try:
             with opened as line:

@@ -186,12 +186,18 @@ def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
 
 
 def _of_divergence(run: Run) -> list[Step]:
-    """Whose loss was no finite number, in how many of the rounds that were evaluated."""
+    """Whose loss was no finite number, in how many of the rounds that were evaluated. Of a split
+    that holds no samples nobody has a loss.
+    """
     query = f"""
+        WITH held AS (
+            SELECT client, train, val, test FROM clients
+            UNION ALL SELECT {FEDERATION}, sum(train), sum(val), sum(test) FROM clients
+        )
         SELECT count(DISTINCT m.round), max(m.round), count(DISTINCT m.client), min(m.client)
-        FROM metrics m LEFT JOIN clients c ON c.client = m.client
+        FROM metrics m JOIN held USING (client)
         WHERE m.loss IS NULL
-            AND (m.client = {FEDERATION} OR CASE m.split WHEN 'val' THEN c.val ELSE c.test END > 0)
+            AND CASE m.split WHEN 'train' THEN train WHEN 'val' THEN val ELSE test END > 0
     """
     ((rounds, last, clients, first),) = run.rows(query)
     if not rounds:
