@@ -2,15 +2,13 @@
 person has typed, or allowed.
 """
 
-import hashlib
 import inspect
-from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.methods import known_name, made_by
-from fedkin.models.own_code import OwnCode
+from fedkin.models.own_code import OwnCode, file_digest
 
 _code = OwnCode("method", "say --trust-code if you trust where it comes from")
 allow = _code.allow
@@ -45,9 +43,7 @@ def code_digest(name: str) -> str:
     """Stands for the file that an allowed method is written in: who changes it, searches anew. What
     that file imports is not looked at.
     """
-    source = inspect.getsourcefile(_function(name))
-    content = b"" if source is None else Path(source).read_bytes()
-    return hashlib.sha256(content).hexdigest()[:12]
+    return file_digest(_function(name))
 
 
 def _function(path: str) -> Any:
