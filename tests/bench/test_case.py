@@ -1,11 +1,14 @@
 """What makes a case another one, and what runs under which budget."""
 
+from pathlib import Path
+
 import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench.budgets import Allowance, Used
 from fedkin.bench.trial import Ran
 from tests.bench.tiny import tiny
+from tests.experiment.registered import registered
 
 TEN = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
 
@@ -66,3 +69,19 @@ def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:
     assert one.setting.spec != other.setting.spec
     assert one.digest == other.digest
     assert one.digest != cases.case_of("tiny", suite, label, "ditto", "e").digest
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_registered_method_whose_file_changed_is_another_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = registered(tmp_path, "half42")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def digest() -> str:
+        return cases.case_of("tiny", tiny(), "digits", "half42", "d").digest
+
+    before = digest()
+    assert digest() == before
+    file.write_text(file.read_text().replace("lr * near", "0 * lr"))
+    assert digest() != before

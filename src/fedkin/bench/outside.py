@@ -7,6 +7,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.experiment.own_files import registered_file
 from fedkin.methods import known_name, made_by
 from fedkin.models.own_code import OwnCode, file_digest
 
@@ -37,6 +38,13 @@ def outside_method(name: str, hyper: dict[str, Any], lr: float) -> Method:
     if not isinstance(found, Method):
         raise FedkinError(f"{name} makes no fedkin.Method, but {type(found).__name__}")
     return found
+
+
+def method_file(name: str) -> dict[str, str]:
+    """{name: ``code_digest``} of a method of somebody's module, or that a package registers; {} of
+    fedkin's.
+    """
+    return {name: code_digest(name)} if is_outside(name) else registered_file(name)
 
 
 def code_digest(name: str) -> str:
