@@ -17,6 +17,8 @@ from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
+from fedkin.experiment.own_files import own_files
+from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
 NO_ROOM_OF = "equal {} has no room for one round"
@@ -68,7 +70,7 @@ def case_of(
     """
     known, fixed = search_of(method)
     tried = tuple(known if own is None else own)
-    code = method_file(method)
+    code = {**method_file(method), **own_files(parse(suite.settings[label].spec)[0])}
     return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)
 
 
