@@ -239,6 +239,7 @@ def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
         trials_allowed=case.suite.trials,
         slack=case.suite.slack,
         content=content,
+        code=dict(case.code),
         commit=commit(),
         versions=versions(),
         machine=machine(),
