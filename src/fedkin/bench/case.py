@@ -229,6 +229,7 @@ def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
         of=1,  # until all rows of the case are there
         suite=case.suite_name,
         setting=case.label,
+        title=case.setting.title,
         data=parts["data"].get("name", ""),
         data_digest=case.data_digest,
         split=parts["split"].get("name", ""),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from fedkin.bench.suite import MOST_TRIALS, Budget, Content
+from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.measures import MEASURES
@@ -85,6 +85,7 @@ class Row(Section):
     of: Count
     suite: Sentence
     setting: Text
+    title: Annotated[str, Field(max_length=TITLE)] = ""  # of the setting; "" in older rows
     data: Sentence
     data_digest: Text
     split: Text
