@@ -33,6 +33,17 @@ def test_another_suites_federation_of_the_same_name_is_another_one() -> None:
     assert len(set(titles_of([*ROWS, *other]).values())) == 2 * len({row.setting for row in ROWS})
 
 
+def test_a_federation_of_ones_own_suite_goes_by_its_title() -> None:
+    mine = [a_row(title=title) for title in ("", "Six hospitals", "")]
+    assert titles_of(mine) == {"tiny/digits": "Six hospitals"}
+    assert markdown(mine).startswith("| method | Six hospitals |")
+    both = [*mine, a_row(setting="other", title="Six hospitals")]
+    assert set(titles_of(both).values()) == {
+        "Six hospitals (tiny/digits)",
+        "Six hospitals (tiny/other)",
+    }
+
+
 def test_equal_compute_takes_the_shorter_run() -> None:
     found = {(one.method, one.budget): one for one in entries(ROWS) if one.federation == HAR}
     assert found["ditto", "rounds"].rounds == (10, 10)

@@ -1,11 +1,17 @@
 """What makes a case another one, and what runs under which budget."""
 
+from pathlib import Path
+
 import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench.budgets import Allowance, Used
 from fedkin.bench.trial import Ran
-from tests.bench.tiny import tiny
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import parse
+from fedkin.setup.architectures import permit
+from tests.bench.tiny import SPEC, tiny
+from tests.experiment.registered import registered
 
 TEN = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
 
@@ -66,3 +72,40 @@ def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:
     assert one.setting.spec != other.setting.spec
     assert one.digest == other.digest
     assert one.digest != cases.case_of("tiny", suite, label, "ditto", "e").digest
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_registered_method_whose_file_changed_is_another_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = registered(tmp_path, "half42")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def digest() -> str:
+        return cases.case_of("tiny", tiny(), "digits", "half42", "d").digest
+
+    before = digest()
+    assert digest() == before
+    file.write_text(file.read_text().replace("lr * near", "0 * lr"))
+    assert digest() != before
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_model_of_ones_own_whose_file_changed_is_another_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "nets42.py"
+    file.write_text("from torch import nn\n\n\nclass Net(nn.Linear):\n    bias = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = {**SPEC, "model": {"name": "nets42:Net:out_features=10"}}
+    suite = tiny(settings={"digits": {"title": "Digits", "spec": spec}})
+    with pytest.raises(FedkinError, match="which nobody has allowed here"):
+        cases.case_of("tiny", suite, "digits", "ditto", "d")
+    permit(parse(spec)[0])
+    found = []
+    for text in (file.read_text(), file.read_text().replace("True", "False")):
+        file.write_text(text)
+        one = cases.case_of("tiny", suite, "digits", "ditto", "d")
+        assert list(one.code) == ["nets42:Net"]
+        found.append(one.digest)
+    assert found[0] != found[1]

@@ -67,11 +67,14 @@ def test_what_makes_no_method_is_told(name, hyper, said) -> None:
         outside_method(name, hyper, 0.1)
 
 
-def test_changed_code_is_another_search(tmp_path) -> None:
-    name, file = "outside8:mine", tmp_path / "outside8.py"
-    file.write_text(SOURCE)
+@pytest.mark.parametrize("decorated", ["", "@declared\n"])
+def test_changed_code_is_another_search(decorated, tmp_path) -> None:
+    name = f"outside8{'d' if decorated else ''}:mine"
+    file = (tmp_path / name.partition(":")[0]).with_suffix(".py")
+    source = SOURCE.replace("def mine", f"{decorated}def mine")
+    file.write_text(f"from fedkin.core.hyperparameters import declared\n{source}")
     allow([name])
     before = code_digest(name)
     assert before == code_digest(name)
-    file.write_text(SOURCE.replace("lr * near", "0 * lr * near"))
+    file.write_text(file.read_text().replace("lr * near", "0 * lr * near"))
     assert code_digest(name) != before

@@ -29,6 +29,7 @@ def test_every_method_has_its_rows_and_the_baselines_too(done: tuple[Path, list[
     assert {row.method for row in rows} == {"local", "fedavg", "ditto"}
     assert rows == read_rows(out / ROWS)
     assert not any((out / "runs").iterdir())
+    assert {row.title for row in rows} == {"Digits"}
 
 
 def test_validation_chose_and_every_method_had_as_many_trials(

@@ -1,5 +1,6 @@
 """What a verification says: the same bits and numbers, or what differs."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,11 +8,12 @@ import pytest
 from fedkin.bench.case import filled
 from fedkin.bench.claimed import wrong
 from fedkin.bench.row import Row
-from fedkin.bench.trial import ran, spec_of
+from fedkin.bench.trial import code_in, ran, spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
 from fedkin.setup.population import population_of
 from tests.bench.tiny import SPEC
+from tests.experiment.registered import registered
 
 CONTENT: dict[str, Any] = {
     **SPEC,
@@ -52,7 +54,7 @@ def test_the_sentence_says_how_far_and_why() -> None:
         "0123456789ab: fedavg on digits, seed 2: other bits: accuracy is 0.7500, not 0.5000; a "
         "client's differs by 0.1250 at most. What differs: torch 2.8 then, 2.9 now"
     )
-    assert "version, machine and threads" in other._replace(differs=()).sentence
+    assert "code, version, machine and threads" in other._replace(differs=()).sentence
     assert other._replace(same=True).sentence.endswith("the same bits, accuracy 0.7500")
 
 
@@ -165,3 +167,19 @@ def test_budgets_are_those_of_the_files_fedavg(
     alone = row.model_copy(update={"method": "local"})
     stretched = [text for text in wrong(alone, alone, beside) if "exceeded" in text]
     assert stretched == []
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_changed_code_of_ones_own_is_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one would blame the machine, or chance."""
+    file = registered(tmp_path, "half43")
+    monkeypatch.syspath_prepend(tmp_path)
+    content = {**CONTENT, "method": {"name": "half43"}}
+    then = code_in(content)
+    row = a_row(method="half43", content=content, code=then, budgets=())
+    file.write_text(file.read_text().replace("lr * near", "lr"))
+    found = verify(row, None)
+    now = code_in(content)["half43"]
+    assert found.differs[0] == f"code of half43 {then['half43']} then, {now} now"

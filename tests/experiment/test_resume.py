@@ -6,9 +6,12 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.resume import resume, unchanged
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
 from tests.awkward import record
 from tests.engine.small import content
+from tests.experiment.registered import registered
 
 RECORDED = parse(content("ditto"))[0].model_dump(mode="json")
 
@@ -68,3 +71,28 @@ def test_what_is_no_run_is_refused_before_anything_is_written(tmp_path) -> None:
         database.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
     with pytest.raises(FedkinError, match="is a run of a deployment: continue it with"):
         resume(folder)
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_method_whose_file_changed_is_told(tmp_path, monkeypatch) -> None:
+    file, folder = registered(tmp_path, "half44"), tmp_path / "run"
+    monkeypatch.syspath_prepend(tmp_path)
+    said: list[str] = []
+    monkeypatch.setattr("fedkin.experiment.resume.warn", said.append)
+    sections = {"method": {"name": "half44"}, "model": {"name": "mlr"}}
+    small = {"run": {"clients": 2, "rounds": 5}, "engine": {"name": "inprocess"}}
+
+    def stop(record) -> None:
+        if record.round:
+            raise Interrupted("stopped")
+
+    with pytest.raises(Interrupted):
+        run(parse({**sections, **small})[0], folder, progress=stop)
+    with pytest.raises(Interrupted):
+        resume(folder, progress=stop)
+    assert said == []
+    file.write_text(file.read_text().replace("lr * near", "lr"))
+    with pytest.raises(Interrupted):
+        resume(folder, progress=stop)
+    (note,) = said
+    assert note.startswith(f"note: {folder}: the file of half44 is not what this run began with")

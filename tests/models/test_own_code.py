@@ -1,9 +1,11 @@
 """Code of somebody's own is imported only if its name was allowed."""
 
+from typing import Any
+
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.models.own_code import OwnCode
+from fedkin.models.own_code import OwnCode, file_digest
 
 
 @pytest.fixture
@@ -39,3 +41,10 @@ def test_what_goes_wrong_is_told_in_one_line(code, name, why) -> None:
     code.allow([name])
     with pytest.raises(FedkinError, match=f"^model '{name}' cannot be imported: {why}"):
         code.imported(name)
+
+
+def test_what_has_no_file_has_no_digest() -> None:
+    scope: dict[str, Any] = {}
+    exec("def typed(): pass", scope)
+    assert file_digest(scope["typed"]) == file_digest(len) == file_digest(int) == ""
+    assert len(file_digest(OwnCode)) == 12

@@ -2,6 +2,7 @@
 every seed and budget. Validation chooses; test data are read once, into the rows.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -9,20 +10,24 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.outside import code_digest, is_outside
+from fedkin.bench.outside import is_outside, method_file
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
+from fedkin.experiment.own_files import own_files
+from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
 NO_ROOM_OF = "equal {} has no room for one round"
 
 
 class Case(NamedTuple):
-    """A method on a setting. ``own``: values of its hyper-parameters that are tried."""
+    """A method on a setting. ``own``: values of its hyper-parameters that are tried. ``code``:
+    {name: digest of its file} of what is not fedkin's.
+    """
 
     suite_name: str
     suite: Suite
@@ -31,6 +36,7 @@ class Case(NamedTuple):
     own: tuple[Content, ...]
     fixed: Content
     data_digest: str
+    code: Mapping[str, str]
 
     @property
     def setting(self) -> Setting:
@@ -42,8 +48,7 @@ class Case(NamedTuple):
         suite = self.suite.model_dump(mode="json", exclude={"settings", "title", "about"})
         suite.pop("methods")
         parts = [suite, settled(self.setting.spec), self.method, list(self.own), self.fixed]
-        code = [code_digest(name) for name in outside_of(self)]
-        return digest([*parts, self.data_digest, *code])
+        return digest([*parts, self.data_digest, *self.code.values()])
 
     def tried(self) -> list[Content]:
         """The specifications of the trials, but for the seed."""
@@ -60,11 +65,13 @@ def case_of(
     data_digest: str,
     own: list[Content] | None = None,
 ) -> Case:
-    """``own``: of a method of somebody's module, what to try."""
+    """``own``: of a method of somebody's module, what to try. Code of somebody's own is looked at
+    here alone, so that a case keeps its digest while it is run; it must be allowed.
+    """
     known, fixed = search_of(method)
-    return Case(
-        suite_name, suite, label, method, tuple(known if own is None else own), fixed, data_digest
-    )
+    tried = tuple(known if own is None else own)
+    code = {**method_file(method), **own_files(parse(suite.settings[label].spec)[0])}
+    return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)
 
 
 def rows_of(
@@ -222,6 +229,7 @@ def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
         of=1,  # until all rows of the case are there
         suite=case.suite_name,
         setting=case.label,
+        title=case.setting.title,
         data=parts["data"].get("name", ""),
         data_digest=case.data_digest,
         split=parts["split"].get("name", ""),
@@ -232,6 +240,7 @@ def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
         trials_allowed=case.suite.trials,
         slack=case.suite.slack,
         content=content,
+        code=dict(case.code),
         commit=commit(),
         versions=versions(),
         machine=machine(),

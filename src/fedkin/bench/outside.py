@@ -2,15 +2,14 @@
 person has typed, or allowed.
 """
 
-import hashlib
 import inspect
-from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.experiment.own_files import registered_file
 from fedkin.methods import known_name, made_by
-from fedkin.models.own_code import OwnCode
+from fedkin.models.own_code import OwnCode, file_digest
 
 _code = OwnCode("method", "say --trust-code if you trust where it comes from")
 allow = _code.allow
@@ -41,13 +40,18 @@ def outside_method(name: str, hyper: dict[str, Any], lr: float) -> Method:
     return found
 
 
+def method_file(name: str) -> dict[str, str]:
+    """{name: ``code_digest``} of a method of somebody's module, or that a package registers; {} of
+    fedkin's.
+    """
+    return {name: code_digest(name)} if is_outside(name) else registered_file(name)
+
+
 def code_digest(name: str) -> str:
     """Stands for the file that an allowed method is written in: who changes it, searches anew. What
     that file imports is not looked at.
     """
-    source = inspect.getsourcefile(_function(name))
-    content = b"" if source is None else Path(source).read_bytes()
-    return hashlib.sha256(content).hexdigest()[:12]
+    return file_digest(_function(name))
 
 
 def _function(path: str) -> Any:

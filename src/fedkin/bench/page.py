@@ -68,13 +68,16 @@ def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str])
 
 
 def titles_of(rows: Sequence[Row]) -> dict[str, str]:
-    """Titles of the federations that fedkin's own suites have; others go by their labels."""
+    """Titles of the federations: those that fedkin's own suites have, else as the last row with one
+    says, else the labels. Who shares a title has its federation beside it.
+    """
     known = _titles()
-    named = {row.federation: known.get((row.suite, row.setting), row.setting) for row in rows}
+    told = {(row.suite, row.setting): row.title for row in rows if row.title}
+    by = {**told, **known}
+    named = {row.federation: by.get((row.suite, row.setting), row.setting) for row in rows}
     several = {title for title, count in Counter(named.values()).items() if count > 1}
-    suites = {row.federation: row.suite for row in rows}
     return {
-        federation: f"{title} ({suites[federation]})" if title in several else title
+        federation: f"{title} ({federation})" if title in several else title
         for federation, title in named.items()
     }
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from fedkin.bench.suite import MOST_TRIALS, Budget, Content
+from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.measures import MEASURES
@@ -76,7 +76,8 @@ class Row(Section):
     ``case``: digest of the whole search, of which ``of`` rows came. ``content``: the
     specification, but for where data lie. ``mean``, ``worst_decile``, ``clients``: on test, of the
     personal models after the last round, by ``measure``. ``seconds``: of the processor. ``flops``:
-    of multiplied matrices and convolutions, counted. ``missing``: why there is no run.
+    of multiplied matrices and convolutions, counted. ``missing``: why there is no run. ``code``:
+    {name: digest of its file} of a method or a model that is not fedkin's.
     """
 
     id: Text
@@ -84,6 +85,7 @@ class Row(Section):
     of: Count
     suite: Sentence
     setting: Text
+    title: Annotated[str, Field(max_length=TITLE)] = ""  # of the setting; "" in older rows
     data: Sentence
     data_digest: Text
     split: Text
@@ -111,6 +113,7 @@ class Row(Section):
     fingerprint: Text = ""
     own_digest: Text = ""  # of the data under this seed
     content: Annotated[Values, AfterValidator(_sections)] = Field(default_factory=dict)
+    code: Texts = Field(default_factory=dict)
     commit: Text = ""
     versions: Texts = Field(default_factory=dict)
     machine: Texts = Field(default_factory=dict)

@@ -24,7 +24,7 @@ from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
-from fedkin.setup.architectures import code_of
+from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.population import population_of
 from fedkin.sweep.space import NO_VALIDATION
 
@@ -89,14 +89,17 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
 
 def _permit(asked: Asked) -> None:
     """Code that the suite's file names is imported only where a person trusts the file."""
-    models = [code_of(parse(one.spec)[0]) for one in asked.suite.settings.values()]
-    code = [*filter(is_outside, asked.suite.methods), *(name for named in models for name in named)]
+    specs = [parse(one.spec)[0] for one in asked.suite.settings.values()]
+    models = [name for spec in specs for name in code_of(spec)]
+    code = [*filter(is_outside, asked.suite.methods), *models]
     if code and not asked.trusted:
         raise FedkinError(
             f"{asked.name} names code ({some(code, 3)}) that would run with your rights: if you "
             "trust where it comes from, say --trust-code"
         )
     allow(filter(is_outside, asked.suite.methods))
+    for spec in specs:
+        permit(spec)
 
 
 def _methods(asked: Asked) -> tuple[str, ...]:

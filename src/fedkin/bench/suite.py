@@ -23,6 +23,7 @@ Budget = Literal["rounds", "bytes", "compute"]
 BASELINES = ("local", "fedavg")  # whose rows every suite has
 MOST_TRIALS = 64
 LONGEST = 100  # letters of a setting's label
+TITLE = 200  # letters of its title
 LABEL = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST}}}")
 DATA = parse({})[0].data.name  # of an experiment that names none
 PUBLIC = {"source": "held-out", "labeled": True}  # unless the setting says
@@ -31,7 +32,7 @@ PUBLIC = {"source": "held-out", "labeled": True}  # unless the setting says
 class Setting(Section):
     """One federation: its title, and all of its specification but method, rate and seed."""
 
-    title: str
+    title: Annotated[str, Field(max_length=TITLE)]
     spec: Content
 
     @field_validator("spec")

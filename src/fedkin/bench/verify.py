@@ -1,6 +1,6 @@
 """A row run again: the same bits and numbers, or what differs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -11,12 +11,13 @@ from fedkin.bench.machine import commit, differences, machine, versions
 from fedkin.bench.outside import allow, is_outside
 from fedkin.bench.row import Row
 from fedkin.bench.suite import Content
-from fedkin.bench.trial import ran, spec_of
+from fedkin.bench.trial import code_in, ran, spec_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
 
 SHORTEST = 4  # letters of an id
+NOTHING = "nothing that a row tells of: code, version, machine and threads"
 
 
 class Verified(NamedTuple):
@@ -49,7 +50,7 @@ class Verified(NamedTuple):
             return f"{name}: the same bits, {row.measure} {self.mean:.4f}"
         difference = f"{self.mean:.4f}, not {row.mean or 0.0:.4f}"
         far = "" if self.apart is None else f"; a client's differs by {self.apart:.4f} at most"
-        why = "; ".join(self.differs) or "nothing that a row tells of: version, machine and threads"
+        why = "; ".join(self.differs) or NOTHING
         return f"{name}: other bits: {row.measure} is {difference}{far}. What differs: {why}"
 
 
@@ -101,8 +102,10 @@ def verify(
     same = fingerprint == row.fingerprint
     same_clients = set(scores) == set(row.clients)
     both = [abs(scores[k] - row.clients[k]) for k in scores if k in row.clients]
-    then = {"commit": {"commit": row.commit}, "versions": row.versions, "machine": row.machine}
-    now = {"commit": {"commit": commit()}, "versions": versions(), "machine": machine()}
+    then = {"code": _told(row.code), "commit": {"commit": row.commit}}
+    now = {"code": _told(code_in(content)), "commit": {"commit": commit()}}
+    then |= {"versions": row.versions, "machine": row.machine}
+    now |= {"versions": versions(), "machine": machine()}
     return Verified(
         row,
         same,
@@ -112,6 +115,10 @@ def verify(
         tuple(differences(then, now)),
         tuple(wrong(row, again, rows)) if same else (),
     )
+
+
+def _told(code: Mapping[str, str]) -> dict[str, str]:
+    return {f"code of {name}": digest for name, digest in code.items()}
 
 
 def _as_measured(row: Row, data_dir: str | None) -> Content:

@@ -8,6 +8,8 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.experiment.local_backend import hosts
+from fedkin.experiment.own_files import own_files
+from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Engine, Progress, begin, check_engine, train
 from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
@@ -55,8 +57,25 @@ def resume(
             check_engine(spec, method)
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)
+            for said in changed_code(own_files(spec), facts):
+                warn(f"note: {folder}: {said}")
             train(parts, folder, database, progress, engine)
     return folder
+
+
+def changed_code(now: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
+    """A sentence a method or model that is not fedkin's and whose file is not what the run began
+    with. It is no refusal: a comment changes a file, too. Older records say nothing of code.
+    """
+    then = facts.get("code")
+    if not isinstance(then, Mapping):
+        return []
+    return [
+        f"the file of {name} is not what this run began with, so its rounds may be of two methods "
+        "or models: put it back, or start another run"
+        for name, digest in then.items()
+        if now.get(name, digest) != digest
+    ]
 
 
 def unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
+from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN
 from fedkin.setup.architectures import measure_of
 from fedkin.setup.build import Assembled
@@ -47,6 +48,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
         **given_of(parts),
+        **({"code": code} if (code := own_files(parts.spec)) else {}),
     }
 
 

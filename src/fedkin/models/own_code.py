@@ -3,8 +3,11 @@
 A name that nobody has allowed is not imported. What may be called is for the caller to say.
 """
 
+import hashlib
 import importlib
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, named_line
@@ -53,3 +56,22 @@ class OwnCode:
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line(error)
             raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+
+
+def file_digest(found: Callable[..., Any]) -> str:
+    """Stands for the file that a function or a class is written in. What that file imports is not
+    looked at.
+
+    Args:
+        found: The function or class; of a decorated one that names what it wraps
+            (``fedkin.core.hyperparameters.declared``), the file is that of what is wrapped.
+
+    Returns:
+        The first twelve hexadecimal digits of the file's sha256; "" where there is no file.
+    """
+    try:
+        source = inspect.getsourcefile(inspect.unwrap(found))
+        content = None if source is None else Path(source).read_bytes()
+    except (OSError, TypeError):  # compiled, or typed where no file is
+        content = None
+    return "" if content is None else hashlib.sha256(content).hexdigest()[:12]

@@ -79,6 +79,15 @@ def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
     ).replace(" --out NAME", "")
 
 
+def test_a_leaderboard_in_another_folder_stays_the_one_that_is_meant() -> None:
+    one, other = Path("my rows/rows.jsonl"), Path("b.jsonl")
+    assert NEXT["bench page"]({"rows": None}) == "bench verify ROW"
+    assert NEXT["bench page"]({"rows": [one]}) == "bench verify ROW --rows 'my rows/rows.jsonl'"
+    assert NEXT["bench page"]({"rows": [one, other]}) == "bench verify ROW --rows FILE"
+    assert NEXT["bench verify"]({"rows": None}) == "bench page"
+    assert NEXT["bench verify"]({"rows": one}) == "bench page 'my rows/rows.jsonl'"
+
+
 def test_what_stands_around_a_method_has_a_command_that_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,13 @@ def _page_of_rows(given: Given) -> str:
     return f"bench page {_q(given, 'out', otherwise='bench')}/rows.jsonl"
 
 
+def _verify_of_rows(given: Given) -> str:
+    """A row may be in any of several files."""
+    files = given.get("rows") or []
+    named = {0: "", 1: f" --rows {_q(given, 'rows')}"}
+    return f"bench verify ROW{named.get(len(files), ' --rows FILE')}"
+
+
 NEXT: dict[str, Callable[[Given], str]] = {
     "show": lambda given: f"report {_q(given, 'folder')}",
     "report": lambda given: f"export {_q(given, 'folder')} --all",
@@ -137,8 +144,8 @@ NEXT: dict[str, Callable[[Given], str]] = {
     "bench list": lambda given: "bench run small --out bench",
     "bench run": _page_of_rows,
     "bench add": _page_of_rows,
-    "bench page": lambda given: "bench verify ROW",
-    "bench verify": lambda given: "bench page",
+    "bench page": _verify_of_rows,
+    "bench verify": lambda given: f"bench page {_q(given, 'rows', otherwise='')}".rstrip(),
     "deploy predict": lambda given: f"deploy export {_q(given, 'folder')}",
     "deploy export": lambda given: f"deploy predict {_q(given, 'folder')} --data FILE",
 }

@@ -1,0 +1,31 @@
+"""What code of somebody's own an experiment runs."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.own_files import own_files, registered_file
+from fedkin.runs.spec import parse
+from tests.experiment.registered import registered
+
+
+def test_fedkins_own_code_is_none_of_it() -> None:
+    assert own_files(parse({})[0]) == {}
+    assert registered_file("Fed-Avg") == {}
+    with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
+        registered_file("fedagv")
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_registered_method_has_the_digest_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = registered(tmp_path, "half41")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = parse({"method": {"name": "half41"}})[0]
+    before = own_files(spec)
+    assert list(before) == ["half41"]
+    file.write_text(file.read_text().replace("lr * near", "0 * lr"))
+    assert own_files(spec) != before
+    assert registered_file("Half-41") == own_files(spec)
