@@ -18,6 +18,7 @@ from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
 
+NO_SCORES = "no score of this client: secure aggregation keeps means over clients alone"
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
 
 
@@ -54,12 +55,18 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
                 "digest": facts["data_digest"],
             },
             "scores": own.scores,
+            "no_scores": NO_SCORES if _masked(facts) and member.number is not None else None,
             "communicated": own.communicated,
             "input": input_of(opened.parts.population, model),
             "output": output_of(opened.parts.population, model),
             "versions": facts["versions"],
             "privacy": facts.get("privacy"),
         }
+
+
+def _masked(facts: Mapping[str, Any]) -> bool:
+    """Whether scores of the run's clients left them as a sum; a newcomer's own are its own."""
+    return (facts["spec"].get("privacy") or {}).get("secure_aggregation") is not None
 
 
 class Own(NamedTuple):
@@ -196,6 +203,7 @@ def as_markdown(card: dict[str, Any]) -> str:
             for split, values in scores.items()
             if split != "train"
         ],
+        *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
         *([f"- privacy: {formatting.privacy(found)}"] if (found := card.get("privacy")) else []),
         *[
             f"- the client {word} {_kinds(card['communicated'][way])}"
