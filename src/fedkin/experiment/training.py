@@ -19,8 +19,8 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.always_missing import always_missing
 from fedkin.experiment.early_stopping import EarlyStopping
-from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.masked_record import federation_means, masked
+from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
