@@ -12,6 +12,7 @@ from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.around import after, before
+from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.report import formatting
 from fedkin.report.records import Run, number
@@ -198,7 +199,7 @@ def as_markdown(card: dict[str, Any]) -> str:
         f"{samples['train']} for training, "
         f"{samples['val']} for validation, {samples['test']} for testing",
         *[
-            f"- {view} model on {split}: {_said(values)}"
+            f"- {view} model on {split}: {said_scores(values)}"
             for view, scores in card["scores"].items()
             for split, values in scores.items()
             if split != "train"
@@ -206,7 +207,7 @@ def as_markdown(card: dict[str, Any]) -> str:
         *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
         *([f"- privacy: {formatting.privacy(found)}"] if (found := card.get("privacy")) else []),
         *[
-            f"- the client {word} {_kinds(card['communicated'][way])}"
+            f"- the client {word} {said_kinds(card['communicated'][way])}"
             for way, word in (("up", "sent"), ("down", "received"))
             if "communicated" in card
         ],
@@ -282,27 +283,6 @@ def _parts(card: Mapping[str, Any]) -> list[str]:
         "|---|---|",
         *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"]),
     ]
-
-
-def _said(values: dict[str, Any]) -> str:
-    accuracy = "" if values["accuracy"] is None else f"accuracy {values['accuracy']:.4f}, "
-    others = [
-        f", {name} {value:.4f}"
-        for name, value in values.items()
-        if name not in ("loss", "accuracy") and value is not None
-    ]
-    return (
-        f"{accuracy}loss {values['loss']:.4f}{''.join(others)}"
-        if values["loss"] is not None
-        else "not measured"
-    )
-
-
-def _kinds(sent: dict[str, int]) -> str:
-    kinds = ", ".join(
-        f"{count:,} numbers of {kind}" for kind, count in sent.items() if kind != "bytes"
-    )
-    return f"{kinds}; {sent['bytes']:,} bytes" if kinds else "nothing"
 
 
 def _column(feature: dict[str, Any]) -> str:

@@ -99,11 +99,6 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
             "it out, or take privacy.where = 'server'"
         )
-    if spec.privacy.secure_aggregation is not None:
-        raise FedkinError(
-            "run.holdout_clients: who joins a finished run works alone, so that no mask hides its "
-            "scores: leave it out, or privacy.secure_aggregation"
-        )
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
     trained = _planted(spec, population.only(stay))
     parts = _around(spec, given, trained)
