@@ -37,11 +37,30 @@ def test_a_comparison_goes_where_it_is_told(tmp_path) -> None:
     assert "give each a file of its own" in told(
         "compare", *runs, "--markdown", both, "--html", tmp_path / "." / "x.md"
     )
+    assert "--markdown and --latex both name" in told(
+        "compare", *runs, "--markdown", both, "--latex", both
+    )
     assert not both.exists()
     assert fedkin("compare", *runs, "--markdown", both).stdout == f"{both}\n"
     assert "| a |" in both.read_text()
     found = json.loads(fedkin("compare", *runs, "--json").stdout)
     assert len(found["runs"]) == 2
+
+
+def test_a_comparison_is_written_for_a_paper(tmp_path) -> None:
+    runs = [record(tmp_path / "a"), record(tmp_path / "b", method="local")]
+    paper, charts = tmp_path / "runs.tex", tmp_path / "figures"
+    lines = fedkin("compare", *runs, "--latex", paper, "--figures", charts).stdout.splitlines()
+    assert lines[0] == str(paper)
+    assert r"\toprule" in paper.read_text()
+    assert {str(path) for path in charts.iterdir()} == set(lines[1:])
+    kinds = {kind: (charts / f"fairness.{kind}").read_bytes() for kind in ("svg", "png", "pdf")}
+    assert b"<svg" in kinds["svg"]
+    assert kinds["png"].startswith(b"\x89PNG")
+    assert kinds["pdf"].startswith(b"%PDF")
+    page = tmp_path / "x.md"
+    page.touch()
+    assert str(page) in told("compare", *runs, "--latex", page)
 
 
 def test_files_of_a_sweep_are_no_runs(tmp_path) -> None:

@@ -15,9 +15,10 @@ from fedkin.experiment.run import run
 from fedkin.export.card import as_markdown, card_of, input_of, output_of
 from fedkin.export.opened import Member, Opened
 from fedkin.runs.database import read_only
+from fedkin.runs.spec import parse
 from tests import awkward
 from tests.cli.command import fedkin
-from tests.engine.small import small
+from tests.engine.small import content, small
 from tests.export.clinics import write_clinics
 from tests.methods.federation import architecture
 
@@ -185,6 +186,19 @@ def test_a_client_that_no_round_had_is_called_so(
         if card["untrained"]:
             line += ": what ditto keeps of a personal model for its client alone is untrained here"
         assert f"{line}\n" in text
+
+
+@pytest.mark.parametrize("masks", [True, False])
+def test_a_run_under_masks_has_no_scores_for_a_card_and_the_card_says_so(
+    masks: bool, tmp_path: Path
+) -> None:
+    given = content("ditto", run__rounds=1, run__participation=1.0)
+    privacy = {"privacy": {"secure_aggregation": True}} if masks else {}
+    opened = Opened(run(parse({**given, **privacy})[0], tmp_path / "run"))
+    card = card_of(opened, opened.member(0))
+    text = as_markdown({**card, "files": {}, "tensors": []})
+    line = "\n- no score of this client: secure aggregation keeps means over clients alone\n"
+    assert (card["scores"] == {}, line in text) == (masks, masks)
 
 
 def test_what_a_model_takes_and_says() -> None:

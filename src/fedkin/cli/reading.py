@@ -1,7 +1,8 @@
 """The commands that train nothing: ``fedkin show``, ``methods``, ``compare`` and ``report``."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, say_all, warn
 from fedkin.runs.directory import RECORD, begun
+
+if TYPE_CHECKING:
+    from fedkin.report.comparison.compare import Comparison
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)]
@@ -58,6 +62,16 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-code",
         help="Import classes named in the file or run (package.module:Class). Remembered.",
+    ),
+]
+
+
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures",
+        metavar="DIR",
+        help="Write the charts to a folder, as SVG, PNG and PDF.",
     ),
 ]
 
@@ -152,31 +166,27 @@ def compare(
         Path | None,
         typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown."),
     ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option("--latex", metavar="FILE", help="Write the tables as LaTeX, for a paper."),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write an HTML page with charts."),
     ] = None,
+    figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, also client by client against a baseline."""
     from fedkin.report.comparison import tables
     from fedkin.report.comparison.compare import comparison
 
-    if markdown is not None and html is not None and markdown.resolve() == html.resolve():
-        raise FedkinError(f"--markdown and --html both name {html}: give each a file of its own")
+    _apart({"--markdown": markdown, "--latex": latex, "--html": html})
     runs = _without_files(folders)
     for folder in runs:
         _must_be_run(folder)
     found = comparison(runs, against, best, measure)
-    if markdown is not None:
-        from fedkin.runs.outside import MARKDOWN, write_outside
-
-        write_outside(markdown, tables.markdown(found), MARKDOWN)
-    if html is not None:
-        from fedkin.report.comparison.page import write_comparison
-
-        write_comparison(found, html)
-    written = [path for path in (markdown, html) if path is not None]
+    written = _written(found, markdown, latex, html, figures)
     if as_json:
         print_json(tables.plain(found))
     elif written:
@@ -186,16 +196,44 @@ def compare(
         console().print(tables.compare(found))
 
 
+def _apart(files: Mapping[str, Path | None]) -> None:
+    """Raise FedkinError where two options name one file."""
+    named: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is None:
+            continue
+        other = named.setdefault(path.resolve(), option)
+        if other != option:
+            raise FedkinError(f"{other} and {option} both name {path}: give each a file of its own")
+
+
+def _written(
+    found: "Comparison",
+    markdown: Path | None,
+    latex: Path | None,
+    html: Path | None,
+    figures: Path | None,
+) -> list[Path]:
+    """What was asked for of a comparison, as files."""
+    from fedkin.report.comparison import tables
+    from fedkin.runs.outside import LATEX, MARKDOWN, write_outside
+
+    written = []
+    if markdown is not None:
+        written.append(write_outside(markdown, tables.markdown(found), MARKDOWN))
+    if latex is not None:
+        written.append(write_outside(latex, tables.latex(found), LATEX))
+    if html is not None or figures is not None:  # charts take their time to be imported
+        from fedkin.report.comparison.page import write_charts, write_comparison
+
+        written += [] if html is None else [write_comparison(found, html)]
+        written += [] if figures is None else write_charts(found, figures)
+    return written
+
+
 def report(
     folder: Folder,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            "--figures",
-            metavar="DIR",
-            help="Write the charts to a folder, as SVG, PNG and PDF.",
-        ),
-    ] = None,
+    figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
     """Write report.html into a run directory: one file, no network needed."""

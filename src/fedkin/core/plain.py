@@ -100,6 +100,50 @@ def markdown(text: str) -> str:
     return WWW.sub(r"\1\\.", text.replace("://", ":\\//"))  # which sites make links of
 
 
+# what LaTeX reads as a command or a ligature, and signs of fedkin's tables that pdflatex does not
+# know; brackets and a star, for they are options of the command that ends a row
+LATEX = str.maketrans(
+    {
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+        **{mark: f"{{{mark}}}" for mark in "[]*`'\""},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "…": r"\ldots{}",
+        "−": "$-$",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        "·": r"$\cdot$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "→": r"$\to$",
+        "√": r"$\surd$",
+        "ε": r"$\varepsilon$",
+        "δ": r"$\delta$",
+        "λ": r"$\lambda$",
+    }
+)
+DASHES = re.compile("-(?=-)")  # two of them would be one long one
+
+
+def latex(text: str) -> str:
+    """A text within a page of LaTeX: no command, no comment, no end of a cell or a row.
+
+    >>> print(latex("50 % of a_b & c"))
+    50 \\% of a\\_b \\& c
+
+    Args:
+        text: Anybody's.
+
+    Returns:
+        In one line.
+    """
+    return DASHES.sub("-{}", plain(text).translate(LATEX))
+
+
 def cell(text: str) -> str:
     """A text as a cell of a CSV file that a spreadsheet may open: what it would take for a formula
     begins with a quote.

@@ -19,6 +19,7 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.always_missing import always_missing
 from fedkin.experiment.early_stopping import EarlyStopping
+from fedkin.experiment.masked_record import federation_means, masked
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
@@ -217,7 +218,7 @@ def _at_the_end(
             *masks_said(spec, parts.federation),
             *said,
         ],
-        "baselines": {} if deployed else _baselines(parts),
+        **({"baselines": {}} if deployed else _baselines(parts)),
         **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
     }
 
@@ -253,10 +254,16 @@ def _accounted(
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
 
 
-def _baselines(parts: Assembled) -> dict[str, dict[str, float]]:
-    """Nobody has the rows of a deployment in one place: there it has none."""
+def _baselines(parts: Assembled) -> dict[str, Any]:
+    """Nobody has the rows of a deployment in one place: there it has none. Under masks, of each
+    its mean and of how many clients that is.
+    """
     spec = parts.spec
-    return plain_baselines(parts.population, spec.run.measure, spec.model.family)
+    found = plain_baselines(parts.population, spec.run.measure, spec.model.family)
+    if not masked(parts):
+        return {"baselines": found}
+    means = federation_means(found)
+    return {"baselines": means, "baselines_of": {name: len(found[name]) for name in means}}
 
 
 def _join(

@@ -12,12 +12,14 @@ from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.around import after, before
+from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.report import formatting
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
 
+NO_SCORES = "no score of this client: secure aggregation keeps means over clients alone"
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
 
 
@@ -54,12 +56,18 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
                 "digest": facts["data_digest"],
             },
             "scores": own.scores,
+            "no_scores": NO_SCORES if _masked(facts) and member.number is not None else None,
             "communicated": own.communicated,
             "input": input_of(opened.parts.population, model),
             "output": output_of(opened.parts.population, model),
             "versions": facts["versions"],
             "privacy": facts.get("privacy"),
         }
+
+
+def _masked(facts: Mapping[str, Any]) -> bool:
+    """Whether scores of the run's clients left them as a sum; a newcomer's own are its own."""
+    return (facts["spec"].get("privacy") or {}).get("secure_aggregation") is not None
 
 
 class Own(NamedTuple):
@@ -191,14 +199,15 @@ def as_markdown(card: dict[str, Any]) -> str:
         f"{samples['train']} for training, "
         f"{samples['val']} for validation, {samples['test']} for testing",
         *[
-            f"- {view} model on {split}: {_said(values)}"
+            f"- {view} model on {split}: {said_scores(values)}"
             for view, scores in card["scores"].items()
             for split, values in scores.items()
             if split != "train"
         ],
+        *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
         *([f"- privacy: {formatting.privacy(found)}"] if (found := card.get("privacy")) else []),
         *[
-            f"- the client {word} {_kinds(card['communicated'][way])}"
+            f"- the client {word} {said_kinds(card['communicated'][way])}"
             for way, word in (("up", "sent"), ("down", "received"))
             if "communicated" in card
         ],
@@ -274,27 +283,6 @@ def _parts(card: Mapping[str, Any]) -> list[str]:
         "|---|---|",
         *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"]),
     ]
-
-
-def _said(values: dict[str, Any]) -> str:
-    accuracy = "" if values["accuracy"] is None else f"accuracy {values['accuracy']:.4f}, "
-    others = [
-        f", {name} {value:.4f}"
-        for name, value in values.items()
-        if name not in ("loss", "accuracy") and value is not None
-    ]
-    return (
-        f"{accuracy}loss {values['loss']:.4f}{''.join(others)}"
-        if values["loss"] is not None
-        else "not measured"
-    )
-
-
-def _kinds(sent: dict[str, int]) -> str:
-    kinds = ", ".join(
-        f"{count:,} numbers of {kind}" for kind, count in sent.items() if kind != "bytes"
-    )
-    return f"{kinds}; {sent['bytes']:,} bytes" if kinds else "nothing"
 
 
 def _column(feature: dict[str, Any]) -> str:

@@ -181,6 +181,8 @@ def label_counts(run: Run) -> list[int]:
     Returns:
         [classes]; [] for a regression, and where counts are unknown.
     """
+    if (summed := run.facts.get("label_counts")) is not None:  # of a run under masks
+        return [int(count) for count in summed]
     rows = [client.histogram for client in run.clients.values() if client.histogram]
     return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
 
@@ -231,12 +233,13 @@ def _baselines(run: Run, measure: str) -> dict[str, Any]:
         return {}
     weights = {k: client.test for k, client in run.clients.items()}
     known: dict[str, dict[str, float]] = run.facts.get("baselines") or {}
+    clients: dict[str, int] = run.facts.get("baselines_of") or {}
     found = {}
     for name, by_client in known.items():
         each: dict[int, float | None] = {int(k): value for k, value in by_client.items()}
         if each:
             found[name] = {
-                **spread(each, weights, worst=worst_of(measure)),
+                **spread(each, weights, worst_of(measure), (clients.get(name, 0), 0)),
                 "interval": over_clients(each, measure),
             }
     return found

@@ -113,7 +113,7 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
         (str,),
     ),
     **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
-    **dict.fromkeys(("class_names", "said", "newcomers", "warnings"), (list,)),
+    **dict.fromkeys(("class_names", "said", "newcomers", "warnings", "label_counts"), (list,)),
     **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
     "participation": (int, float),
     **dict.fromkeys(("finished", "under_way"), (bool,)),

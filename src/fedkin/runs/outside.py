@@ -18,6 +18,7 @@ MARKS = (RECORD, LOCK, STUDY)  # a folder with one of them is a run's, or a swee
 OWN = (".db", ".db-journal", ".toml", ".lock", ".json", ".safetensors", ".npy", ".pt2", ".onnx")
 OUTPUT = (1, 2)  # the descriptors of this process's output
 PAGES, MARKDOWN, EXPERIMENTS = (".html", ".htm"), (".md", ".markdown", ".txt"), (".toml",)
+LATEX = (".tex",)
 
 
 def write_outside(

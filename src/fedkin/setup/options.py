@@ -134,7 +134,18 @@ def _same(section: str, name: Any) -> Any:
 
 
 def _method(content: Content, text: str) -> list[str]:
+    from fedkin.methods import known_name, registry
+
     def first(name: str) -> str:
+        words = text.replace(":", ".").split(".")
+        foreign = _same("method", name) not in registry()
+        if foreign and all(word.isidentifier() for word in words):
+            raise FedkinError(
+                f"--method {text} names a function of a module: a method of your own runs by its "
+                "name once its package registers it in the entry-point group fedkin.methods, or "
+                f"with: fedkin bench add {text}"
+            )
+        known_name(name)
         raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
 
     return choose(content, "method", *short_form(text, first))

@@ -63,8 +63,15 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
 
 
 def check_scores(spec: Spec, federation: Federation) -> None:
-    """Raise FedkinError, before training, where an evaluation asks too few clients for masks."""
+    """Raise FedkinError, before training, where an evaluation asks too few clients for masks, or
+    clients are to join afterwards.
+    """
     if federation.threshold is not None:
+        if spec.run.holdout_clients:
+            raise FedkinError(
+                "run.holdout_clients: who joins a finished run works alone, so that no mask hides "
+                "its scores: leave it out, or privacy.secure_aggregation"
+            )
         for round in (1, spec.run.rounds):
             scores_threshold(spec, len(federation.infos), round)
 

@@ -22,6 +22,7 @@ from fedkin.report.comparison.tables import (
 )
 from fedkin.report.comparison.what_next import what_next
 from fedkin.report.page.document import document, places
+from fedkin.report.page.figure_files import write_figure
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.lead import signed
 from fedkin.report.page.next_steps import box
@@ -40,6 +41,24 @@ COSTS = {  # columns beside the scores, and their headings
 def write_comparison(found: Comparison, target: Path) -> Path:
     """Write the page and return its path. Raises FedkinError where it cannot be written."""
     return write_outside(target, page(found), PAGES)
+
+
+def write_charts(found: Comparison, folder: Path) -> list[Path]:
+    """The page's charts as files, for a paper; that of two runs client by client is of the first
+    two, which the page's menus begin with.
+
+    Args:
+        found: The comparison.
+        folder: Is made where it is not there.
+
+    Returns:
+        The paths: of each chart one in every format.
+
+    Raises:
+        FedkinError: The folder cannot be written.
+    """
+    drawn = run_figures(found.seen, found.baseline)
+    return [path for figure in drawn for path in write_figure(figure, folder)]
 
 
 def page(found: Comparison) -> str:

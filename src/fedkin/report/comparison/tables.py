@@ -1,4 +1,4 @@
-"""What ``fedkin compare`` tells, as tables of text: for the terminal, and as Markdown."""
+"""What ``fedkin compare`` tells, as tables of text: for the terminal, as Markdown and as LaTeX."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +16,7 @@ from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
+from fedkin.report.latex import tables as latex_tables
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -35,8 +36,17 @@ def markdown(found: Comparison) -> str:
         lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
         lines += [_piped(["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts))]
         lines += [*map(_piped, sheet.rows), "", *([sheet.caption, ""] if sheet.caption else [])]
-    lines += [f"- {text}" for text in [*found.hints, *troubles(found), *found.warnings]]
+    lines += [f"- {text}" for text in _notes(found)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def latex(found: Comparison) -> str:
+    """The same as LaTeX, for a paper."""
+    return latex_tables(tables_of(found), _notes(found))
+
+
+def _notes(found: Comparison) -> list[str]:
+    return [*found.hints, *troubles(found), *found.warnings]
 
 
 def plain(found: Comparison) -> dict[str, Any]:

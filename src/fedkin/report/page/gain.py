@@ -15,6 +15,7 @@ from fedkin.report.records import Run, opened
 from fedkin.report.scores import values
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
+from fedkin.runs.record import FEDERATION
 
 LOCAL = "local"
 BESIDE = 40  # folders beside a run that are looked into
@@ -75,7 +76,11 @@ def gain_of(run: Run, found: Mapping[str, Any]) -> Gain | None:
         return None
     view, picks = next(iter(found["headline"].items()))
     known = values(run, picks["final"]["round"], view, measure)
-    own = {client: value for client, value in known.items() if value is not None}
+    own = {
+        client: value
+        for client, value in known.items()
+        if value is not None and client != FEDERATION  # whose mean is no client's
+    }
     if run.facts.get("method") != LOCAL and (beside := _local_beside(run, measure)):
         return _paired(LOCAL, measure, own, beside[1], beside[0])
     recorded: Mapping[str, Mapping[str, float]] = run.facts.get("baselines") or {}

@@ -1,0 +1,57 @@
+"""What the record of a run under masks keeps of its clients' data: sums and means, as of scores.
+
+A simulation has everybody's rows in one place, and could keep more: a record of it then would hold
+what no record of a deployment with masks can.
+"""
+
+import math
+from collections.abc import Mapping
+
+from fedkin.masks.terms import LEAST
+from fedkin.runs.record import FEDERATION
+from fedkin.setup.build import Assembled
+
+
+def masked(parts: Assembled) -> bool:
+    """Whether the record keeps what is said of all clients together, and nothing of one.
+
+    Args:
+        parts: The run's.
+
+    Returns:
+        True with secure aggregation.
+    """
+    return parts.federation.threshold is not None
+
+
+def summed_labels(parts: Assembled) -> list[int]:
+    """How frequent each class is, by which a report says where accuracy misleads.
+
+    Args:
+        parts: The run's.
+
+    Returns:
+        Training samples of each class over all clients; 0 of each where nobody knows them.
+    """
+    return [int(sum(column)) for column in zip(*_histograms(parts), strict=True)]
+
+
+def _histograms(parts: Assembled) -> list[list[float]]:
+    return [info.histogram.tolist() for info in parts.infos.values()]
+
+
+def federation_means(found: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Of each baseline its mean over clients, and no client's own number.
+
+    Args:
+        found: {name: {client: its measure on test}}.
+
+    Returns:
+        {name: {the number of the federation: the mean}}; without those that fewer clients have than
+        the scores of an evaluation are added of.
+    """
+    return {
+        name: {str(FEDERATION): math.fsum(values.values()) / len(values)}
+        for name, values in found.items()
+        if len(values) >= LEAST
+    }
