@@ -149,8 +149,8 @@ def run(
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
     _extra()
+    from fedkin.cli.before_resume import before
     from fedkin.cli.training import train
-    from fedkin.experiment.before_resume import before
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 

@@ -193,7 +193,7 @@ def resume(
     The result equals that of an uninterrupted run.
 
     """
-    from fedkin.experiment.before_resume import before
+    from fedkin.cli.before_resume import before
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 

@@ -99,8 +99,7 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
             "it out, or take privacy.where = 'server'"
         )
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
-    trained = planted(spec, population.only(stay))
-    parts = _around(spec, given, trained)
+    parts = _around(spec, given, planted(spec, population.only(stay)))
     return parts._replace(held_out=population.only(population.apart))
 
 
@@ -282,7 +281,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
     Returns:
         The host, with no state of a client yet.
     """
-    spec = parts.spec
+    spec, federation = parts.spec, parts.federation
     return Host(
         method=parts.method,
         models=computing(spec, parts.models),
@@ -294,10 +293,8 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         seed=spec.run.seed,
         block=spec.engine.block or block_of(spec.engine.device, parts.models),
         measure=spec.run.measure,
-        secret=parts.federation.secret if spec.privacy.at_client else None,
-        masking=masking_of(
-            spec, parts.method, parts.federation.threshold, len(parts.federation.infos)
-        ),
+        secret=federation.secret if spec.privacy.at_client else None,
+        masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
         held=held_of(parts, folder) if holds else None,
     )
 

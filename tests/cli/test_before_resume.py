@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fedkin.cli.before_resume import before
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.before_resume import before
 from tests.awkward import record
 
 
