@@ -134,7 +134,7 @@ def test_a_family_of_numbers_needs_labels_that_are_numbers(family: str, tmp_path
         *("--set", "data.drop=device", "--out", tmp_path / "no"),
     )
     assert f"labels are classes, but family {family} predicts numbers" in wrong
-    assert "set data.task=regression" in wrong
+    assert "of a table: data.task=regression" in wrong
     assert not (tmp_path / "no").exists()
 
 

@@ -155,6 +155,8 @@ def test_labels_far_from_1_are_said_where_they_are_learned_as_they_are(tmp_path:
     y = np.random.default_rng(1).normal(size=60)
     (said,) = told(tmp_path, "model.target=standard", 1e6 + y)
     assert "labels lie around 1e+06 with a deviation of" in said
+    others = np.where(np.arange(60) % 3 == 0, 0.0, 1e6) + y  # client 0's are as they should be
+    assert "labels lie around 6.67e+05" in told(tmp_path, "model.target=standard", others)[0]
     assert not told(tmp_path, "model.target", y)
     assert not told(tmp_path, "model.target", 1e6 + y, **{"model.target": "standard"})
 

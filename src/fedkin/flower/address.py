@@ -18,11 +18,13 @@ def host_of(address: str) -> str:
     return host.strip("[]")
 
 
-def check_dialled(address: str) -> None:
+def check_dialled(address: str, named: str, listen: str | None) -> None:
     """Refuse an address that stands for all of a machine: on a node it is the node's own.
 
     Args:
         address: host:port of the SuperLink, as nodes dial it.
+        named: The option or the key that gave it, with its file.
+        listen: How to say where the SuperLink listens, {} for the host; None on a node.
 
     Raises:
         FedkinError: It is one, or no host:port.
@@ -33,9 +35,11 @@ def check_dialled(address: str) -> None:
     except ValueError:
         return
     if everywhere:
+        apart = (
+            listen and f"; {listen.format(host)} lets the SuperLink listen on all of its machine"
+        )
         raise FedkinError(
-            f"nodes cannot dial {host}: give the address that they reach (--address), and let the "
-            f"SuperLink listen on all of its machine (--listen {host})"
+            f"{named}: nodes cannot dial {address}, give the address that they reach{apart or ''}"
         )
 
 

@@ -102,10 +102,10 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
 def _check_addresses(config: BaseModel, where: str) -> None:
     """Whoever starts anything reads a configuration first: what is insecure is refused here."""
     if isinstance(config, Deployment):
-        check_dialled(config.address)
+        check_dialled(config.address, f"{where}: address", 'listen = "{}"')
         named = [config.address, *([f"{config.listen}:1"] if config.listen else [])]
     elif isinstance(config, NodeConfig):
-        check_dialled(config.superlink)
+        check_dialled(config.superlink, f"{where}: superlink", None)
         named = [config.superlink]
     else:
         return

@@ -251,8 +251,9 @@ def _with_family(spec: Spec, population: Population) -> Spec:
     if family in FAMILIES and not numbers and not FAMILIES[family].classes:
         # a model of numbers would be fitted to each label's place among the sorted labels
         raise FedkinError(
-            f"labels are classes, but family {family} predicts numbers: set data.task=regression "
-            "(arrays: make y floats) if the labels are numbers, else model.family=categorical"
+            f"labels are classes, but family {family} predicts numbers: set "
+            "model.family=categorical, or say that labels are numbers (of a table: "
+            "data.task=regression; of arrays: y of floats)"
         )
     if family == BERNOULLI.name and population.classes != 2:
         raise FedkinError(

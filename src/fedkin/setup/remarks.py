@@ -1,6 +1,8 @@
 """What is no error and yet seldom meant, of an experiment whose objects are made."""
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from fedkin.core.errors import many
 from fedkin.core.family import GAUSSIAN
@@ -13,7 +15,7 @@ from fedkin.setup.build import Assembled, replays_of
 from fedkin.setup.frozen import size_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
-LOOKED_AT = 500  # pictures
+LOOKED_AT = 500  # training rows
 HARDLY = 0.01  # of the way to the others in a whole run
 FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which on steps overshoot
 
@@ -45,8 +47,8 @@ def _large_labels(parts: Assembled) -> list[str]:
     model, population = parts.spec.model, parts.population
     if model.family != GAUSSIAN.name or model.target != "none":
         return []
-    rows = torch.from_numpy(population.train[0][:LOOKED_AT])
-    if not len(rows) or rows[-1] >= len(population.y):  # where nodes keep their data, none are here
+    rows = _looked_at(population, population.y)
+    if rows is None:
         return []
     labels = population.y[rows].double()
     mean, deviation = float(labels.mean()), float(labels.std(correction=0))
@@ -117,10 +119,10 @@ def _off_centre(population: Population) -> list[str]:
     """Of pictures that nobody has centred."""
     if population.x.dtype != torch.uint8 or population.x.dim() < 3:
         return []
-    rows = population.train[0][:LOOKED_AT]
-    if not len(rows) or rows[-1] >= len(population.x):  # where nodes keep their data, none are here
+    rows = _looked_at(population, population.x)
+    if rows is None:
         return []
-    pixels = population.x[torch.from_numpy(rows)].double() / 255
+    pixels = population.x[rows].double() / 255
     mean, deviation = float(pixels.mean()), float(pixels.std())
     if not deviation or mean < OFF_CENTRE * deviation:
         return []
@@ -128,6 +130,17 @@ def _off_centre(population: Population) -> list[str]:
         f"pixels lie around {mean:.2f} with a deviation of {deviation:.2f}, so training begins far "
         f"from zero: try data.mean=[{mean:.2f}] and data.std=[{deviation:.2f}]"
     ]
+
+
+def _looked_at(population: Population, here: Tensor) -> Tensor | None:
+    """Some training rows of all clients alike, or of as many as are looked at; None where nodes
+    keep their data, and ``here`` holds none.
+    """
+    apart = -(-len(population.train) // LOOKED_AT)
+    asked = range(0, len(population.train), apart)
+    each = -(-LOOKED_AT // len(asked))
+    rows = torch.from_numpy(np.concatenate([population.train[one][:each] for one in asked]))
+    return rows if len(rows) and int(rows.max()) < len(here) else None
 
 
 def _overshooting(method: Method) -> list[str]:

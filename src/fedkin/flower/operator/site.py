@@ -77,7 +77,7 @@ def init(
     node_port: int = NODE_PORT,
 ) -> Path:
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
-    check_dialled(address)
+    check_dialled(address, "--address", "--listen {}")
     if insecure:
         for dialled in (address, *([f"{listen}:1"] if listen else [])):
             check_insecure(dialled, "--insecure")
