@@ -29,3 +29,9 @@ def test_a_registered_method_has_the_digest_of_its_file(
     file.write_text(file.read_text().replace("lr * near", "0 * lr"))
     assert own_files(spec) != before
     assert registered_file("Half-41") == own_files(spec)
+
+
+def test_a_value_whose_name_nobody_registers_has_no_file() -> None:
+    spec = parse({})[0]
+    mine = spec.method.model_copy(update={"name": "mine"})
+    assert own_files(spec.model_copy(update={"method": mine})) == {}

@@ -1,5 +1,6 @@
 """The files of somebody's own code that an experiment runs, by their digests."""
 
+from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS, known_name, registry
 from fedkin.models.own import own_class
 from fedkin.models.own_code import file_digest
@@ -20,7 +21,10 @@ def own_files(spec: Spec) -> dict[str, str]:
         FedkinError: A class cannot be imported, or nobody has allowed it.
     """
     models = {name: file_digest(own_class(name)) for name in code_of(spec)}
-    return {**registered_file(spec.method.name), **models}
+    try:
+        return {**registered_file(spec.method.name), **models}
+    except FedkinError:  # a Method value was given, whose name nobody registers
+        return models
 
 
 def registered_file(method: str) -> dict[str, str]:
