@@ -35,9 +35,12 @@ def spec(method="fedavg", masks=True, privacy=None, transforms=(), **settings):
 
 
 def without_messages(folder):
-    """All of a run's outcome but what masks may change: messages, and what is said of scores."""
+    """All of a run's outcome but what masks may change: messages, what is said of scores, and the
+    labels that each client has, which end a client's row.
+    """
     apart = ("messages", "events", "metrics", "measures", "notes")
-    return {key: value for key, value in outcome(folder).items() if key not in apart}
+    kept = {key: value for key, value in outcome(folder).items() if key not in apart}
+    return {**kept, "clients": [row[:-1] for row in kept["clients"]]}
 
 
 def means(folder):

@@ -13,7 +13,7 @@ from fedkin.flower.config import DEPLOYMENT, Deployment, load
 from fedkin.flower.operator import submit, supervisor
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.flower.operator.site import init
-from fedkin.flower.server import _stopped
+from fedkin.flower.stopping import join_again, run_again
 from tests.engine.small import small
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
@@ -29,10 +29,14 @@ def test_words_are_quoted_where_a_shell_would_part_them() -> None:
     assert of_shell("chmod", "600", Path(ODD)) == f"chmod 600 {shlex.quote(ODD)}"
 
 
-@pytest.mark.parametrize(("name", "verb"), [("", "run"), ("late", "join")])
-def test_what_a_server_app_says_when_it_is_stopped_can_be_typed(name, verb, tmp_path) -> None:
-    said = _stopped(f"/srv/{ODD}", tmp_path, name).rpartition(": ")[2]
-    assert shlex.split(said)[:4] == ["fedkin", "deploy", verb, f"/srv/{ODD}"]
+def test_what_a_server_app_says_when_it_is_stopped_can_be_typed(tmp_path) -> None:
+    folder = f"/srv/{ODD}"
+    for said, verb in (
+        (run_again(folder, tmp_path), "run"),
+        (join_again(folder, tmp_path, "late", ""), "join"),
+    ):
+        typed = shlex.split(said.rpartition(": ")[2])
+        assert typed[:4] == ["fedkin", "deploy", verb, folder]
 
 
 def test_what_an_operator_is_told_can_be_typed(short_path, monkeypatch) -> None:
@@ -41,7 +45,6 @@ def test_what_an_operator_is_told_can_be_typed(short_path, monkeypatch) -> None:
     manual = operator_readme(folder, load(Deployment, folder, DEPLOYMENT))
     assert f"`fedkin deploy run {here} --resume`" in manual
     assert f"`fedkin deploy join {here} NAME`" in manual
-    assert submit._again(folder) == f"fedkin deploy run {here} --resume"
     (folder / "submitted.json").write_text('{"run": "1", "flower": "12"}')
     monkeypatch.setattr(submit.Submitted, "status", lambda self: "running")
     with pytest.raises(FedkinError) as told:
