@@ -13,10 +13,10 @@ BY_CLIENTS = {**FACTS, "where": "client", "epsilon_replaced": 3.2}
 PROOFS = [{"target": "personal", "lower": 9.0}, {"target": "message", "lower": 0.75}]
 
 
-def parts(monkeypatch, facts=None, threshold=None, of_samples=False):
+def parts(monkeypatch, facts=None, masked=False, of_samples=False):
     monkeypatch.setattr(kinds, "privacy_of", lambda _: facts)
     privacy = SimpleNamespace(of_samples=of_samples)
-    federation = SimpleNamespace(threshold=threshold)
+    federation = SimpleNamespace(masked=masked)
     spec, infos = SimpleNamespace(privacy=privacy), {0: SimpleNamespace(samples=1000)}
     return SimpleNamespace(federation=federation, spec=spec, infos=infos)
 
@@ -61,6 +61,6 @@ def test_every_kind_that_is_sent_has_a_row_and_so_has_what_goes_beside(monkeypat
     assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.2}
     assert rows["scores"]["upper"] is None
     assert {one["seen"] for one in rows.values()} == {"each client's"}
-    hidden = by_kind(parts(monkeypatch, BY_CLIENTS, threshold=4), messages, [])
+    hidden = by_kind(parts(monkeypatch, BY_CLIENTS, masked=True), messages, [])
     assert [one["seen"] for one in hidden] == ["a sum"] * 3 + ["nothing", "each client's"]
     assert hidden[0]["lower"] is None

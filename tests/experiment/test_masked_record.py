@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.masked_record import federation_means, masked, summed_labels
+from fedkin.experiment.masked_record import federation_means, summed_labels
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.run import run
 from fedkin.report.page.gain import gain_of
@@ -58,7 +58,7 @@ def test_a_mean_of_too_few_clients_would_tell_a_clients_number() -> None:
 
 
 def test_regressions_and_plain_runs() -> None:
-    assert not masked(assemble(parse(content("fedavg"))[0]))
+    assert not assemble(parse(content("fedavg"))[0]).federation.masked
     numbers = parse({"data": {"name": "linear_toy"}, "split": {"name": "natural"}})[0]
     assert summed_labels(assemble(numbers)) == []
 

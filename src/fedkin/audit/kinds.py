@@ -29,7 +29,7 @@ def by_kind(
         {kind, seen, lower, upper, delta} each. lower: proved of epsilon for one row, None where
         nothing was tried. upper: what [privacy] promises, None where it promises nothing.
     """
-    masked = parts.federation.threshold is not None
+    masked = parts.federation.masked
     sent = {kind for message in messages for kind in message}
     of_message = next((one for one in proofs if one["target"] == MESSAGE), None)
     upper, delta = guarantee(parts, MESSAGE)

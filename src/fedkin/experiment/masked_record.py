@@ -12,18 +12,6 @@ from fedkin.runs.record import FEDERATION
 from fedkin.setup.build import Assembled
 
 
-def masked(parts: Assembled) -> bool:
-    """Whether the record keeps what is said of all clients together, and nothing of one.
-
-    Args:
-        parts: The run's.
-
-    Returns:
-        True with secure aggregation.
-    """
-    return parts.federation.threshold is not None
-
-
 def summed_labels(parts: Assembled) -> list[int]:
     """How frequent each class is, by which a report says where accuracy misleads.
 

@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
-from fedkin.experiment.masked_record import masked, summed_labels
+from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN
 from fedkin.setup.architectures import measure_of
@@ -48,7 +48,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "finished": False,
         **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
-        **({"label_counts": summed_labels(parts)} if masked(parts) else {}),
+        **({"label_counts": summed_labels(parts)} if parts.federation.masked else {}),
         **given_of(parts),
         **({"code": code} if (code := own_files(parts.spec)) else {}),
     }
@@ -85,7 +85,7 @@ def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:
             info.samples,
             len(population.val[client]),
             len(population.test[client]),
-            str([] if masked(parts) else [int(count) for count in info.histogram]),
+            str([] if parts.federation.masked else [int(count) for count in info.histogram]),
         )
         for client, info in parts.infos.items()
     ]

@@ -19,7 +19,7 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.always_missing import always_missing
 from fedkin.experiment.early_stopping import EarlyStopping
-from fedkin.experiment.masked_record import federation_means, masked
+from fedkin.experiment.masked_record import federation_means
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
@@ -260,7 +260,7 @@ def _baselines(parts: Assembled) -> dict[str, Any]:
     """
     spec = parts.spec
     found = plain_baselines(parts.population, spec.run.measure, spec.model.family)
-    if not masked(parts):
+    if not parts.federation.masked:
         return {"baselines": found}
     means = federation_means(found)
     return {"baselines": means, "baselines_of": {name: len(found[name]) for name in means}}

@@ -307,8 +307,7 @@ def held_of(parts: Assembled, folder: Path) -> Held | None:
         folder: Where a host may keep states on disk.
     """
     how = parts.method.aggregation
-    masked = parts.federation.threshold is not None
-    if masked or isinstance(how, EachClient) or not how.anywhere:
+    if parts.federation.masked or isinstance(how, EachClient) or not how.anywhere:
         return None
     return Held(how, folder if parts.spec.engine.state == "disk" else None)
 

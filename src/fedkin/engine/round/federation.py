@@ -38,6 +38,11 @@ class Federation(NamedTuple):
     verify: Verify | None = None  # signatures of masks' keys; None: nobody signs (simulations)
     scoring: Callable[[int], int] | None = None  # round → threshold of scores that masks hide
 
+    @property
+    def masked(self) -> bool:
+        """Whether nothing of a client reaches the server but within a sum: secure aggregation."""
+        return self.threshold is not None
+
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it.
 
