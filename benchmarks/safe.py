@@ -2,9 +2,9 @@
 `local`, with and without it, on the four settings of docs/results.md.
 
     FEDKIN_DATA=DIR python -m benchmarks.safe --out RUNS [--settings har,femnist]
-        [--only ditto,apfl] [--write docs/choosing.md]
+        [--only ditto,apfl] [--seed 1] [--write docs/choosing.md]
 
-Each method has the setting that its search chose there, seed 0. It is trained once, and `local`
+Each method has the setting that its search chose there under seed 0. It is trained once, and `local`
 once: what safe would deploy is chosen from their models on validation rows, as a safe run does, for
 its model beside is that of `local`, bit for bit. Test rows are read for the table only. *Hurt* is a
 share of the clients whose test accuracy is below that of `local`; *surely* by the same test at the
@@ -40,12 +40,12 @@ HEAD = (
 )
 
 
-def trained(setting: str, name: str, folder: str) -> Opened:
+def trained(setting: str, name: str, folder: str, seed: int = 0) -> Opened:
     """A finished run, opened, with the hyper-parameters that docs/results.md names."""
     words = [word.rpartition(" ") for word in table(setting)[name][5].split(", ")]
     hyper = {key: literal(value) for key, _, value in words}
     rate = hyper.pop("lr")
-    content = trial(setting, name, rate, hyper, 0, Path(folder)).content
+    content = trial(setting, name, rate, hyper, seed, Path(folder)).content
     return Opened(run(parse(content)[0], out=Path(folder) / name))
 
 
@@ -93,16 +93,16 @@ def row(alone: Opened, other: Opened) -> dict[str, Any]:
     }
 
 
-def measured(setting: str, names: Sequence[str], out: Path) -> dict[str, dict[str, Any]]:
+def measured(setting: str, names: Sequence[str], out: Path, seed: int) -> dict[str, dict[str, Any]]:
     """The rows of a setting, each kept in a file when it is done."""
     files = {name: out / f"{setting}-{name}.json" for name in names}
     out.mkdir(parents=True, exist_ok=True)
     left = [name for name in names if not files[name].exists()]
     with tempfile.TemporaryDirectory() as folder:
-        alone = trained(setting, "local", folder) if left else None
+        alone = trained(setting, "local", folder, seed) if left else None
         for name in left:
             assert alone is not None
-            found = row(alone, trained(setting, name, folder))
+            found = row(alone, trained(setting, name, folder, seed))
             files[name].write_text(json.dumps(found))
             print(setting, name, found, flush=True)
     return {name: json.loads(path.read_text()) for name, path in files.items()}
@@ -131,11 +131,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--settings", default=",".join(SETTINGS))
     parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
     found: list[str] = []
     for setting in given.settings.split(","):
-        found += lines(setting, measured(setting, given.only.split(","), given.out))
+        found += lines(setting, measured(setting, given.only.split(","), given.out, given.seed))
     print("\n".join([HEAD, *found]))
     if given.write is not None:
         order = [f"{data}, {name}" for data in SETTINGS.values() for name in (*METHODS, "**mean**")]

@@ -11,6 +11,7 @@ from scipy.stats import permutation_test, ttest_1samp
 from benchmarks.safe_recordings import no_better_by
 from fedkin.transforms.safe import SEQUENCES, SHARES, WHOLE, no_better, passed
 
+LEVELS = (*(level for level, _ in SEQUENCES), 0.05)
 SHARES_THAT_DIFFER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)
 
 
@@ -39,26 +40,30 @@ def errs(n: int, level: float) -> dict[float, float]:
 
 @pytest.mark.parametrize("n", [2, 4, 5, 6, 8, 10, 15, 20])
 def test_of_classes_no_level_is_passed(n: int) -> None:
-    for level in (*SEQUENCES, 0.2):
+    for level in LEVELS:
         assert max(errs(n, level).values()) <= level
 
 
 @pytest.mark.parametrize("n", [4, 7, 12, 20])
 def test_nor_is_that_of_the_whole_choice(n: int) -> None:
     """However the four tests depend on one another: one false test of each sequence can pass first,
-    and these two are added up.
+    and these are added up. Those that give the own model up stay below 5 % together.
     """
-    one = {level: errs(n, level) for level in SEQUENCES}
+    one = [errs(n, level) for level, _ in SEQUENCES]
+    given_up = [
+        found for found, (_, shares) in zip(one, SEQUENCES, strict=True) if max(shares) > 0.5
+    ]
     for differ in SHARES_THAT_DIFFER:
-        assert sum(found[differ] for found in one.values()) <= 0.2
+        assert sum(found[differ] for found in one) <= 0.3
+        assert sum(found[differ] for found in given_up) <= 0.05
 
 
 def test_what_is_no_better_passes_only_where_the_first_such_test_of_its_sequence_does() -> None:
-    for chances in product((0.0, 0.04, 0.1, 0.4), repeat=len(SHARES)):
+    for chances in product((0.0, 0.02, 0.1, 0.4), repeat=len(SHARES)):
         found = dict(zip(SHARES, chances, strict=True))
         for false in product((False, True), repeat=len(SHARES)):
             no_gain = {share for share, so in zip(SHARES, false, strict=True) if so}
-            for level, shares in SEQUENCES.items():
+            for level, shares in SEQUENCES:
                 first = next((share for share in shares if share in no_gain), None)
                 if no_gain.intersection(shares).intersection(passed(found)):
                     assert first is not None
@@ -73,7 +78,7 @@ def test_of_losses_no_level_is_passed_either(sizes: tuple[float, ...]) -> None:
     size = torch.tensor(sizes, dtype=torch.float64)
     signs = torch.tensor(list(product((-1, 1), repeat=len(size))))
     chances = [no_better(one * size) for one in signs]
-    for level in (*SEQUENCES, 0.2):
+    for level in LEVELS:
         assert sum(chance <= level for chance in chances) / len(chances) <= level
 
 

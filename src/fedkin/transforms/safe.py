@@ -22,9 +22,9 @@ from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the federated model's probabilities
-# level → shares, tested in this order while they pass: giving the own model up, or nearly so, asks
-# for more than letting another one have a say beside it
-SEQUENCES = {0.05: (0.75, 1.0), 0.15: (0.5, 0.25)}
+# (level, shares that are tested in this order while they pass): giving the own model up, or nearly
+# so, asks for more than letting another one have a say beside it
+SEQUENCES = ((0.025, (1.0,)), (0.025, (0.75,)), (0.25, (0.5, 0.25)))
 SHARE, CHANCE = "safe_share", "safe_chance"  # the notes' names
 WHOLE = 12  # rows that differ, up to which all 2^n signs are tried
 DRAWS = 4095  # signs that are drawn for more rows than that
@@ -42,7 +42,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
     federated one and with three mixtures of both (shares of probabilities). It takes the one of
     least mean cost among those that are better than its own by one-sided paired tests
     (``no_better``, ``passed``); where none is, its own. What is no better than its own it takes
-    with a chance of 20 % at most, and of 5 % if that is the federated model or the mixture with
+    with a chance of 30 % at most, and of 5 % if that is the federated model or the mixture with
     three quarters of it; of ``losses`` only where gains are spread alike to both sides. Until then
     it shows the federated one.
 
@@ -191,17 +191,17 @@ def passed(chances: Mapping[float, float]) -> list[float]:
     """The shares that are better than the client's own model.
 
     The first of a sequence that is no better passes with a chance of its level at most, and those
-    after it only if it does (fixed sequences: Maurer, Hothorn & Lehmacher, 1995). Levels of both
-    sequences add up.
+    after it only if it does (fixed sequences: Maurer, Hothorn & Lehmacher, 1995). Levels of all
+    sequences add up (Bonferroni).
 
-    >>> passed({1.0: 0.01, 0.75: 0.2, 0.5: 0.1, 0.25: 0.2})
-    [0.5]
+    >>> passed({1.0: 0.01, 0.75: 0.03, 0.5: 0.2, 0.25: 0.3})
+    [1.0, 0.5]
 
     Args:
         chances: {share: its ``no_better``}.
     """
     found = []
-    for level, shares in SEQUENCES.items():
+    for level, shares in SEQUENCES:
         for share in shares:
             if chances[share] > level:
                 break
