@@ -1,7 +1,7 @@
 """What each method gained on `local`, from the tables of docs/results.md: the measured part of
-docs/choosing.md.
+docs/gains.md.
 
-python -m benchmarks.gains [--write docs/choosing.md]
+python -m benchmarks.gains [--write docs/gains.md]
 """
 
 import argparse

@@ -2,7 +2,7 @@
 `local`, with and without it, on the four settings of docs/results.md.
 
     FEDKIN_DATA=DIR python -m benchmarks.safe --out RUNS [--settings har,femnist]
-        [--only ditto,apfl] [--seed 1] [--write docs/choosing.md]
+        [--only ditto,apfl] [--seed 1] [--write docs/safe.md]
 
 Each method has the setting that its search chose there under seed 0. It is trained once, and `local`
 once: what safe would deploy is chosen from their models on validation rows, as a safe run does, for

@@ -2,7 +2,7 @@
 recording of UCI HAR, which overlap by half.
 
     FEDKIN_DATA=DIR python -m benchmarks.safe_recordings [--only ditto,apfl]
-        [--write docs/choosing.md]
+        [--write docs/safe.md]
 
 The methods, runs and seed of ``benchmarks.safe``. Each client deploys the federated model, what
 safe chooses (a test over windows), or what the same rule chooses by a test over recordings. Test

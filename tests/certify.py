@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent.parent
 CERTIFICATES = ROOT / "src" / "fedkin" / "certificates" / FILE
 PAGE = ROOT / "docs" / "fidelity.md"
 PRIVACY = ROOT / "docs" / "privacy.md"
-CHOOSING = ROOT / "docs" / "choosing.md"
+NEEDS = ROOT / "docs" / "needs.md"
 REASONS = ROOT / "tests" / "laws" / "no_closed_form.toml"
 WRITTEN_FROM = ROOT / "tests" / "reference" / "sources.toml"
 ABOUT = {
@@ -148,7 +148,7 @@ def main(evidence: Path, names: list[str]) -> int:
     PAGE.write_text(markdown(written), encoding="utf-8")
     packaged.cache_clear()
     blocks = {"answers": answers(list(METHODS)), "table": table(list(METHODS))}
-    CHOOSING.write_text(filled(CHOOSING.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    NEEDS.write_text(filled(NEEDS.read_text(encoding="utf-8"), blocks), encoding="utf-8")
     page = filled(PRIVACY.read_text(encoding="utf-8"), {"certificates": of_transforms(written)})
     PRIVACY.write_text(page, encoding="utf-8")
     incomplete = {name: missing for name, one in methods.items() if (missing := lacking(one))}

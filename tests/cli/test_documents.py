@@ -124,6 +124,6 @@ def test_the_pages_are_those_of_the_certificates() -> None:
     assert (ROOT / "docs" / "fidelity.md").read_text() == markdown(packaged()), (
         "run scripts/certify"
     )
-    page = (ROOT / "docs" / "choosing.md").read_text()
+    page = (ROOT / "docs" / "needs.md").read_text()
     for block in (table(list(METHODS)), answers(list(METHODS))):
         assert block in page, "run scripts/certify"

@@ -11,7 +11,7 @@ from fedkin.doctor.diagnosis import diagnosis
 from fedkin.doctor.fixed_spec import fixed_spec
 from fedkin.runs.spec import Spec, parse
 
-BY_PREDICTIONS = "ds_fl"  # docs/choosing.md: the most gained without parameters or public labels
+BY_PREDICTIONS = "ds_fl"  # docs/gains.md: the most gained without parameters or public labels
 OTHERS_BY_PREDICTIONS = "kt_pfl and comet"
 SIZES = {"small": "mlr", "large": "dnn"}  # devices' models, by what a client holds
 

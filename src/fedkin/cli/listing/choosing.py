@@ -1,4 +1,4 @@
-"""Which method for me: tables made from the registry and the certificates, for docs/choosing.md."""
+"""Which method for me: tables made from the registry and the certificates, for docs/needs.md."""
 
 from collections.abc import Callable, Sequence
 
