@@ -54,12 +54,12 @@ def test_nor_is_that_of_the_whole_choice(n: int) -> None:
         found for found, (_, shares) in zip(one, SEQUENCES, strict=True) if max(shares) > 0.5
     ]
     for differ in SHARES_THAT_DIFFER:
-        assert sum(found[differ] for found in one) <= 0.3
+        assert sum(found[differ] for found in one) <= 0.55
         assert sum(found[differ] for found in given_up) <= 0.05
 
 
 def test_what_is_no_better_passes_only_where_the_first_such_test_of_its_sequence_does() -> None:
-    for chances in product((0.0, 0.02, 0.1, 0.4), repeat=len(SHARES)):
+    for chances in product((0.0, 0.02, 0.1, 0.6), repeat=len(SHARES)):
         found = dict(zip(SHARES, chances, strict=True))
         for false in product((False, True), repeat=len(SHARES)):
             no_gain = {share for share, so in zip(SHARES, false, strict=True) if so}

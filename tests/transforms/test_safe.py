@@ -96,7 +96,7 @@ def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Open
         p = np.exp(logs)
         alone = (p[0].argmax(1) != y).astype(float)
         best, expected = 2.0, 0.0
-        for level, shares in ((0.025, (1.0,)), (0.025, (0.75,)), (0.25, (0.5, 0.25))):
+        for level, shares in ((0.025, (1.0,)), (0.025, (0.75,)), (0.5, (0.5, 0.25))):
             for share in shares:
                 cost = ((share * p[1] + (1 - share) * p[0]).argmax(1) != y).astype(float)
                 wins, differ = int((alone > cost).sum()), int((alone != cost).sum())
