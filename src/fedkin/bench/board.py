@@ -8,10 +8,10 @@ import numpy as np
 
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked, agreement, holm, ranked, whole
+from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
 
-ALONE = "local"
 BUDGETS = ("rounds", "bytes", "compute")
 POOLED = "centralized"  # has all data in one place: beside the others, never a winner
 

@@ -6,9 +6,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fedkin.bench.board import ALONE, POOLED, Entry, Stability
+from fedkin.bench.board import POOLED, Entry, Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked
+from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
