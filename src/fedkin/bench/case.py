@@ -177,7 +177,7 @@ def _searched(
             tried.append(Tried(hyper=hyper, lost=str(error)))
             continue
         tried.append(Tried(hyper=hyper, validation=done.validation))
-        sign = 1 if measure_named(done.seen.measure).higher else -1
+        sign = measure_named(done.seen.measure).sign
         if best is None or sign * done.validation > sign * best[1].validation:
             best = content, done
     return tried, best

@@ -135,7 +135,7 @@ def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
     """Of each way against alone: means over seeds, on the same rows and the same bootstrap samples
     of them.
     """
-    sign = 1.0 if measure_named(name).higher else -1.0
+    sign = measure_named(name).sign
     predictions = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
     each: dict[str, dict[int, tuple[float, float, float, float]]] = {
         way: {} for way in predictions if way != "alone"
