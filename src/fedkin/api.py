@@ -43,9 +43,9 @@ from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
+from fedkin.setup.arguments.given import check_experiment, check_method, file_of
+from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.build import method_of
-from fedkin.setup.given import check_experiment, check_method, file_of
-from fedkin.setup.keywords import content_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from fedkin.bench.board import ALONE, POOLED, Stability, entries
+from fedkin.bench.board import POOLED, Stability, entries
 from fedkin.bench.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.statistics import Ranked
+from fedkin.bench.suite import ALONE
 from tests.bench.made_rows import LEVELS, SETTINGS, made_rows
 
 ROWS = made_rows()

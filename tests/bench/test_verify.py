@@ -7,8 +7,9 @@ import pytest
 
 from fedkin.bench.case import filled
 from fedkin.bench.claimed import wrong
+from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row
-from fedkin.bench.trial import code_in, ran, spec_of
+from fedkin.bench.trial import ran, spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
 from fedkin.setup.population import population_of
@@ -177,9 +178,9 @@ def test_changed_code_of_ones_own_is_what_differs(
     file = registered(tmp_path, "half43")
     monkeypatch.syspath_prepend(tmp_path)
     content = {**CONTENT, "method": {"name": "half43"}}
-    then = code_in(content)
+    then = code_of_case("half43", spec_of(content))
     row = a_row(method="half43", content=content, code=then, budgets=())
     file.write_text(file.read_text().replace("lr * near", "lr"))
     found = verify(row, None)
-    now = code_in(content)["half43"]
+    now = code_of_case("half43", spec_of(content))["half43"]
     assert found.differs[0] == f"code of half43 {then['half43']} then, {now} now"

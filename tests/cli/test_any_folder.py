@@ -10,8 +10,8 @@ from fedkin import Experiment
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import experiment
 from fedkin.runs.spec import Spec
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import assemble
-from fedkin.setup.options import specification
 from tests.cli.command import SMALL, fedkin, without_record
 
 ROWS = ["site,a,b,label", *(f"{i % 5},{i * 0.1},{i % 7},{i % 2}" for i in range(120))]

@@ -17,7 +17,7 @@ from fedkin.cli.listing.kept_list import kept
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.progress import clock
 from fedkin.runs.spec import Spec
-from fedkin.setup.options import short_form, specification
+from fedkin.setup.arguments.options import short_form, specification
 from tests.cli.command import SMALL, fedkin, ran, without_record
 from tests.report.records_for_tests import write
 

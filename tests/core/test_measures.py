@@ -55,5 +55,6 @@ def test_four_fifths_of_one_class_mislead() -> None:
 def test_directions_and_ranges() -> None:
     assert not measure_named("loss").higher
     assert all(one.least < one.most for one in MEASURES.values())
+    assert (measure_named("auc").sign, measure_named("rmse").sign) == (1, -1)
     less = {name for name, one in MEASURES.items() if not one.higher}
     assert less == {"log_loss", "brier", "ece", "rmse", "mae", "deviance", "perplexity"}

@@ -4,7 +4,8 @@ from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
 from fedkin.setup.applied import with_secret
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import small
 
 

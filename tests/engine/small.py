@@ -190,7 +190,7 @@ def _work(address: str, number: str, env: dict[str, str], build: Callable[..., A
     import torch
 
     from fedkin.engine.transports.serving import serve
-    from fedkin.setup.build import host_from_setup
+    from fedkin.setup.hosts import host_from_setup
 
     os.environ.update(env)
     torch.set_num_threads(1)

@@ -12,7 +12,8 @@ from fedkin.engine.measures import threshold
 from fedkin.experiment.run import experiment, run
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
 from fedkin.runtime.replay import Replay, Runtime
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import small
 
 # Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all

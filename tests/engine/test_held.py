@@ -14,7 +14,8 @@ from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import experiment, run
 from fedkin.runs.database import read_only
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import FORKED, content, outcome, small
 
 FULL = {"run__participation": 1.0}

@@ -11,7 +11,8 @@ from fedkin.engine.codec import decode, encode
 from fedkin.engine.host import Task
 from fedkin.runtime.device import CPU
 from fedkin.runtime.generators import drawing_from
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import small
 
 

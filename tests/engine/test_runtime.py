@@ -16,7 +16,8 @@ from fedkin.models import build
 from fedkin.runs.database import read_only
 from fedkin.runtime import replay
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.build import assemble, host_of, replays_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of, replays_of
 from tests.engine.small import outcome, small
 
 

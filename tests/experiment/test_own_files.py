@@ -35,3 +35,16 @@ def test_a_value_whose_name_nobody_registers_has_no_file() -> None:
     spec = parse({})[0]
     mine = spec.method.model_copy(update={"name": "mine"})
     assert own_files(spec.model_copy(update={"method": mine})) == {}
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_value_has_the_name_of_a_package_that_cannot_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(tmp_path, "half44").write_text("import nobody_has_this_package\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = parse({})[0]
+    mine = spec.method.model_copy(update={"name": "half44"})
+    assert own_files(spec.model_copy(update={"method": mine})) == {}
+    with pytest.raises(FedkinError, match=r"half44.* cannot be loaded"):
+        registered_file("half44")

@@ -24,7 +24,7 @@ from fedkin.runs import trust
 from fedkin.runs.bounds import COLUMNS
 from fedkin.runs.directory import own
 from fedkin.runs.spec import SECTIONS, Spec, parse
-from fedkin.setup.options import specification
+from fedkin.setup.arguments.options import specification
 from tests.fuzz.boundary import TEXTS, TOML_VALUES, VALUES, Boundary
 from tests.fuzz.data_files import DATA_FILES
 from tests.fuzz.others import NODES, OTHERS

@@ -10,7 +10,7 @@ from fedkin.core.model import Batch, from_module
 from fedkin.core.rng import Key
 from fedkin.models.build import build
 from fedkin.models.frozen import frozen_names
-from fedkin.setup.keywords import given_model
+from fedkin.setup.arguments.keywords import given_model
 
 SHAPE = (1, 6, 5)
 

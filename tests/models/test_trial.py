@@ -17,7 +17,7 @@ from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build as building
 from fedkin.models.build import build
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.keywords import given_model
+from fedkin.setup.arguments.keywords import given_model
 
 SHAPE = (1, 4, 4)
 TEXT = (6,)

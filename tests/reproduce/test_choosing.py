@@ -11,8 +11,8 @@ from benchmarks.choosing import TABLES
 from benchmarks.page import END
 from benchmarks.tree import block, tree
 from fedkin.runs.spec import Spec
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
-from fedkin.setup.options import specification
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]

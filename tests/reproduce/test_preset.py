@@ -13,8 +13,8 @@ from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import SCALES, content_of, names, preset, published
 from fedkin.reproduce.row_spec import command, spec_of
 from fedkin.reproduce.running import outcomes
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
-from fedkin.setup.options import specification
 from tests.cli.command import fedkin, told
 
 ROOT = Path(__file__).parents[2]

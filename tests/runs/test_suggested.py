@@ -12,8 +12,8 @@ from fedkin.doctor.candidates import TUNED, split_name
 from fedkin.runs.spec import Spec, parse
 from fedkin.runs.suggested import METHOD, PATIENCE
 from fedkin.setup import population
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import assemble
-from fedkin.setup.options import specification
 
 
 def patients(folder: Path, numbers: bool = False) -> Path:

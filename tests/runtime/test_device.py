@@ -19,7 +19,8 @@ from fedkin.runs.database import read_only
 from fedkin.runtime import device
 from fedkin.runtime.device import CPU, device_named, placed
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import METHODS, content, small
 from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
@@ -57,7 +58,8 @@ def test_every_methods_steps_stay_on_the_gpu(method, tmp_path, monkeypatch):
         made.append(Elsewhere())
         return made[-1]
 
-    monkeypatch.setattr("fedkin.setup.build.runtime_of", elsewhere)
+    monkeypatch.setattr("fedkin.setup.build.runtime_of", elsewhere)  # the server's
+    monkeypatch.setattr("fedkin.setup.hosts.runtime_of", elsewhere)
     run(small(method, run__rounds=2), tmp_path / "run")
     seen = [found for runtime in made for found in runtime.devices]
     assert seen

@@ -22,7 +22,7 @@ from fedkin.flower.node.placement import models_at
 from fedkin.models.build import build
 from fedkin.models.own import allow, own_class
 from fedkin.runs import trust
-from fedkin.setup.options import specification
+from fedkin.setup.arguments.options import specification
 from tests.cli.command import MODULE, SMALL, fedkin, process, told, without_record
 
 WITNESS = 'open("witness", "w").close()\n'  # what a module does when it is imported

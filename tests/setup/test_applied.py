@@ -7,7 +7,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret
 from fedkin.runs.spec import parse
 from fedkin.setup.applied import at_node, transformed_by, with_given_secret, with_secret
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
 

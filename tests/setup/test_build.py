@@ -1,22 +1,11 @@
 """From a specification to the objects of a run."""
 
-import math
-
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods import make
 from fedkin.runs.spec import parse
-from fedkin.setup.build import (
-    assemble,
-    for_models,
-    held_of,
-    method_of,
-    names_of,
-    replays_of,
-    schedule_of,
-    setup_of,
-)
+from fedkin.setup.build import assemble, for_models, method_of, names_of, schedule_of
 from tests.engine.small import content
 
 
@@ -37,17 +26,6 @@ def test_every_client_knows_itself() -> None:
     assert PARTS.federation.names == people.names
     assert PARTS.federation.start.classes == 10
     assert assemble(spec("centralized")).federation.participation == pytest.approx(1 / 6)
-
-
-def test_steps_of_a_whole_run_are_counted() -> None:
-    share = math.ceil(0.6 * 6) / 6
-    assert replays_of(PARTS) == round(3 * share * 4 * 6)
-    epochs = assemble(spec(train__epochs=2, train__steps=None))
-    batches = sum(math.ceil(info.samples / 16) for info in epochs.infos.values())
-    assert replays_of(epochs) == round(3 * share * 2 * batches)
-    pooled = assemble(spec("centralized", train__epochs=1, train__steps=None))
-    batches = sum(math.ceil(info.samples / 16) for info in pooled.infos.values())
-    assert replays_of(pooled) == 3 * batches  # over everybody's samples
 
 
 def test_train_says_the_schedule() -> None:
@@ -82,20 +60,6 @@ def test_clients_that_are_held_out_never_train() -> None:
     asked = {**content("fedavg", run__holdout_clients=0.34), "privacy": private}
     with pytest.raises(FedkinError, match="who joins a finished run has no secret to draw noise"):
         assemble(parse(asked)[0])
-
-
-def test_messages_stay_where_a_sum_is_enough(tmp_path) -> None:
-    assert held_of(PARTS, tmp_path) is not None
-    assert held_of(assemble(spec("comet")), tmp_path) is None
-    masked = PARTS._replace(federation=PARTS.federation._replace(threshold=5))
-    assert held_of(masked, tmp_path) is None
-
-
-def test_a_worker_is_sent_names_and_numbers(tmp_path) -> None:
-    told = setup_of(spec(), tmp_path / "people", [4, 1], tmp_path / "state")
-    assert told["clients"] == [4, 1]
-    assert parse(told["spec"])[0] == spec()
-    assert (told["population"], told["state"]) == (f"{tmp_path}/people", f"{tmp_path}/state")
 
 
 def test_learners_take_no_gradients() -> None:

@@ -10,8 +10,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.models.build import build
 from fedkin.setup.architectures import models_of
-from fedkin.setup.build import assemble, host_from_setup, setup_of
+from fedkin.setup.build import assemble
 from fedkin.setup.frozen import digest, facts_of, map_frozen, same_frozen, save_frozen
+from fedkin.setup.hosts import host_from_setup, setup_of
 from tests.engine.small import small
 
 

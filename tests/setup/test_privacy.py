@@ -10,7 +10,8 @@ from fedkin.core.rng import seeded
 from fedkin.report.formatting import privacy
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from fedkin.setup.privacy import facts_of, mechanism_of, remarks_of
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened

@@ -18,7 +18,8 @@ from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup import sample_privacy
 from fedkin.setup.accountant import epsilon_of, noise_of_samples
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from fedkin.setup.sample_privacy import Cost, SampleCosts
 from fedkin.transforms.protected.per_sample import steps_of
 from tests.engine.small import FORKED, METHODS, content, outcome

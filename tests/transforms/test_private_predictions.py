@@ -8,7 +8,8 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.runs.spec import parse
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from fedkin.transforms.private_predictions import PredictionNoise
 from tests.engine.small import content
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from fedkin.bench.row import Row
-from fedkin.bench.suite import BASELINES
+from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 
-ALONE = BASELINES[0]
 SAME = 1e-9  # accuracies that differ by less are equal
 
 
@@ -23,7 +22,7 @@ def compared(row: Row, alone: Mapping[str, float] | None) -> Row:
     both = [] if alone is None else [name for name in row.clients if name in alone]
     if alone is None or not both:
         return row
-    sign = 1 if measure_named(row.measure).higher else -1
+    sign = measure_named(row.measure).sign
     gains = [sign * (row.clients[name] - alone[name]) for name in both]
     helped = sum(gain > SAME for gain in gains) / len(gains)
     hurt = sum(gain < -SAME for gain in gains) / len(gains)

@@ -8,10 +8,10 @@ import numpy as np
 
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked, agreement, holm, ranked, whole
+from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
 
-ALONE = "local"
 BUDGETS = ("rounds", "bytes", "compute")
 POOLED = "centralized"  # has all data in one place: beside the others, never a winner
 
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
     @property
     def sign(self) -> int:
-        return 1 if self.higher else -1
+        return measure_named(self.measure).sign
 
     @property
     def score(self) -> float:
@@ -140,7 +140,7 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
     for row in rows:
         mine = budget in row.budgets and row.method in names and row.federation in federations
         if mine and row.mean is not None:
-            sign = 1 if measure_named(row.measure).higher else -1
+            sign = measure_named(row.measure).sign
             by_method = scores.setdefault(row.seed, {})
             by_method.setdefault(row.method, {})[row.federation] = sign * row.mean
     cells = len(names) * len(federations)
@@ -171,7 +171,7 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     found: dict[str, dict[object, list[float]]] = {}
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:
-            sign = 1 if measure_named(row.measure).higher else -1
+            sign = measure_named(row.measure).sign
             by_block = found.setdefault(row.method, {})
             for client, v in row.clients.items():
                 by_block.setdefault(_who(row, client), []).append(sign * v)

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.outside import is_outside, method_file
+from fedkin.bench.outside import code_of_case, is_outside
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
-from fedkin.experiment.own_files import own_files
 from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
@@ -70,7 +69,7 @@ def case_of(
     """
     known, fixed = search_of(method)
     tried = tuple(known if own is None else own)
-    code = {**method_file(method), **own_files(parse(suite.settings[label].spec)[0])}
+    code = code_of_case(method, parse(suite.settings[label].spec)[0])
     return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)
 
 
@@ -178,7 +177,7 @@ def _searched(
             tried.append(Tried(hyper=hyper, lost=str(error)))
             continue
         tried.append(Tried(hyper=hyper, validation=done.validation))
-        sign = 1 if measure_named(done.seen.measure).higher else -1
+        sign = measure_named(done.seen.measure).sign
         if best is None or sign * done.validation > sign * best[1].validation:
             best = content, done
     return tried, best

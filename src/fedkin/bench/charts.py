@@ -6,9 +6,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fedkin.bench.board import ALONE, POOLED, Entry, Stability
+from fedkin.bench.board import POOLED, Entry, Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked
+from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
@@ -137,7 +138,7 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
         by_itself = alone.get((row.federation, row.seed), {})
         if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
             continue
-        sign = 1 if measure_named(row.measure).higher else -1
+        sign = measure_named(row.measure).sign
         gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
         gains.setdefault((row.federation, row.method), []).extend(gained)
     marks = ("low", "quarter", "median", "three", "high")

@@ -4,14 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedkin.bench.beside import ALONE, compared
+from fedkin.bench.beside import compared
 from fedkin.bench.case import hyper_of
 from fedkin.bench.row import Row
-from fedkin.bench.suite import BASELINES
+from fedkin.bench.suite import ALONE, SHARED
 from fedkin.core.errors import FedkinError
 
 NUMBERS = ("mean", "worst_decile", "bytes_up", "bytes_down", "flops", "epsilon")
-SHARED = BASELINES[1]
 NEAR = 1e-6  # relative: a sum of floats may end otherwise elsewhere
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fedkin.bench.row import Row
-from fedkin.bench.suite import BASELINES, digest, settled
+from fedkin.bench.suite import ALONE, digest, settled
 from fedkin.core.errors import some
 
 CHOSEN = {"train": ("lr",), "run": ("seed", "rounds", "evaluate_every")}  # by a search, or a budget
@@ -38,9 +38,7 @@ def newest(rows: Sequence[Row]) -> list[Row]:
     searches: dict[tuple[str, str], list[Row]] = {}
     for row in kept:
         searches.setdefault((row.federation, row.method), []).append(row)
-    why = {
-        at: _apart(mine, searches.get((at[0], BASELINES[0]), [])) for at, mine in searches.items()
-    }
+    why = {at: _apart(mine, searches.get((at[0], ALONE), [])) for at, mine in searches.items()}
     found: list[Row] = []
     said: set[tuple[str, str]] = set()
     for row in kept:

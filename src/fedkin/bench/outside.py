@@ -7,9 +7,10 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
-from fedkin.experiment.own_files import registered_file
+from fedkin.experiment.own_files import own_files, registered_file
 from fedkin.methods import known_name, made_by
 from fedkin.models.own_code import OwnCode, file_digest
+from fedkin.runs.spec import Spec
 
 _code = OwnCode("method", "say --trust-code if you trust where it comes from")
 allow = _code.allow
@@ -40,11 +41,21 @@ def outside_method(name: str, hyper: dict[str, Any], lr: float) -> Method:
     return found
 
 
-def method_file(name: str) -> dict[str, str]:
-    """{name: ``code_digest``} of a method of somebody's module, or that a package registers; {} of
-    fedkin's.
+def code_of_case(method: str, spec: Spec) -> dict[str, str]:
+    """The code of a method and its experiment that is not fedkin's; it must be allowed.
+
+    Args:
+        method: Its name, or the path of one of somebody's module.
+        spec: The experiment that it runs on.
+
+    Returns:
+        {name: digest of the file that it is written in}; {} where all code is fedkin's.
+
+    Raises:
+        FedkinError: Nobody has allowed it, it cannot be imported, or nobody knows the method.
     """
-    return {name: code_digest(name)} if is_outside(name) else registered_file(name)
+    own = {method: code_digest(method)} if is_outside(method) else registered_file(method)
+    return {**own, **own_files(spec)}
 
 
 def code_digest(name: str) -> str:

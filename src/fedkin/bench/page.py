@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.bench.board import (
-    ALONE,
     BUDGETS,
     POOLED,
     Entry,
@@ -20,7 +19,7 @@ from fedkin.bench.board import (
 from fedkin.bench.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.newest import newest
 from fedkin.bench.row import Row
-from fedkin.bench.suite import BASELINES, names, suite
+from fedkin.bench.suite import ALONE, BASELINES, names, suite
 from fedkin.core import plain
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.bench.beside import ALONE, beside_local
+from fedkin.bench.beside import beside_local
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
 from fedkin.bench.machine import versions
 from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, half_written, read_rows, whole_cases
 from fedkin.bench.search import untried
-from fedkin.bench.suite import BASELINES, Content, Suite
+from fedkin.bench.suite import ALONE, BASELINES, SHARED, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
@@ -29,7 +29,6 @@ from fedkin.setup.population import population_of
 from fedkin.sweep.space import NO_VALIDATION
 
 ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
-SHARED = BASELINES[1]
 
 
 class Asked(NamedTuple):

@@ -20,7 +20,8 @@ from fedkin.runs.spec import parse, read
 
 Content = dict[str, Any]
 Budget = Literal["rounds", "bytes", "compute"]
-BASELINES = ("local", "fedavg")  # whose rows every suite has
+ALONE, SHARED = "local", "fedavg"
+BASELINES = (ALONE, SHARED)  # whose rows every suite has
 MOST_TRIALS = 64
 LONGEST = 100  # letters of a setting's label
 TITLE = 200  # letters of its title

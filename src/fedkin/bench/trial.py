@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Used
 from fedkin.bench.counting import counted
-from fedkin.bench.outside import is_outside, method_file, outside_method
+from fedkin.bench.outside import is_outside, outside_method
 from fedkin.bench.suite import Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
-from fedkin.experiment.own_files import own_files
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
@@ -60,11 +59,6 @@ def method_of(content: Content) -> Method | None:
     options = dict(content["method"])
     name = str(options.pop("name"))
     return outside_method(name, options, content["train"]["lr"]) if is_outside(name) else None
-
-
-def code_in(content: Content) -> dict[str, str]:
-    """{name: digest of its file} of what is not fedkin's; it must be allowed."""
-    return {**method_file(str(content["method"]["name"])), **own_files(spec_of(content))}
 
 
 def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:

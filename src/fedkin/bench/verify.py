@@ -8,10 +8,10 @@ from typing import NamedTuple
 from fedkin.bench.case import filled
 from fedkin.bench.claimed import as_specified, wrong
 from fedkin.bench.machine import commit, differences, machine, versions
-from fedkin.bench.outside import allow, is_outside
+from fedkin.bench.outside import allow, code_of_case, is_outside
 from fedkin.bench.row import Row
 from fedkin.bench.suite import Content
-from fedkin.bench.trial import code_in, ran, spec_of
+from fedkin.bench.trial import ran, spec_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
@@ -103,7 +103,8 @@ def verify(
     same_clients = set(scores) == set(row.clients)
     both = [abs(scores[k] - row.clients[k]) for k in scores if k in row.clients]
     then = {"code": _told(row.code), "commit": {"commit": row.commit}}
-    now = {"code": _told(code_in(content)), "commit": {"commit": commit()}}
+    code = code_of_case(str(content["method"]["name"]), spec_of(content))
+    now = {"code": _told(code), "commit": {"commit": commit()}}
     then |= {"versions": row.versions, "machine": row.machine}
     now |= {"versions": versions(), "machine": machine()}
     return Verified(

@@ -74,7 +74,7 @@ def check(
     from fedkin.doctor.checked import checked
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
-    from fedkin.setup.options import specification
+    from fedkin.setup.arguments.options import specification
 
     columns = [
         f"data.{key}={value}"

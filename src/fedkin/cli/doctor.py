@@ -61,7 +61,7 @@ def doctor(
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
-    from fedkin.setup.options import specification
+    from fedkin.setup.arguments.options import specification
 
     options = {
         "data": data,

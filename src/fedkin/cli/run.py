@@ -142,7 +142,7 @@ def run(
 
     Defaults depend on the kind of the data; without data, handwritten digits.
     """
-    from fedkin.setup.options import specification
+    from fedkin.setup.arguments.options import specification
 
     options = {
         "method": method,

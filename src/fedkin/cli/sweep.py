@@ -81,7 +81,7 @@ def sweep(
     from fedkin.cli.export import find_own_code
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
-    from fedkin.setup.options import specification
+    from fedkin.setup.arguments.options import specification
     from fedkin.sweep import dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
 

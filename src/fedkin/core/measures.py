@@ -47,6 +47,11 @@ class Measure(NamedTuple):
     most: float = float("inf")
     column: bool = True
 
+    @property
+    def sign(self) -> int:
+        """What a value is multiplied by so that more of it is better: 1 or -1."""
+        return 1 if self.higher else -1
+
 
 _ANY: tuple[Kind, ...] = ("two classes", "classes", "text")
 MEASURES: dict[str, Measure] = {

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints, Mask
+from fedkin.data.population import SPLITS
 
 Fractions = Sequence[float] | Literal["comet"]
-SPLITS = ("train", "val", "test")
 FEWEST = len(SPLITS)  # samples of a client that has one for each
 COMET_TRAIN = (0.1, 0.3, 0.4)
 COMET_VAL, COMET_TEST = 0.1, 0.5

@@ -67,8 +67,7 @@ class Population:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: sizes, and what was left out."""
-        parts: tuple[Split, ...] = ("train", "val", "test")
-        sizes = {part: self.sizes(part) for part in parts}
+        sizes = {part: self.sizes(part) for part in SPLITS}
         rows = [
             ("clients", self.clients),
             ("samples", " × ".join(map(str, self.x.shape))),

@@ -17,9 +17,8 @@ from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
-from fedkin.setup.build import Assembled, around, assemble, method_of
+from fedkin.setup.build import Assembled, around, assemble
 from fedkin.setup.population import reading_once
-from fedkin.setup.resolved import resolved
 
 
 def diagnosis(
@@ -89,9 +88,8 @@ def _takes(parts: Assembled, candidate: str) -> bool:
     name, options = split_name(candidate)
     section = MethodSection.model_validate({"name": name, **options})
     spec = parts.spec.model_copy(update={"method": section})
-    method = method_of(spec)
     try:
-        around(resolved(spec, method), method, parts.population)
+        around(spec, None, parts.population)
     except FedkinError:
         return False
     return True

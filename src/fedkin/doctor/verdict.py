@@ -18,13 +18,12 @@ from fedkin.doctor.crossed import BEST, Crossed, crossed
 from fedkin.doctor.features import Floats, Ints, Rows, rows_of
 from fedkin.doctor.fits import FEDERATED
 from fedkin.engine.measures import Predicted, measure
+from fedkin.experiment.plain_baselines import STEEP
 
-LEAST = (
-    0.005  # of a gain that is worth having; of a measure without an upper end a share of its value
-)
+# of a gain that is worth having; of a measure without an upper end a share of its value
+LEAST = 0.005
 SURE = 0.05  # chance of being wrong, below which federating is advised
 DRAWS = 40  # bootstrap samples of a client's rows, or of what its rows belong to
-STEEP = 4.0  # of the logistic curve that makes probabilities of least-squares scores
 
 
 class Gain(NamedTuple):
@@ -136,7 +135,7 @@ def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
     """Of each way against alone: means over seeds, on the same rows and the same bootstrap samples
     of them.
     """
-    sign = 1.0 if measure_named(name).higher else -1.0
+    sign = measure_named(name).sign
     predictions = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
     each: dict[str, dict[int, tuple[float, float, float, float]]] = {
         way: {} for way in predictions if way != "alone"

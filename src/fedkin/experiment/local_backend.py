@@ -20,8 +20,9 @@ from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
 from fedkin.runs.directory import own
 from fedkin.runs.spec import EngineSection
-from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
+from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import save_frozen, size_of
+from fedkin.setup.hosts import host_from_setup, host_of, replays_of, setup_of
 
 __all__ = [
     "hosts",

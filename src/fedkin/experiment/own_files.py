@@ -1,7 +1,6 @@
 """The files of somebody's own code that an experiment runs, by their digests."""
 
-from fedkin.core.errors import FedkinError
-from fedkin.methods import METHODS, known_name, registry
+from fedkin.methods import METHODS, Unloadable, known_name, own_name, registry
 from fedkin.models.own import own_class
 from fedkin.models.own_code import file_digest
 from fedkin.runs.spec import Spec
@@ -21,10 +20,19 @@ def own_files(spec: Spec) -> dict[str, str]:
         FedkinError: A class cannot be imported, or nobody has allowed it.
     """
     models = {name: file_digest(own_class(name)) for name in code_of(spec)}
-    try:
-        return {**registered_file(spec.method.name), **models}
-    except FedkinError:  # a Method value was given, whose name nobody registers
-        return models
+    method = spec.method.name
+    return {**(registered_file(method) if _registered(method) else {}), **models}
+
+
+def _registered(method: str) -> bool:
+    """Whether a method of that name is fedkin's or another package's; the name of a Method value is
+    neither.
+    """
+    if method in METHODS:  # no other package is imported for it
+        return True
+    known = registry()
+    found = known.get(own_name(method, known))
+    return found is not None and not isinstance(found, Unloadable)
 
 
 def registered_file(method: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import sys
 import torch
 
 from fedkin.engine.transports.serving import serve
-from fedkin.setup.build import host_from_setup
+from fedkin.setup.hosts import host_from_setup
 
 if __name__ == "__main__":
     # Ctrl-C is the coordinator's to handle: it ends the round first

@@ -24,7 +24,7 @@ from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.opened import Member, Opened
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
 from fedkin.runs.spec import DataSection
-from fedkin.setup.given import given_data
+from fedkin.setup.arguments.given import given_data
 
 ROWS = 1024  # samples at a time
 

@@ -28,7 +28,6 @@ from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, around, assemble, method_of
 from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
-from fedkin.setup.resolved import resolved
 
 OWN = "the nodes' own"  # among a run's facts: its split, which no partition of [split] made
 NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
@@ -76,9 +75,9 @@ class FlowerBackend:
             )
         return parts._replace(federation=parts.federation._replace(verify=self.verify))
 
-    def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
+    def _unseen(self, spec: Spec, given: Method | None) -> Assembled:
         spec = accounted(rooted(spec))
-        method = method_of(spec, method)
+        method = method_of(spec, given)
         names = self.deployment.clients
         if stranger := next((name for name in names if name not in self.facts), None):
             raise FedkinError(f"{stranger} was not in this run: name the clients that were")
@@ -96,12 +95,12 @@ class FlowerBackend:
             raise FedkinError(
                 "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
             )
-        given = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
+        named = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
         held = [
             facts_of_one.architecture or name
-            for facts_of_one, name in zip(facts, given, strict=True)
+            for facts_of_one, name in zip(facts, named, strict=True)
         ]
-        parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)
+        parts = around(spec, given, data.unseen(spec, names, facts), held)
         # no node sends how many samples of which class it holds
         infos = {
             k: info._replace(histogram=torch.zeros_like(info.histogram))

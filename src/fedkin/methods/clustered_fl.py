@@ -43,9 +43,8 @@ def bipartition(updates: Tensor) -> Halves:
     unit = torch.nn.functional.normalize(updates, dim=1)
     similar = (unit @ unit.T).to(torch.float64).numpy()
     above = [(i, j) for i in range(len(similar)) for j in range(i + 1, len(similar))]
-    labels = cut_tree(
-        linkage([max(1 - similar[pair], 0.0) for pair in above], "single"), n_clusters=[2]
-    )[:, 0]
+    far = [max(1 - similar[pair], 0.0) for pair in above]
+    labels = cut_tree(linkage(far, "single"), n_clusters=[2])[:, 0]
     first = (labels == labels[0]).tolist()
     return Halves(first, float(max(similar[i, j] for i, j in above if first[i] != first[j])))
 

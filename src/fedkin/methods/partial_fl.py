@@ -27,9 +27,8 @@ from fedkin.methods.fedavg import server_update as average
 __all__ = ["divided", "part_step", "partial_fl", "simultaneous"]
 
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
-Work = Callable[
-    [Params, Params, ClientContext], tuple[Params, Params]
-]  # (personal, shared, data) → the two after a round
+# (personal, shared, data) → the two after a round
+Work = Callable[[Params, Params, ClientContext], tuple[Params, Params]]
 
 
 @declared

@@ -22,7 +22,7 @@ def beaten(run: Run, measure: str, headline: Mapping[str, Any], names: list[str]
         return []
     view, picks = next(iter(headline.items()))
     own = values(run, picks["final"]["round"], view, measure)
-    sign = 1.0 if measure_named(measure).higher else -1.0
+    sign = measure_named(measure).sign
     known: Mapping[str, Mapping[str, float]] = run.facts.get("baselines") or {}
     for name in reversed(names):
         theirs = {int(client): value for client, value in known[name].items()}

@@ -20,9 +20,8 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.preset import Row, names, preset
 
-KINDS: dict[
-    str, tuple[tuple[str, ...], tuple[str, ...]]
-] = {  # kind → keys that name rows, other keys it may have
+Keys = tuple[str, ...]
+KINDS: dict[str, tuple[Keys, Keys]] = {  # kind → keys that name rows, other keys it may have
     "above": (("high", "low"), ("margin", "at_most")),
     "within": (("row", "of"), ("margin",)),
     "best": (("row", "among"), ("margin",)),

@@ -24,9 +24,8 @@ from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_numbers import EXACT
 
 Floats = npt.NDArray[np.float64]
-Values = Sequence[
-    Mapping[str, float]
-]  # by seed: client → number; a number of the whole run has the client ""
+# by seed: client → number; a number of the whole run has the client ""
+Values = Sequence[Mapping[str, float]]
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
 DRAWS, SEED, LEVEL = 4000, 0, 0.95

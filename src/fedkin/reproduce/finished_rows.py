@@ -72,18 +72,8 @@ def text_of(runs: Iterable[Kept]) -> str:
         seconds = "" if one.seconds is None else f"{one.seconds:.1f}"
         for measure, value in one.numbers.items():
             number = "" if value is None else repr(value)
-            table.writerow(
-                [
-                    one.row,
-                    one.seed,
-                    measure,
-                    number,
-                    seconds,
-                    one.settings,
-                    one.fingerprint,
-                    one.version,
-                ]
-            )
+            measured = [one.row, one.seed, measure, number, seconds]
+            table.writerow([*measured, one.settings, one.fingerprint, one.version])
     return out.getvalue()
 
 

@@ -59,11 +59,8 @@ def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -
     if row.runner != "experiment":
         return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
     options: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
-    for key, value in {
-        **row.changes,
-        **(changes or {}),
-        **({"run.seed": seed} if seed else {}),
-    }.items():
+    seeded = {"run.seed": seed} if seed else {}
+    for key, value in {**row.changes, **(changes or {}), **seeded}.items():
         if isinstance(value, Mapping) and "." not in key:
             options[key] = f"--{key} {value['name']}"
             options |= {

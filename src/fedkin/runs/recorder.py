@@ -128,67 +128,62 @@ def _committed(database: Database) -> str:
 
 
 def _insert(transaction: sqlite3.Connection, record: Record) -> None:
-    where = (record.round, record.phase)
-    put_rows(
-        transaction,
-        "rounds",
-        [(*where, json.dumps(record.participants), json.dumps(record.seconds))],
-    )
-    put_rows(
-        transaction,
-        "messages",
-        [
-            (
-                *where,
-                sent.client,
-                sent.direction,
-                sent.copy,
-                sent.bytes,
-                *(sent.scalars[kind] for kind in KINDS),
-            )
-            for sent in record.sent
-        ],
-    )
-    put_rows(
-        transaction,
-        "metrics",
-        [
-            (record.round, client, view, split, bounds.loss(loss), bounds.accuracy(accuracy))
-            for client, views in record.scores.items()
-            for view, splits in views.items()
-            for split, (loss, accuracy) in splits.items()
-        ],
-    )
+    """All rows of a record. Tables that older runs lack are made where they are missing."""
+    participants, seconds = json.dumps(record.participants), json.dumps(record.seconds)
+    put_rows(transaction, "rounds", [(record.round, record.phase, participants, seconds)])
+    put_rows(transaction, "messages", _messages(record))
+    put_rows(transaction, "metrics", _metrics(record))
     put_rows(transaction, "notes", _notes(record))
     transaction.execute(MEASURES)
-    put_rows(
-        transaction,
-        "measures",
-        [
-            (record.round, client, view, split, name, bounds.loss(value))
-            for client, views in record.measures.items()
-            for view, splits in views.items()
-            for split, values in splits.items()
-            for name, value in values.items()
-        ],
-    )
+    put_rows(transaction, "measures", _measures(record))
     transaction.execute(MOVED)
     put_rows(transaction, "moved", [(record.round, *record.moved)])
     transaction.execute(COUNTED)
-    put_rows(
-        transaction,
-        "counted",
-        [
-            (record.round, view, name, *counts)
-            for view, by_name in record.counted.items()
-            for name, counts in by_name.items()
-        ],
-    )
-    missing = [
+    put_rows(transaction, "counted", _counted(record))
+    put_rows(transaction, "events", _missing(record))
+
+
+def _messages(record: Record) -> list[tuple[Any, ...]]:
+    rows = []
+    for sent in record.sent:
+        what = (sent.client, sent.direction, sent.copy, sent.bytes)
+        scalars = (sent.scalars[kind] for kind in KINDS)
+        rows.append((record.round, record.phase, *what, *scalars))
+    return rows
+
+
+def _metrics(record: Record) -> list[tuple[Any, ...]]:
+    return [
+        (record.round, client, view, split, bounds.loss(loss), bounds.accuracy(accuracy))
+        for client, views in record.scores.items()
+        for view, splits in views.items()
+        for split, (loss, accuracy) in splits.items()
+    ]
+
+
+def _measures(record: Record) -> list[tuple[Any, ...]]:
+    return [
+        (record.round, client, view, split, name, bounds.loss(value))
+        for client, views in record.measures.items()
+        for view, splits in views.items()
+        for split, values in splits.items()
+        for name, value in values.items()
+    ]
+
+
+def _counted(record: Record) -> list[tuple[Any, ...]]:
+    return [
+        (record.round, view, name, *counts)
+        for view, by_name in record.counted.items()
+        for name, counts in by_name.items()
+    ]
+
+
+def _missing(record: Record) -> list[tuple[Any, ...]]:
+    return [
         (record.round, k, "missing", bounds.sentence(why))
         for k, why in sorted(record.missing.items())
     ]
-    put_rows(transaction, "events", missing)
 
 
 def _notes(record: Record) -> list[tuple[int, int, str, str]]:

@@ -19,8 +19,9 @@ from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.architectures import code_of, permit
-from fedkin.setup.build import Assembled, assemble, host_of
+from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
+from fedkin.setup.hosts import host_of
 from fedkin.setup.snapshot import Snapshot, snapshot
 
 __all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "with_engine"]

@@ -11,8 +11,9 @@ from fedkin.data.population import Population
 from fedkin.engine.round.federation import participants_of
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
-from fedkin.setup.build import Assembled, replays_of
+from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import size_of
+from fedkin.setup.hosts import replays_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # training rows

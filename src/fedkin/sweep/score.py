@@ -24,7 +24,7 @@ class Score(NamedTuple):
     @property
     def objective(self) -> float:
         """What the study maximizes; its own inverse."""
-        return self.value if measure_named(self.measure).higher else -self.value
+        return measure_named(self.measure).sign * self.value
 
 
 def lost(study: Any) -> dict[int, str]:

@@ -14,8 +14,8 @@ from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, names_of, permit, with_measure
+from fedkin.setup.arguments.options import choose, chooses
 from fedkin.setup.build import method_of
-from fedkin.setup.options import choose, chooses
 from fedkin.setup.population import population_of
 from fedkin.setup.requirements import check_public_labels
 

@@ -86,13 +86,11 @@ def _with_statistics(tree: Tree, put: Put, path: str = "") -> Tree:
     if kids is None:
         return tree
     places = [(f"{path}/{name}" if path else name, name, child) for name, child in kids]
-    return rebuild(
-        tree,
-        [
-            put(at, name, child) if is_buffer(name) else _with_statistics(child, put, at)
-            for at, name, child in places
-        ],
-    )
+    changed = [
+        put(at, name, child) if is_buffer(name) else _with_statistics(child, put, at)
+        for at, name, child in places
+    ]
+    return rebuild(tree, changed)
 
 
 def emptied(tree: Tree, like: Params) -> Tree:

@@ -8,7 +8,7 @@ import pytest
 
 from fedkin import Experiment, run
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
-from fedkin.setup.keywords import content_of
+from fedkin.setup.arguments.keywords import content_of
 
 FRAME = pd.DataFrame(
     {

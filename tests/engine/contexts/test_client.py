@@ -15,7 +15,8 @@ from fedkin.engine.host import Task
 from fedkin.engine.measures import share_error
 from fedkin.methods.parts.best_epoch import best_epoch
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import small
 from tests.methods.federation import architecture, population
 

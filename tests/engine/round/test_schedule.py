@@ -13,7 +13,8 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Engine
 from fedkin.runs.database import read_only
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.coordinated import Meddling
 from tests.engine.small import outcome, small
 

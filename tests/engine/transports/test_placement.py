@@ -12,7 +12,7 @@ from fedkin.engine.transports.placement import FEW, Placing, place
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import fedavg
-from fedkin.setup.build import host_from_setup
+from fedkin.setup.hosts import host_from_setup
 from tests.engine.small import forked, outcome, small
 
 SIZES = [5, 90, 10, 10, 40, 45, 1]

@@ -18,7 +18,8 @@ from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
 from fedkin.runs.database import read_only
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 from tests.engine.small import METHODS, small
 from tests.engine.test_runtime import Dropped
 from tests.engine.vmap.batcher_examples import add, batches

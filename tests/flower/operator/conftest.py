@@ -1,5 +1,6 @@
 """What an operator's commands would start and ask, played by tests."""
 
+import json
 import subprocess
 
 import pytest
@@ -13,6 +14,23 @@ def programs(monkeypatch):
     found = Programs()
     monkeypatch.setattr(subprocess, "run", found.run)
     return found
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What a server app was told that ends at once, and well: the configuration of each run."""
+    from fedkin.flower.operator import submit  # needs the extra flower
+
+    seen = []
+
+    def app(self, config):
+        self.number = "12"
+        assert not self.word.exists()
+        seen.append(config)
+        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
+
+    monkeypatch.setattr(submit.Submitted, "submit", app)
+    return seen
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def site(tmp_path):
     return folder
 
 
-def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, monkeypatch):
+def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, told, monkeypatch):
     slept = []
     monkeypatch.setattr(submit.time, "sleep", slept.append)
     for name, number in (("north", None), ("other", 1)):
@@ -41,15 +41,6 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, m
     with pytest.raises(FedkinError, match="has no run 3 to join"):
         joining.join(site, "late", 3, None)
     assert not programs.asked
-    told = []
-
-    def app(self, config):
-        self.number = "12"
-        assert not self.word.exists()
-        told.append(config)
-        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
-
-    monkeypatch.setattr(submit.Submitted, "submit", app)
     (site / "app" / "pyproject.toml").unlink()
     assert joining.join(site, "late", None, None) == {"of": "10"}
     assert joining.join(site, "late", 2, 0) == {"of": "2"}

@@ -162,17 +162,10 @@ def test_the_word_that_an_app_left_is_passed_on(site):
         flower.check("hint", asked=True)
 
 
-def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):
-    told, seen, alive = [], [], []
+def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, told, monkeypatch):
+    seen, alive = [], []
     ended_of(site, "11").write_text("of another run")
 
-    def app(self, config):
-        self.number = "12"
-        assert not self.word.exists()
-        told.append(config)
-        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
-
-    monkeypatch.setattr(submit.Submitted, "submit", app)
     monkeypatch.setattr(submit.Submitted, "alive", lambda self: alive.append(1))
     monkeypatch.setattr(submit, "follow", lambda out, over: iter([1, 2]) if over() else iter([]))
     warned = []

@@ -147,24 +147,17 @@ def comparison(
     helped_and_hurt(seen)
     baseline, pairs, unpaired = paired.against(seen, against)
     other_data = same_setting(seen)  # which says enough of why runs are not paired
+    of_runs = [*_longer(seen), *_twice(seen), *_said(seen), *_hidden(seen)]
     return Comparison(
-        [_row(one) for one in seen],
-        _over_seeds(seen),
-        baseline,
-        pairs,
-        choice,
-        [
-            *other_data,
-            *_longer(seen),
-            *_twice(seen),
-            *_said(seen),
-            *_hidden(seen),
-            *unchosen,
-            *([] if other_data else unpaired),
-        ],
-        how_to_get_local(seen),
-        seen,
-        next((one.measure for one in seen if one.measure), "accuracy"),
+        rows=[_row(one) for one in seen],
+        over_seeds=_over_seeds(seen),
+        baseline=baseline,
+        pairs=pairs,
+        settings=choice,
+        warnings=[*other_data, *of_runs, *unchosen, *([] if other_data else unpaired)],
+        hints=how_to_get_local(seen),
+        seen=seen,
+        measure=next((one.measure for one in seen if one.measure), "accuracy"),
     )
 
 

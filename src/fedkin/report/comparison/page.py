@@ -93,7 +93,7 @@ def best_gain(found: Comparison) -> str:
     if not rows:
         return ""
     measure = rows[0]["measure"]
-    sign = 1 if measure_named(measure).higher else -1
+    sign = measure_named(measure).sign
     best = max(rows, key=lambda row: sign * row["difference"])
     name = " ".join(part for part in (best["method"], best["setting"]) if part)
     pairs = formatting.many(best["clients"], pairs_of(best))
@@ -127,12 +127,8 @@ def _runs(found: Comparison) -> str:
             row["state"],
             formatting.whole(row["rounds"]),
         ]
-        rows.append(
-            [
-                *remarks,
-                *((cell(name, row[name], found.measure), _plain(row[name])) for name in columns),
-            ]
-        )
+        numbers = [(cell(name, row[name], found.measure), _plain(row[name])) for name in columns]
+        rows.append([*remarks, *numbers])
     note = (
         "On the clients' test data, final round. Choose a heading to sort. Only finished "
         "runs are averaged or paired."

@@ -100,7 +100,7 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
 
 def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
     """The numbers of one row; of some measures less is better."""
-    gain = apart if measure_named(measure).higher else -apart
+    gain = measure_named(measure).sign * apart
     low, high = interval(apart)
     return {
         "clients": len(apart),

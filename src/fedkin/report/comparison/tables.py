@@ -132,14 +132,13 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     shown = score_columns(seeds, view, measure) | {
         name: name for name in ("paper bytes", "unicast bytes", "seconds")
     }
-    rows = [
-        [row["method"], row["setting"], formatting.plain(row["seeds"])]
-        + [
+    rows = []
+    for row in seeds:
+        numbers = [
             f"{cell(name, row[name], measure)} ± {cell(name, row[f'{name} sd'], measure)}"
             for name in shown
         ]
-        for row in seeds
-    ]
+        rows.append([row["method"], row["setting"], formatting.plain(row["seeds"]), *numbers])
     title = "Finished runs that differ only in seed: mean ± sd over seeds"
     return Sheet(title, ["method", "setting", "seeds", *shown.values()], rows, 3)
 
@@ -151,35 +150,18 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         low, high = form(row["low"]), form(row["high"])
         numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
         shares = [formatting.percent(row[name]).removesuffix(" %") for name in ("better", "worse")]
-        rows.append(
-            [
-                row["method"],
-                row["setting"],
-                formatting.plain(row["seeds"]),
-                str(row["clients"]),
-                *numbers,
-                *shares,
-            ]
-        )
+        words = [row["method"], row["setting"], formatting.plain(row["seeds"])]
+        rows.append([*words, str(row["clients"]), *numbers, *shares])
     unit = ", in points of %" if formatting.share(measure) else ""
     less = "" if measure_named(measure).higher else " (less is better)"
+    label = formatting.label(measure)
+    columns = ["method", "setting", "seeds", "pairs", "mean difference", "95% interval", "p"]
     return Sheet(
-        f"Client by client against {baseline}: final personal test "
-        f"{formatting.label(measure)}{unit}{less}",
-        [
-            "method",
-            "setting",
-            "seeds",
-            "pairs",
-            "mean difference",
-            "95% interval",
-            "p",
-            "better %",
-            "worse %",
-        ],
-        rows,
-        3,
-        "a pair is a client under one seed, or a natural client over all; "
+        title=f"Client by client against {baseline}: final personal test {label}{unit}{less}",
+        columns=[*columns, "better %", "worse %"],
+        rows=rows,
+        texts=3,
+        caption="a pair is a client under one seed, or a natural client over all; "
         f"interval: {formatting.WAYS}; p: Wilcoxon, signed rank",
     )
 

@@ -24,7 +24,7 @@ def what_next(found: Comparison) -> list[Step]:
     if not pairs:
         return []
     measure = pairs[0]["measure"]
-    sign = 1 if measure_named(measure).higher else -1
+    sign = measure_named(measure).sign
     best = max(pairs, key=lambda row: sign * row["difference"])
     rivals = [one for one in found.seen if one.finished and one.row["method"] == best["method"]]
     run = max(rivals, key=lambda one: sign * _mean(one), default=None)

@@ -97,7 +97,7 @@ def _paired(
     theirs: Mapping[int, float],
     run: str = "",
 ) -> Gain | None:
-    sign = 1.0 if measure_named(measure).higher else -1.0
+    sign = measure_named(measure).sign
     both = [client for client in own if client in theirs]
     apart = np.round([sign * (own[k] - theirs[k]) for k in both], 12)
     if not both or not np.isfinite(apart).all():

@@ -163,7 +163,7 @@ def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
     known = [(at, v) for at, v in points if v is not None and at <= found["rounds"]]
     if best is None or len(known) < 5:
         return []
-    sign = 1 if measure_named(measure).higher else -1
+    sign = measure_named(measure).sign
     late = known[-1 - max(1, round(LATE * len(known)))]
     last = known[-1][1]
     changed = sign * (last - late[1])

@@ -1,8 +1,8 @@
 """Transforms as the shell and as Python ask for them."""
 
 from fedkin.runs.spec import parse
-from fedkin.setup.keywords import content_of
-from fedkin.setup.options import specification
+from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.options import specification
 
 ASKED = [{"name": "norm_bound", "bound": 2.5}, {"name": "median"}]
 

@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import load
-from fedkin.setup.given import given_data
+from fedkin.setup.arguments.given import given_data
 
 
 def test_a_frame_and_its_columns_are_one_table(tmp_path) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.setup.options import specification
+from fedkin.setup.arguments.options import specification
 from tests.cli.command import fedkin
 
 FILE = """

@@ -65,16 +65,11 @@ def _experiment_file(file: Path, command: str) -> None:
     from fedkin.data.formats.user_files import FILES
 
     asked = f"fedkin {command}"
-    if file.is_dir() and command == "run":
-        raise FedkinError(
-            f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run "
-            f"{file}/experiment.toml does it "
-            f"again, fedkin run --data {file}/ trains on its files"
-        )
     if file.is_dir():
+        goes_on = f"fedkin resume {file} goes on with a run, " if command == "run" else ""
         raise FedkinError(
-            f"{file} is a folder: {asked} {file}/experiment.toml takes the experiment of a run, "
-            f"{asked} --data {file}/ the files in it"
+            f"{file} is a folder: {goes_on}{asked} {file}/experiment.toml takes the experiment of "
+            f"a run, {asked} --data {file}/ the files in it"
         )
     if file.suffix.lower() in FILES:
         raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")

@@ -12,8 +12,8 @@ from fedkin.data.tables.schema import listed
 from fedkin.models.build import GIVEN_MODELS
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
-from fedkin.setup.given import Given, given_data
-from fedkin.setup.options import PLAIN, SHORT_FORMS
+from fedkin.setup.arguments.given import Given, given_data
+from fedkin.setup.arguments.options import PLAIN, SHORT_FORMS
 
 PLACES = {
     **PLAIN,

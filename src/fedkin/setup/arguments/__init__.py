@@ -1,0 +1,1 @@
+"""What a person asks for on the command line or in Python, as a specification."""

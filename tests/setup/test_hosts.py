@@ -1,0 +1,40 @@
+"""The hosts of a run: what they take over, and what a worker is sent."""
+
+import math
+
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import held_of, replays_of, setup_of
+from tests.engine.small import content
+
+
+def spec(method="fedavg", **settings):
+    return parse(content(method, **settings))[0]
+
+
+PARTS = assemble(spec())
+
+
+def test_steps_of_a_whole_run_are_counted() -> None:
+    share = math.ceil(0.6 * 6) / 6
+    assert replays_of(PARTS) == round(3 * share * 4 * 6)
+    epochs = assemble(spec(train__epochs=2, train__steps=None))
+    batches = sum(math.ceil(info.samples / 16) for info in epochs.infos.values())
+    assert replays_of(epochs) == round(3 * share * 2 * batches)
+    pooled = assemble(spec("centralized", train__epochs=1, train__steps=None))
+    batches = sum(math.ceil(info.samples / 16) for info in pooled.infos.values())
+    assert replays_of(pooled) == 3 * batches  # over everybody's samples
+
+
+def test_messages_stay_where_a_sum_is_enough(tmp_path) -> None:
+    assert held_of(PARTS, tmp_path) is not None
+    assert held_of(assemble(spec("comet")), tmp_path) is None
+    masked = PARTS._replace(federation=PARTS.federation._replace(threshold=5))
+    assert held_of(masked, tmp_path) is None
+
+
+def test_a_worker_is_sent_names_and_numbers(tmp_path) -> None:
+    told = setup_of(spec(), tmp_path / "people", [4, 1], tmp_path / "state")
+    assert told["clients"] == [4, 1]
+    assert parse(told["spec"])[0] == spec()
+    assert (told["population"], told["state"]) == (f"{tmp_path}/people", f"{tmp_path}/state")
