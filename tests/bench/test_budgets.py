@@ -1,5 +1,7 @@
 """How many rounds keep a budget."""
 
+import pickle
+
 import pytest
 
 from fedkin.bench.budgets import Allowance, Used, fitting, rounds_within
@@ -64,3 +66,8 @@ def test_a_budget_is_that_of_the_rows_own_seed() -> None:
     allowance = Allowance({3: 100, 4: 200}, {3: 10, 4: 20})
     assert (allowance.of("bytes", 4), allowance.of("compute", 4)) == (200, 20)
     assert allowance.of("bytes", 9) == 100  # fedavg failed under it
+
+
+def test_an_allowance_is_given_to_a_worker_process_also_where_fedavg_has_none() -> None:
+    unknown = Allowance(missing="fedavg could not be run")
+    assert pickle.loads(pickle.dumps(unknown)) == unknown

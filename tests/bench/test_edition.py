@@ -1,7 +1,10 @@
 """The committed rows: whole, each once, with both baselines; the pages' tables are theirs."""
 
-from benchmarks.leaderboard import rows, tables
+from collections import Counter
+
+from benchmarks.leaderboard import DOCS, ROWS, rows, tables
 from fedkin.bench.case import case_of
+from fedkin.bench.row import read_rows
 from fedkin.bench.search import search_of, trials
 from fedkin.bench.suite import BASELINES, digest, settled, suite
 
@@ -45,3 +48,11 @@ def test_the_tables_are_those_of_the_rows() -> None:
     """Else: python -m benchmarks.leaderboard."""
     for page, place, table in tables():
         assert f"<!-- {place} -->\n{table}" in page.read_text(encoding="utf-8")
+
+
+def test_the_page_counts_the_rows_whose_commit_was_not_published() -> None:
+    every = [row for path in ROWS.glob("*.jsonl") for row in read_rows(path)]
+    counts = Counter(row.commit for row in every)
+    text = " ".join((DOCS / "bench.md").read_text(encoding="utf-8").split())
+    assert f"{counts['0179ca0a2eed']} rows of `small` name commit `0179ca0a2eed`" in text
+    assert f"{counts['40e87bf4c989']} rows of both suites `40e87bf4c989`" in text

@@ -3,10 +3,9 @@ rounds keep them.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
-NOTHING: Mapping[int, float] = MappingProxyType({})
+NOTHING: Mapping[int, float] = {}  # a plain dictionary: worker processes are given it
 
 
 class Used(NamedTuple):

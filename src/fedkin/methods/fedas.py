@@ -2,10 +2,8 @@
 server weighs bodies by the Fisher information of their clients' data.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply
@@ -14,14 +12,13 @@ from fedkin.core.hyperparameters import Positive, Whole, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model, head_of
 from fedkin.core.ops import descend, gradient, scan, sgd_step
-from fedkin.core.tree import Params, Tree, is_buffer, map_tree, weighted_mean
+from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
+from fedkin.methods.parts.fisher import trace
 from fedkin.methods.parts.prototypes import prototypes
 
 __all__ = ["fedas"]
 
 LEAST = 1e-30  # of a trace, so that clients who all have 0 count alike
-ABREAST = 64  # samples whose slopes are taken at once
-LARGEST_STACKED = 500_000  # numbers in a sample's slope, of those taken at once on a CPU
 
 
 @declared
@@ -116,44 +113,3 @@ def aligned_step(
         return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()
 
     return descend(body, gradient(apart)(body), rate)
-
-
-def trace(data: ClientContext, w: Params, body: Params) -> Tensor:
-    """tr(F) [1] over the parameters named in ``body``, at w, on the client's training data."""
-    model = data.model
-
-    def surprise(moving: Params, x: Tensor, y: Tensor) -> Tensor:
-        return model.family.nll(model.outputs({**w, **moving}, x[None]), y[None]).sum()
-
-    slope, total = torch.func.grad(surprise), torch.zeros(1, dtype=torch.float64)
-    with torch.inference_mode(False):
-        at = {name: value.clone() for name, value in body.items() if not is_buffer(name)}
-        stacked = stacks(model, at)
-        for batch in data.whole("train"):
-            total += batch.weight.double() @ lengths(slope, at, batch, stacked)
-    return total.to(next(iter(w.values())).dtype)
-
-
-def stacks(model: Model, at: Params) -> bool:
-    """Whether the slopes of many samples at once are faster than one after the other: on a GPU, and
-    of small models, whose slopes lie in a cache.
-    """
-    where = next(iter(model.there(at).values())).device
-    return where.type != "cpu" or sum(value.numel() for value in at.values()) <= LARGEST_STACKED
-
-
-def lengths(slope: Callable[..., Params], at: Params, batch: Batch, stacked: bool) -> Tensor:
-    """‖slope‖² of each sample [rows], float64."""
-    if stacked:
-        many = torch.func.vmap(slope, in_dims=(None, 0, 0))
-        parts = zip(torch.split(batch.x, ABREAST), torch.split(batch.y, ABREAST), strict=True)
-        with suppress(RuntimeError):  # a forward that reads values of a batch has no vmap
-            return torch.cat([squared(many(at, x, y)) for x, y in parts])
-    singly = (slope(at, x, y) for x, y in zip(batch.x, batch.y, strict=True))
-    return torch.cat([squared(map_tree(lambda value: value[None], one)) for one in singly])
-
-
-def squared(slopes: Params) -> Tensor:
-    """‖·‖² of each of several slopes along a first axis [rows], float64."""
-    parts = [value.double().square().flatten(1).sum(1) for value in slopes.values()]
-    return torch.stack(parts).sum(0)

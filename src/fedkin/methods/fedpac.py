@@ -8,13 +8,7 @@ import torch
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
-from fedkin.core.method import (
-    ClientContext,
-    FederationInit,
-    Method,
-    Needs,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
