@@ -3,19 +3,24 @@
 import pytest
 
 from fedkin.core.tree import row
+from fedkin.methods.cgpfl import cgpfl
 from fedkin.methods.pfedme import pfedme
 from tests.golden.recorded import Replay, linear
 
 ROUNDS = 3
 
 
-def replayed(v, start):
+def as_traced(v, start):
+    """pfedme with the trace's numbers."""
     names = ("lr", "lam", "personal_lr", "beta")
-    method = pfedme(
+    return pfedme(
         **{name: v.trace.number(name) for name in names},
         inner=int(v.trace.array("inner")),
         start=start,
     )
+
+
+def replayed(v, method):
     replay = Replay(method, v.trace, linear())
     like, clients = replay.model.initial, len(replay.infos)
     trained, theta = (v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "theta"))
@@ -35,14 +40,32 @@ def figures(*each):
 @pytest.mark.certifies("pfedme", "golden")
 def test_pfedme_that_restarts(verdict):
     v = verdict("pfedme_plain", "start received")
-    replayed(v, "received")
+    replayed(v, as_traced(v, "received"))
+    v.agrees()
+
+
+@pytest.mark.certifies("cgpfl", "golden")
+def test_cgpfl_with_one_cluster(verdict):
+    """CGPFL with one cluster meets what pFedMe meets, k-means and all; more clusters have no
+    trace.
+    """
+    v = verdict("pfedme_plain", "pFedMe's; clusters 1, start received")
+    names = ("lr", "lam", "personal_lr")
+    method = cgpfl(
+        **{name: v.trace.number(name) for name in names},
+        clusters=1,
+        alpha=v.trace.number("beta"),
+        inner=int(v.trace.array("inner")),
+        start="received",
+    )
+    replayed(v, method)
     v.agrees()
 
 
 @pytest.mark.certifies("pfedme", "golden")
 def test_pfedme_that_persists(verdict):
     v = verdict("pfedme_plain", "start persistent")
-    replayed(v, "persistent")
+    replayed(v, as_traced(v, "persistent"))
     for what, figure in figures(0.0146, 0.0154, 0.00424):
         v.deviates(what, "theirs starts θ at the received w in every round", figure)
 
@@ -50,7 +73,7 @@ def test_pfedme_that_persists(verdict):
 @pytest.mark.certifies("pfedme", "golden")
 def test_pfedme_as_shipped(verdict):
     v = verdict("pfedme_shipped", "start received")
-    replayed(v, "received")
+    replayed(v, as_traced(v, "received"))
     why = "theirs adds 0.001 θ to the gradient and averages by samples"
     for what, figure in figures(0.00921, 0.00911, 0.0129):
         v.deviates(what, why, figure)

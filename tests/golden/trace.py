@@ -105,6 +105,7 @@ class Verdict:
         self.trace, self.record, self.how = trace, record, how
         self.errors: dict[str, float] = {}
         self.deviations: dict[str, str] = {}
+        self.counts: dict[str, tuple[int, int, str]] = {}
         self.checked: set[str] = set()
 
     def compare(self, what: str, ours: Tree, theirs: Tree) -> float:
@@ -142,13 +143,22 @@ class Verdict:
         self.checked.add(what)
         self._tell()
 
+    def differs_in(self, what: str, why: str, number: int, of: int) -> None:
+        """``number`` of the ``of`` things called ``what`` are not as theirs, for the reason
+        given: a count, no distance.
+        """
+        self.counts[what] = (number, of, why)
+        self._tell()
+
     def _tell(self) -> None:
         if self.checked != set(self.errors):
             return  # the last call tells
         source = SOURCES[self.trace.name]
+        counted = {"counts": self.counts} if self.counts else {}
         self.record(
             "golden",
             {
+                **counted,
                 "file": f"{self.trace.name}.npz",
                 "how": self.how,
                 "source": source["source"],
