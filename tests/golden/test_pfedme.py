@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.tree import row
 from fedkin.methods.cgpfl import cgpfl
 from fedkin.methods.pfedme import pfedme
@@ -10,18 +11,19 @@ from tests.golden.recorded import Replay, linear
 ROUNDS = 3
 
 
-def as_traced(v, start):
+def as_traced(v, start, weights="uniform"):
     """pfedme with the trace's numbers."""
     names = ("lr", "lam", "personal_lr", "beta")
     return pfedme(
         **{name: v.trace.number(name) for name in names},
         inner=int(v.trace.array("inner")),
         start=start,
+        weights=weights,
     )
 
 
-def replayed(v, method):
-    replay = Replay(method, v.trace, linear())
+def replayed(v, method, optimizer=PLAIN):
+    replay = Replay(method, v.trace, linear(), optimizer=optimizer)
     like, clients = replay.model.initial, len(replay.infos)
     trained, theta = (v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "theta"))
     server = v.trace.tree("server", like, ROUNDS)
@@ -68,6 +70,16 @@ def test_pfedme_that_persists(verdict):
     replayed(v, as_traced(v, "persistent"))
     for what, figure in figures(0.0146, 0.0154, 0.00424):
         v.deviates(what, "theirs starts θ at the received w in every round", figure)
+
+
+@pytest.mark.certifies("pfedme", "golden")
+def test_pfedme_with_their_decay_and_weights(verdict):
+    """All that their code adds can be asked for: 0.001 θ is weight decay."""
+    v = verdict("pfedme_shipped", "start received, weights samples, weight_decay 0.001")
+    decay = Optimizer(weight_decay=v.trace.number("mu"))
+    assert not v.trace.array("uniform")
+    replayed(v, as_traced(v, "received", "samples"), decay)
+    v.agrees()
 
 
 @pytest.mark.certifies("pfedme", "golden")
