@@ -24,6 +24,9 @@ def as_traced(v, start, weights="uniform"):
 
 def replayed(v, method, optimizer=PLAIN):
     replay = Replay(method, v.trace, linear(), optimizer=optimizer)
+    shipped = v.trace.name == "pfedme_shipped"
+    assert v.trace.number("mu") == (0.001 if shipped else 0)
+    assert bool(v.trace.array("uniform")) is not shipped
     like, clients = replay.model.initial, len(replay.infos)
     trained, theta = (v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "theta"))
     server = v.trace.tree("server", like, ROUNDS)
@@ -77,7 +80,6 @@ def test_pfedme_with_their_decay_and_weights(verdict):
     """All that their code adds can be asked for: 0.001 θ is weight decay."""
     v = verdict("pfedme_shipped", "start received, weights samples, weight_decay 0.001")
     decay = Optimizer(weight_decay=v.trace.number("mu"))
-    assert not v.trace.array("uniform")
     replayed(v, as_traced(v, "received", "samples"), decay)
     v.agrees()
 

@@ -107,6 +107,7 @@ class Verdict:
         self.deviations: dict[str, str] = {}
         self.counts: dict[str, tuple[int, int, str]] = {}
         self.checked: set[str] = set()
+        self.left: dict[str, str] = {}
 
     def compare(self, what: str, ours: Tree, theirs: Tree) -> float:
         """Take note of the largest difference between two trees of one structure."""
@@ -150,9 +151,22 @@ class Verdict:
         self.counts[what] = (number, of, why)
         self._tell()
 
+    def leaves(self, name: str, why: str) -> None:
+        """Arrays called ``name``, or ``name.*``, are not compared here, for the reason given."""
+        known = {array.partition(".")[0] for array in self.trace.arrays}
+        assert name in known, f"{self.trace.name}.npz has no {name}"
+        assert why, f"{self.trace.name}.npz: why is {name} not compared?"
+        self.left[name] = why
+
     def _tell(self) -> None:
         if self.checked != set(self.errors):
             return  # the last call tells
+        unread = sorted(
+            name
+            for name in set(self.trace.arrays) - self.trace.read
+            if name.partition(".")[0] not in self.left
+        )
+        assert not unread, f"{self.trace.name}.npz: nothing was compared with {', '.join(unread)}"
         source = SOURCES[self.trace.name]
         counted = {"counts": self.counts} if self.counts else {}
         self.record(
