@@ -23,7 +23,7 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, SOURCES, _row, sections
+from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, NO_TRACE, SOURCES, _row, sections
 from fedkin.methods import METHODS
 from fedkin.methods.fedavg import fedavg
 from tests import certify, evidence
@@ -121,6 +121,26 @@ def test_a_certificate_tells_whose_code_it_agrees_with() -> None:
         "server, trained models; "
         "deviation, another order: personal models 4.6e-02, alpha 1.0e-01 apart"
     )
+
+
+def test_a_certificate_tells_a_count_as_one() -> None:
+    counted = {**TRACE, "errors": {}, "deviations": {}, "counts": {"sets differ": [10, 20, "why"]}}
+    whole = {**packaged()["methods"]["ditto"], GOLDEN: {"tests": [], "traces": [counted]}}
+    (said,) = next(
+        section.said for section in sections(whole) if section.heading == HEADINGS[GOLDEN]
+    )
+    assert said.endswith("uniform); deviation, why: 10 of 20 sets differ")
+    row = dict(zip(COLUMNS, _row(Held("ditto", "current", whole)), strict=True))
+    assert row["golden"] == "0 of 1"
+
+
+def test_no_heading_of_a_certificate_is_empty() -> None:
+    for name, one in packaged()["methods"].items():
+        for section in sections(one):
+            assert section.said or section.tests, f"{name}: nothing under {section.heading}"
+    none = {**packaged()["methods"]["ditto"], GOLDEN: {"tests": [], "traces": []}}
+    shown = {section.heading: section.said for section in sections(none)}
+    assert shown[HEADINGS[GOLDEN]] == [NO_TRACE]
 
 
 def test_golden_evidence_stays_where_the_traces_are_not_at_hand(

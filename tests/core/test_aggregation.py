@@ -92,6 +92,7 @@ def test_groups_together_are_the_sum_of_all():
 
 def test_each_client():
     assert aggregated(EachClient(), REPLIES) is REPLIES
+    assert aggregated(EachClient(None), REPLIES) is REPLIES
     alike = aggregated(EachClient("uniform"), REPLIES)
     assert [(k, r.weight, r.message) for k, r in alike.items()] == [
         (k, 1.0, r.message) for k, r in REPLIES.items()

@@ -9,6 +9,7 @@ from fedkin.methods.parts.pairs import matrix
 from tests.golden.recorded import Replay, linear, perceptron
 
 ROUNDS, CLIENTS = 4, 4
+DIVIDED = "theirs divides a client's gains by their sum before it adds them to the affinities"
 
 
 def replayed(v, *, own_baseline=False):
@@ -23,6 +24,7 @@ def replayed(v, *, own_baseline=False):
     rounds = ROUNDS if lib else ROUNDS - 1
     trained = v.trace.tree("local", model.initial, ROUNDS, CLIENTS)
     mixed = v.trace.tree("mixed", model.initial, rounds, CLIENTS)
+    baselines = v.trace.tree("baseline", model.initial, rounds, CLIENTS)
     gains = torch.from_numpy(v.trace.array("gains", rounds, CLIENTS, CLIENTS))
     sent = v.trace.array("sent", rounds, CLIENTS, -1).tolist() if lib else None
     for t in range(ROUNDS):
@@ -37,6 +39,9 @@ def replayed(v, *, own_baseline=False):
         }
         if own_baseline:
             replay.own = {k: {**own, "before": own["parameters"]} for k, own in replay.own.items()}
+        if t:  # in their first round nobody mixes
+            for i, own in replay.own.items():
+                v.compare("baselines", own["before"], row(row(baselines, at), i))
         moment = replay.round(t)
         for i, up in moment.up.items():
             v.compare("trained models", up["parameters"], row(row(trained, t), i))
@@ -50,8 +55,8 @@ def replayed(v, *, own_baseline=False):
                     theirs = torch.from_numpy(v.trace.array("weights", rounds, CLIENTS, CLIENTS))
                     ours = matrix(moment.state["weights"], CLIENTS)[i]
                     v.compare("weights", ours, theirs[at, i])
-        if lib and t:
-            affinity = torch.from_numpy(v.trace.array("affinity", rounds, CLIENTS, CLIENTS))[t]
+        if t and "affinity" in v.trace.arrays:
+            affinity = torch.from_numpy(v.trace.array("affinity", rounds, CLIENTS, CLIENTS))[at]
             apart = 1 - torch.eye(CLIENTS)  # theirs also adds own gains, which choose nothing
             v.compare(
                 "affinities", matrix(moment.state["affinity"], CLIENTS) * apart, affinity * apart
@@ -61,8 +66,10 @@ def replayed(v, *, own_baseline=False):
 @pytest.mark.certifies("fedfomo", "golden")
 def test_fedfomo(verdict):
     v = verdict("fedfomo_first_l2")
+    assert v.trace.number("weight_decay") == 0
     replayed(v)
-    v.agrees()
+    v.agrees(*(name for name in v.errors if name != "affinities"))
+    v.deviates("affinities", DIVIDED, 9.17)
 
 
 @pytest.mark.certifies("fedfomo", "golden")
@@ -75,9 +82,17 @@ def test_fedfomo_of_pfllib(verdict):
 @pytest.mark.certifies("fedfomo", "golden")
 def test_fedfomo_as_shipped(verdict):
     v = verdict("fedfomo_shipped")
+    assert v.trace.number("weight_decay") == 1e-4
     replayed(v)
+    v.deviates("affinities", DIVIDED, 8.68)
     why = "theirs measures distance in ‖·‖₁ of all parameters, and has weight decay 1e-4"
-    figures = {"trained models": 0.0138, "gains": 0.269, "mixed models": 0.0179, "weights": 0.0371}
+    figures = {
+        "trained models": 0.0138,
+        "gains": 0.269,
+        "mixed models": 0.0179,
+        "baselines": 0.0179,
+        "weights": 0.0371,
+    }
     for what, figure in figures.items():
         v.deviates(what, why, figure)
 
@@ -88,5 +103,6 @@ def test_fedfomo_from_the_trained_model(verdict):
     candidate.
     """
     v = verdict("fedfomo_current_l2", "the baseline is told to be the trained model")
+    assert v.trace.number("weight_decay") == 0
     replayed(v, own_baseline=True)
     v.agrees()

@@ -136,6 +136,7 @@ def test_ppfl_alternating(verdict):
         v.compare("canonical models", moment.state["theta"], row(models, t))
         if t:
             v.compare("memberships", moment.state["memberships"], told[t - 1])
+    v.leaves("local", "half a round apart, clients train from other memberships")
     v.agrees()
 
 

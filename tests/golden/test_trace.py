@@ -53,6 +53,7 @@ def test_a_damaged_file_fails(tmp_path):
 def test_a_verdict_tells_agreement_from_deviation(tmp_path):
     told: list[tuple[str, dict]] = []
     verdict = Verdict(damaged(tmp_path, x=np.zeros(1)), lambda *fact: told.append(fact))
+    verdict.leaves("x", "nothing is trained here")
     verdict.compare("w", {"a": torch.tensor([1.0])}, {"a": torch.tensor([1.0 + 4e-16])})
     verdict.compare("v", {"a": torch.tensor([1.0, 2.0])}, {"a": torch.tensor([1.5, 2.0])})
     with pytest.raises(AssertionError, match=r"v is 5.00e-01 apart"):
@@ -73,3 +74,20 @@ def test_a_verdict_tells_agreement_from_deviation(tmp_path):
     )
     assert fact["errors"].keys() == {"w"}
     assert fact["deviations"] == {"v": [0.5, "another order"]}
+
+
+def test_a_verdict_is_of_every_array(tmp_path):
+    told: list[tuple[str, dict]] = []
+    trace = damaged(tmp_path, **{"x": np.zeros(1), "alpha": np.zeros(2), "v.weight": np.zeros(2)})
+    verdict = Verdict(trace, lambda *fact: told.append(fact))
+    verdict.compare("x", torch.from_numpy(trace.array("x", 1)), torch.zeros(1))
+    with pytest.raises(AssertionError, match=r"nothing was compared with alpha, v.weight"):
+        verdict.agrees()
+    verdict.leaves("v", "another test compares it")
+    with pytest.raises(AssertionError, match=r"nothing was compared with alpha$"):
+        verdict.agrees()
+    with pytest.raises(AssertionError, match="has no w"):
+        verdict.leaves("w", "not there")
+    trace.array("alpha", 2)
+    verdict.agrees()
+    assert len(told) == 1

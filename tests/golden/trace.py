@@ -105,7 +105,9 @@ class Verdict:
         self.trace, self.record, self.how = trace, record, how
         self.errors: dict[str, float] = {}
         self.deviations: dict[str, str] = {}
+        self.counts: dict[str, tuple[int, int, str]] = {}
         self.checked: set[str] = set()
+        self.left: dict[str, str] = {}
 
     def compare(self, what: str, ours: Tree, theirs: Tree) -> float:
         """Take note of the largest difference between two trees of one structure."""
@@ -142,13 +144,35 @@ class Verdict:
         self.checked.add(what)
         self._tell()
 
+    def differs_in(self, what: str, why: str, number: int, of: int) -> None:
+        """``number`` of the ``of`` things called ``what`` are not as theirs, for the reason
+        given: a count, no distance.
+        """
+        self.counts[what] = (number, of, why)
+        self._tell()
+
+    def leaves(self, name: str, why: str) -> None:
+        """Arrays called ``name``, or ``name.*``, are not compared here, for the reason given."""
+        known = {array.partition(".")[0] for array in self.trace.arrays}
+        assert name in known, f"{self.trace.name}.npz has no {name}"
+        assert why, f"{self.trace.name}.npz: why is {name} not compared?"
+        self.left[name] = why
+
     def _tell(self) -> None:
         if self.checked != set(self.errors):
             return  # the last call tells
+        unread = sorted(
+            name
+            for name in set(self.trace.arrays) - self.trace.read
+            if name.partition(".")[0] not in self.left
+        )
+        assert not unread, f"{self.trace.name}.npz: nothing was compared with {', '.join(unread)}"
         source = SOURCES[self.trace.name]
+        counted = {"counts": self.counts} if self.counts else {}
         self.record(
             "golden",
             {
+                **counted,
                 "file": f"{self.trace.name}.npz",
                 "how": self.how,
                 "source": source["source"],

@@ -34,11 +34,18 @@ START = {"persistent": {"persist": True}, "received": {"persist": False, "restar
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "alpha"), [("mlr", 1.0), ("mlr", 0.5), ("dnn", 0.5)])
 @pytest.mark.parametrize(
-    ("clusters", "start"), [(2, "persistent"), (3, "persistent"), (3, "received")]
+    ("clusters", "start", "weights"),
+    [
+        (2, "persistent", None),
+        (3, "persistent", None),
+        (3, "received", None),
+        (2, "persistent", "samples"),
+    ],
 )
-def test_cgpfl(clusters, start, alpha, kind, work):
+def test_cgpfl(clusters, start, weights, alpha, kind, work):
     model = architecture(kind)
-    method = cgpfl(**HYPER, clusters=clusters, alpha=alpha, start=start)
+    weighed = {"weights": weights} if weights else {}
+    method = cgpfl(**HYPER, **weighed, clusters=clusters, alpha=alpha, start=start)
     run = Federated(method, people(), {kind: model}, **work).run(ROUNDS)
     seeds = [run.seeds(t, uploads(m), clusters) for t, m in enumerate(run.moments, 1)]
     theirs = reference.cgpfl(
@@ -47,6 +54,7 @@ def test_cgpfl(clusters, start, alpha, kind, work):
         [list(range(clusters)), *seeds],
         alpha,
         squared=True,
+        samples=weights == "samples",
         **START[start],
     )[1:]
     check_clients("cgpfl", run, theirs)

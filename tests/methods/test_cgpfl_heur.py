@@ -26,12 +26,19 @@ GROUPS = {"sizes": (5, 9, 4, 11, 7, 6, 5, 8), "seed": 6, "groups": 3}
 @pytest.mark.certifies("cgpfl_heur", "reference")
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @pytest.mark.parametrize(
-    ("mu", "alpha", "participation"),
-    [(0.0, 1.0, 1.0), (17.0, 1.0, 1.0), (17.0, 0.5, 0.8), (900.0, 0.5, 0.6)],
+    ("mu", "alpha", "participation", "weights"),
+    [
+        (0.0, 1.0, 1.0, None),
+        (17.0, 1.0, 1.0, None),
+        (17.0, 0.5, 0.8, None),
+        (900.0, 0.5, 0.6, None),
+        (17.0, 1.0, 1.0, "samples"),
+    ],
 )
-def test_cgpfl_heur(kind, mu, alpha, participation):
+def test_cgpfl_heur(kind, mu, alpha, participation, weights):
     model = architecture(kind)
-    method = cgpfl_heur(**HYPER, mu=mu, alpha=alpha)
+    weighed = {"weights": weights} if weights else {}
+    method = cgpfl_heur(**HYPER, **weighed, mu=mu, alpha=alpha)
     run = Federated(
         method, population(**GROUPS), {kind: model}, steps=3, participation=participation
     ).run(ROUNDS)
@@ -44,7 +51,12 @@ def test_cgpfl_heur(kind, mu, alpha, participation):
     assert all(moment.record.server_metrics["clusters"] == {-1: chosen} for moment in run.moments)
     seeds = [run.seeds(t, p, chosen) for t, p in enumerate(points, 1)]
     theirs = reference.cgpfl(
-        *arguments(run, model.initial), chosen, [list(range(chosen)), *seeds], alpha, squared=True
+        *arguments(run, model.initial),
+        chosen,
+        [list(range(chosen)), *seeds],
+        alpha,
+        squared=True,
+        samples=weights == "samples",
     )[1:]
     check_clients("cgpfl_heur", run, theirs)
     check_servers("cgpfl_heur", run, theirs)

@@ -17,13 +17,20 @@ START = {"persistent": {"persist": True}, "received": {"persist": False, "restar
 @pytest.mark.certifies("pfedme", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "beta"), [("mlr", 1.0), ("dnn", 0.5), ("mlr", 2.0)])
-@pytest.mark.parametrize("start", START)
-def test_pfedme(start, kind, beta, work):
+@pytest.mark.parametrize(
+    ("start", "weights"), [("persistent", None), ("received", None), ("received", "samples")]
+)
+def test_pfedme(start, weights, kind, beta, work):
     model = architecture(kind)
-    run = Federated(pfedme(**HYPER, beta=beta, start=start), people(), {kind: model}, **work).run(
-        ROUNDS
-    )
-    theirs = reference.pfedme(*arguments(run, model.initial), alpha=beta, **START[start])[1:]
+    weighed = {"weights": weights} if weights else {}
+    method = pfedme(**HYPER, **weighed, beta=beta, start=start)
+    run = Federated(method, people(), {kind: model}, **work).run(ROUNDS)
+    theirs = reference.pfedme(
+        *arguments(run, model.initial),
+        alpha=beta,
+        samples=weights == "samples",
+        **START[start],
+    )[1:]
     check_clients("pfedme", run, theirs)
     for moment, other in zip(run.moments, theirs, strict=True):
         agree(

@@ -14,6 +14,8 @@ Readings:
   (METHODS.md 11), its first value being the model received first. persist=False: θ starts from
   ω_{i,r} in every r (restart="step"), or from the received model in every round and then goes on
   (restart="round", pFedMe's public code).
+- Line 14 means the members of a cluster alike; samples=True weighs them by their samples, as
+  pFedMe's public code does (its servers/serverbase.py).
 - Line 14 with alpha < 1: new clusters are matched to the old models by optimal assignment on l2
   distance; only
   clusters with members are matched, so a model left without members stays as it is.
@@ -89,10 +91,11 @@ def pfedme(
     alpha: float = 1.0,
     persist: bool = True,
     restart: str = "step",
+    samples: bool = False,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """w <- (1 - alpha) w + alpha * (uniform mean of the uploads); alpha is what pFedMe's paper
-    calls β.
+    """w <- (1 - alpha) w + alpha * (mean of the uploads: uniform, or by samples); alpha is what
+    pFedMe's paper calls β.
 
     Snapshot: {"server": {"model"}, "uploads": {k: ω_{k,R}}, "personal": {k: θ_k}} (clients never
     seen: no personal entry).
@@ -116,10 +119,8 @@ def pfedme(
                 restart,
                 gradient,
             )
-        mean = combine(
-            [uploads[k] for k in participants[t]],
-            [1.0 / len(participants[t])] * len(participants[t]),
-        )
+        counts = [size(data[k]) if samples else 1 for k in participants[t]]
+        mean = combine([uploads[k] for k in participants[t]], [n / sum(counts) for n in counts])
         w = combine([w, mean], [1.0 - alpha, alpha])
         history.append(
             {
@@ -149,21 +150,24 @@ def server_update(
     seeds: Sequence[int],
     alpha: float,
     squared: bool = False,
+    counts: Mapping[int, int] | None = None,
 ) -> tuple[list[Params], dict[int, int], int]:
     """Lines 13-14: (new models, {k: its cluster, numbered as the models}, k-means iterations).
 
     seeds: positions in the order of `uploads`. The members of a cluster count alike, whatever their
-    sizes.
+    sizes; with `counts`, client -> samples, by these.
     """
     clients = list(uploads)
     points = np.array([flatten(uploads[k]) for k in clients])
     _, labels, iterations = lloyd(points, seeds)
     used = sorted({int(label) for label in labels})
+    each = np.array([1 if counts is None else counts[k] for k in clients], dtype=float)
+    centers = np.array([points[labels == j].mean(axis=0) for j in used])  # k-means' own: all alike
     means = np.array(
-        [np.mean([p for p, l in zip(points, labels, strict=True) if l == j], axis=0) for j in used]
+        [each[labels == j] @ points[labels == j] / each[labels == j].sum() for j in used]
     )
     number = dict(
-        zip(used, match(np.array([flatten(m) for m in models]), means, squared), strict=True)
+        zip(used, match(np.array([flatten(m) for m in models]), centers, squared), strict=True)
     )
     updated = [copy(m) for m in models]
     for j, mean in zip(used, means, strict=True):
@@ -192,6 +196,7 @@ def cgpfl(
     persist: bool = True,
     restart: str = "step",
     squared: bool = False,
+    samples: bool = False,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
     """`start`: one model for all clusters, or one per cluster; `assignment`: P^0 (default:
@@ -229,7 +234,8 @@ def cgpfl(
             )
         if len(seeds[t]) != clusters:
             raise ValueError("one seed per cluster")
-        models, found, iterations = server_update(models, uploads, seeds[t], alpha, squared)
+        counts = {k: size(data[k]) for k in uploads} if samples else None
+        models, found, iterations = server_update(models, uploads, seeds[t], alpha, squared, counts)
         cluster.update(found)
         history.append(
             {

@@ -148,10 +148,11 @@ class GroupedSum(NamedTuple):
 class EachClient(NamedTuple):
     """The server needs every message by itself: its update receives {client: Reply}.
 
-    weight: "uniform" gives every reply the weight 1.
+    weight: "uniform" gives every reply the weight 1. None is for an update that needs samples
+    whatever the weights are: every reply has them, and the method weighs by itself.
     """
 
-    weight: Weights = "samples"
+    weight: Weights | None = "samples"
 
 
 Summed = WeightedSum | GroupedSum
@@ -186,7 +187,7 @@ def aggregated(
         return _grouped(how, replies)
     if isinstance(how, WeightedSum):
         return _mean(how, replies) if how.anywhere else _ruled(how, replies, around)
-    return replies if how.weight == "samples" else Alike(replies)
+    return Alike(replies) if how.weight == "uniform" else replies
 
 
 def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:

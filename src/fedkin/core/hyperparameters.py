@@ -63,7 +63,8 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
 
     Values outside an annotation's range are refused. All of them, defaults too, become
     ``Method.hyper``, a matrix as the word "matrix". ``weights`` become those of the declared
-    aggregation: by "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies).
+    aggregation: by "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies); but for one
+    whose weight is None, which weighs by itself.
 
     Args:
         recipe: A function of keyword-only hyper-parameters.
@@ -75,7 +76,7 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
     @wraps(recipe)
     def recorded(*args: Given.args, **values: Given.kwargs) -> Method:
         method = recipe(*args, **values)
-        if "weights" in values:
+        if "weights" in values and method.aggregation.weight is not None:
             aggregation = method.aggregation._replace(weight=cast(Any, values["weights"]))
             method = method._replace(aggregation=aggregation)
         return method._replace(hyper={key: _record(value) for key, value in values.items()})

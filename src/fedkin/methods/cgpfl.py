@@ -12,7 +12,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -32,13 +32,15 @@ def cgpfl(
     inner: Count = 5,
     alpha: Positive = 1.0,
     start: Start = "persistent",
+    weights: Weights = "uniform",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
     Readings: η is not in the paper; with 0.05 ηλ is 0.6, and from 1 on a step of θ goes beyond ω.
-    Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform. New clusters
-    are matched to the old ones by the assignment of least squared distance, so that mixing (α < 1)
-    is meaningful and cluster numbers are stable; a cluster without members keeps its model.
+    Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform by default.
+    New clusters are matched to the old ones by the assignment of least squared distance, so that
+    mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without members keeps its
+    model.
     Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
     envelope's, λ(ω − θ).
 
@@ -51,6 +53,8 @@ def cgpfl(
         alpha: α, the server's step towards the new means; 1 is the means. [train] steps is R.
         start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
             ω that it was sent, as in pFedMe's public code.
+        weights: "samples" or "uniform": the weights of the mean within a cluster; k-means counts
+            every upload once.
     """
 
     def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
@@ -140,7 +144,7 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
 
     Args:
         state: Of the server: models [K, …] by name, and the cluster of each client.
-        replies: Of one round.
+        replies: Of one round, with the weights of the mean.
         found: The new clusters of the uploads.
         alpha: α, above 0.
 
@@ -149,16 +153,19 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
     """
     models, cluster = state["models"], state["cluster"].clone()
     count = count_of(state)
-    used = sorted(set(found.labels.tolist()))
+    labels = found.labels.tolist()
+    used = sorted(set(labels))
     old = torch.stack([flat(row(models, k)) for k in range(count)])
     places = dict(zip(used, match(found.centroids[used], old), strict=True))
     renewed = [row(models, k) for k in range(count)]
-    sent = [reply.message["parameters"] for reply in replies.values()]
     for label, place in places.items():
-        members = [w for w, own in zip(sent, found.labels.tolist(), strict=True) if own == label]
-        renewed[place] = mix(renewed[place], weighted_mean(members, [1.0] * len(members)), alpha)
+        members = [one for one, own in zip(replies.values(), labels, strict=True) if own == label]
+        mean = weighted_mean(
+            [one.message["parameters"] for one in members], [one.weight for one in members]
+        )
+        renewed[place] = mix(renewed[place], mean, alpha)
     before = cluster.clone()
-    for client, label in zip(replies, found.labels.tolist(), strict=True):
+    for client, label in zip(replies, labels, strict=True):
         cluster[client] = places[label]
     stability = float((before == cluster)[list(replies)].double().mean())
     return {**state, "models": stack(renewed), "cluster": cluster, "stability": stability}

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import torch
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.clustering import Clusters, kmeans
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
+from fedkin.core.sums.replies import Alike
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import cgpfl, regroup, uploads, widen
 
@@ -42,6 +43,7 @@ def cgpfl_heur(
     inner: Count = 5,
     alpha: Positive = 1.0,
     start: Start = "persistent",
+    weights: Weights = "uniform",
 ) -> Method:
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
     then keeps it.
@@ -56,6 +58,8 @@ def cgpfl_heur(
         inner: S, gradient steps of θ on each mini-batch.
         alpha: α, the server's step towards the new means; 1 is the means.
         start: What θ goes on from in a round, as in cgpfl.
+        weights: "samples" or "uniform": the weights of the mean within a cluster; e(K) counts
+            samples with both.
     """
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start
@@ -65,16 +69,21 @@ def cgpfl_heur(
         return {**base.server(start), "chosen": 0}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        points = uploads(replies)
+        points, weighed = uploads(replies), Alike(replies) if weights == "uniform" else replies
         if state["chosen"]:
-            return regroup(state, replies, kmeans(points, state["chosen"], server.key), alpha)
-        weights = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)
+            return regroup(state, weighed, kmeans(points, state["chosen"], server.key), alpha)
+        samples = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)
         tried = [kmeans(points, k, server.key) for k in range(1, max(len(points) // 2, 1) + 1)]
         scores = [
-            trade_off(k, float(weights.sum()), points.shape[1], mu, cost_of(found, points, weights))
+            trade_off(k, float(samples.sum()), points.shape[1], mu, cost_of(found, points, samples))
             for k, found in enumerate(tried, 1)
         ]
         best = scores.index(min(scores))
-        return regroup({**widen(state, best + 1), "chosen": best + 1}, replies, tried[best], alpha)
+        return regroup({**widen(state, best + 1), "chosen": best + 1}, weighed, tried[best], alpha)
 
-    return base._replace(name="cgpfl_heur", server=server, server_update=server_update)
+    return base._replace(
+        name="cgpfl_heur",
+        server=server,
+        aggregation=EachClient(None),
+        server_update=server_update,
+    )

@@ -2,7 +2,7 @@
 global model.
 """
 
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.cgpfl import cgpfl
 
@@ -16,6 +16,7 @@ def pfedme(
     inner: Count = 5,
     beta: Positive = 1.0,
     start: Start = "persistent",
+    weights: Weights = "uniform",
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
 
@@ -24,7 +25,8 @@ def pfedme(
     Readings: Algorithm 1 leaves the inner solver's start open; the authors' public code has
     "received". The server's mean is uniform over the participants, as printed. η = 0.1 is the
     README's of that code; with λ = 15 ηλ is 1.5, and from 1 on a step of θ goes beyond w.
-    Deviation: the authors' public code adds 0.001 θ to the gradient, and averages by samples.
+    Deviation: the authors' public code adds 0.001 θ to the gradient, which [train] weight_decay
+    does here, and averages by samples, which weights = "samples" does.
 
     Args:
         lr: The learning rate of the local copy w.
@@ -35,6 +37,7 @@ def pfedme(
             steps is R.
         start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
             w that it was sent.
+        weights: "uniform" or "samples" (the authors' code): the weights of the server's mean.
     """
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start

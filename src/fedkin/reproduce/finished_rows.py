@@ -29,7 +29,13 @@ PLAIN = {
     for key, value in keys.items()
 } | FIRST
 # Hyper-parameters that methods got after rows of theirs were kept, as they were until then
-LATER = {"ditto": {"start": "persistent"}, "l2sgd": {"start": "persistent"}}
+LATER = {
+    "cgpfl": {"weights": "uniform"},
+    "cgpfl_heur": {"weights": "uniform"},
+    "ditto": {"start": "persistent"},
+    "l2sgd": {"start": "persistent"},
+    "pfedme": {"weights": "uniform"},
+}
 
 
 class Kept(NamedTuple):

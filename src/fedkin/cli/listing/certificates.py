@@ -27,6 +27,7 @@ SOURCES = {
     "definition": "the method's definition, which is no paper's",
     "not recorded": "the paper as it cites it; whether the text was at hand is not recorded",
 }
+NO_TRACE = "none: no numbers of public code are at hand for this method"
 SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
 COLUMNS = (
     "method",
@@ -73,7 +74,7 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
     ]
     if golden := certificate.get(GOLDEN):
         said = [_golden(trace) for trace in golden["traces"]]
-        found.insert(1, Section(HEADINGS[GOLDEN], said, golden["tests"]))
+        found.insert(1, Section(HEADINGS[GOLDEN], said or [NO_TRACE], golden["tests"]))
     for name in ("readings", "deviations"):
         found.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
     return found
@@ -215,7 +216,7 @@ def _traces(traces: Sequence[Mapping[str, Any]]) -> str:
     """How many golden traces there are, and how many of them are met in everything, with some
     option.
     """
-    met = {trace["file"] for trace in traces if not trace["deviations"]}
+    met = {trace["file"] for trace in traces if not trace["deviations"] and not trace.get("counts")}
     every = {trace["file"] for trace in traces}
     return f"{len(met)} of {len(every)}" if every else formatting.NONE
 
@@ -236,6 +237,8 @@ def _golden(trace: Mapping[str, Any]) -> str:
             if why == reason
         ]
         words.append(f"deviation, {reason}: {', '.join(figures)} apart")
+    for what, (number, of, why) in trace.get("counts", {}).items():
+        words.append(f"deviation, {why}: {number} of {of} {what}")
     return "; ".join(words)
 
 
