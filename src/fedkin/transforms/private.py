@@ -20,9 +20,10 @@ from fedkin.transforms.private_predictions import (
     PredictionNoise,
     keep_predictions_private,
 )
+from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
-from fedkin.transforms.setting import Setting, blind, declared_sum, something_sent
+from fedkin.transforms.setting import Setting, blind, declared_sum
 from fedkin.transforms.updates import base_of, flattened, unflattened
 
 NOISE = "noise"  # the purpose of its randomness

@@ -16,7 +16,6 @@ __all__ = [
     "declared_sum",
     "message_by_message",
     "participants_at_least",
-    "something_sent",
 ]
 
 
@@ -72,30 +71,6 @@ def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -
             f"{setting.summing()}"
         )
     return method.aggregation
-
-
-def something_sent(method: Method, setting: Setting, start: FederationInit) -> Tree:
-    """What a client sends in a round, for [privacy]: of nothing there is nothing to protect.
-
-    Args:
-        method: The method.
-        setting: The experiment around it.
-        start: What its server starts from.
-
-    Returns:
-        Its ``expected_update``, of any client in the first round.
-
-    Raises:
-        FedkinError: Clients send nothing, neither in a round nor before the first one.
-    """
-    received = method.broadcast(method.server(start), setting.first)
-    sent = method.expected_update(received, setting.infos[setting.first])
-    if not sent and method.setup_message is None:
-        raise FedkinError(
-            f"[privacy] has nothing to protect: clients of {method.name} send nothing; leave "
-            "[privacy] out"
-        )
-    return sent
 
 
 def message_by_message(method: Method) -> Method:

@@ -7,7 +7,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import named_leaves
 from fedkin.masks.terms import Terms, check_terms
-from fedkin.transforms.setting import Setting, declared_sum, something_sent
+from fedkin.transforms.protected.something_sent import something_sent
+from fedkin.transforms.setting import Setting, declared_sum
 
 ASKED = "[privacy] secure_aggregation"
 
