@@ -1,6 +1,7 @@
 """Whole runs under masks: the plain run's bits, for every method with a sum; refused for others."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from math import fsum
 
@@ -9,9 +10,10 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
+from fedkin.engine import masking as engine_masking
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import OPS, TaskResult
-from fedkin.engine.masked_scores import DIGITS, PLACES
+from fedkin.engine.masked_scores import DIGITS, PLACES, read_opened
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
@@ -108,6 +110,58 @@ def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypat
     assert {repr(answer.record) for answer in heard} == {repr(Evaluation())}
 
 
+def test_a_measure_that_one_client_has_does_not_leave_it(tmp_path, monkeypatch):
+    """Its sum would be the client's own number; of two, each would know the other's."""
+    asked = _listening(monkeypatch, "score_keys")
+    sent = engine_masking.counts_of
+
+    def few(record, samples):
+        if record.notes["alpha"] is not alphas.setdefault("first", record.notes["alpha"]):
+            record = record._replace(measures={})
+        return sent(record, samples)
+
+    alphas = {}
+    monkeypatch.setattr(engine_masking, "counts_of", few)
+    folder = run(spec("apfl"), tmp_path / "masked")
+    places = {place for task in asked for place in read_opened(task.message)}
+    assert {place.name for place in places} == {"loss", "accuracy"}
+    with read_only(folder) as database:
+        assert not database.rows("SELECT * FROM measures")
+        found = database.rows("SELECT clients, without FROM counted WHERE name = 'macro_f1'")
+        assert set(found) == {(0, CLIENTS)}
+        assert any("that fewer clients have is left out" in x for x in database.facts()["said"])
+
+
+def _listening(monkeypatch, stage):
+    """The tasks of a stage, as they are asked."""
+    ask, heard = InProcess.ask, []
+
+    def listening(self, op, round, orders):
+        orders = list(orders)
+        heard.extend(orders if op == stage else [])
+        yield from ask(self, op, round, orders)
+
+    monkeypatch.setattr(InProcess, "ask", listening)
+    return heard
+
+
+def test_losses_that_most_have_not_are_no_divergence(tmp_path, monkeypatch):
+    """Two of six have none: nothing of the loss is told, and training goes on."""
+    sent = engine_masking.counts_of
+
+    def lost(record, samples):
+        seen.append(record)
+        if len(seen) % CLIENTS in (1, 2):
+            record = record._replace(scores={})
+        return sent(record, samples)
+
+    seen = []
+    monkeypatch.setattr(engine_masking, "counts_of", lost)
+    folder = run(spec(), tmp_path / "masked")
+    with read_only(folder) as database:
+        assert database.rows("SELECT DISTINCT loss FROM metrics") == [(None,)]
+
+
 def test_a_client_that_is_away_when_scores_are_added_is_named(tmp_path, monkeypatch):
     _silent(monkeypatch, {"score_masked": [0]})
     folder = run(spec(masks={"threshold": 4}), tmp_path / "masked")
@@ -156,18 +210,34 @@ def test_the_ledger_counts_every_stage(tmp_path):
         facts = database.facts()
     up = sorted(size for direction, _, size, _ in rows if direction == "up")
     header, n, numbers = 17, CLIENTS, 650
-    both = 2 * n  # of the update, and of the scores
-    assert up[:both] == [header + 96] * both  # keys
-    assert up[both : 2 * both] == [header + n * (4 + 1 + 36)] * both  # shares that are revealed
-    assert up[2 * both : 3 * both] == [header + (n - 1) * (4 + 2 * 36 + 16)] * both
-    assert up[3 * both : 3 * both + n] == [header + DIGITS * 8 * 2 * len(PLACES)] * n
-    assert up[3 * both + n :] == [header + 3 * 8 * numbers] * n  # three digits a number
+    all_three = 3 * n  # of the update, of who has which scores, and of the scores
+    vectors = {
+        header + 2 * 8 * len(PLACES): n,
+        header + 3 * 8 * numbers: n,  # three digits a number
+        header + DIGITS * 8 * 2 * len(_asked_for(folder)): n,
+    }
+    expected = {
+        header + 96: all_three,  # keys
+        header + n * (4 + 1 + 36): all_three,  # shares that are revealed
+        header + (n - 1) * (4 + 2 * 36 + 16): all_three,
+        **vectors,
+    }
+    assert Counter(up) == expected
     assert sum(count for direction, *_, count in rows if direction == "up") == n * numbers
     down = [(copy, size) for direction, copy, size, _ in rows if direction == "down"]
-    assert down.count((0, header + n * (4 + 64))) == 2  # two rosters, the same for all
-    assert down.count((1, header + n * (4 + 64))) == 2 * (n - 1)
-    assert any("no update or score of a client; notes stay" in line for line in facts["said"])
+    assert down.count((0, header + n * (4 + 64))) == 3  # three rosters, the same for all
+    assert down.count((1, header + n * (4 + 64))) == 3 * (n - 1)
+    assert down.count((0, len(PLACES))) == 1  # which scores are asked for
+    assert any("no update or score of a client: " in line for line in facts["said"])
     assert facts["spec"]["privacy"]["secure_aggregation"] == {"threshold": None}
+
+
+def _asked_for(folder):
+    """The first round's scores and measures, of which no client lacks any."""
+    with read_only(folder) as database:
+        pairs = database.rows("SELECT view, split, loss, accuracy FROM metrics WHERE round = 1")
+        measures = database.rows("SELECT view, split, name FROM measures WHERE round = 1")
+    return [*measures, *(one for *_, loss, accuracy in pairs for one in (loss, accuracy))]
 
 
 def _silent(monkeypatch, gone):
@@ -303,6 +373,7 @@ def test_every_method_with_a_sum_is_taken_or_refused_in_one_sentence():
             taken.append(name)
         except FedkinError as error:
             refused[name] = str(error)
+    assert "clients of local send nothing" in refused.pop("local")
     assert all("secure_aggregation" in why for why in refused.values()), refused
     assert {*METHOD_CASES, "feddyn", "fedrod", "moon", "fedala"} <= set(taken)
     assert not {"comet", "kt_pfl", "ifca", "fedamp", "krum", "ppfl", "centralized"} & set(taken)

@@ -10,12 +10,20 @@ from fedkin.engine.masked_numbers import mean_of, vector_of
 from fedkin.engine.masked_scores import (
     DIGITS,
     LARGEST,
+    LOST,
     PLACES,
     Place,
     blank,
+    blank_counts,
+    counted_of,
+    counts_of,
     means_of,
     numbers_of,
+    opened,
+    read_opened,
+    say_opened,
 )
+from fedkin.masks.wire import Refused
 from fedkin.runs.record import FEDERATION
 
 ONE = Evaluation(
@@ -34,9 +42,20 @@ OTHER = Evaluation(
 )
 
 
-def added(*messages):
-    """The mean of messages, and of how many it is."""
-    return {"scores": sum(message["scores"] for message in messages) / len(messages)}, len(messages)
+def added(*told, threshold=None):
+    """The means of clients' (record, samples), of which all may be known but for a threshold."""
+    counted = counted_of(mean([counts_of(*one) for one in told]), len(told))
+    places = [place for place in PLACES if place.name != LOST]
+    if threshold is not None:
+        places = opened(counted, threshold)
+    if not places:
+        return means_of(counted)
+    return means_of(counted, places, mean([numbers_of(*one, places) for one in told]), len(told))
+
+
+def mean(messages):
+    (kind,) = messages[0]
+    return {kind: sum(message[kind] for message in messages) / len(messages)}
 
 
 def of(validation, test=1):
@@ -44,7 +63,7 @@ def of(validation, test=1):
 
 
 def test_validation_is_weighted_by_samples_and_test_counts_clients_alike():
-    scores, measures, _ = means_of(*added(numbers_of(ONE, of(10)), numbers_of(OTHER, of(30))))
+    scores, measures, *_ = added((ONE, of(10)), (OTHER, of(30)))
     personal = scores[FEDERATION]["personal"]
     assert personal["val"] == ((10 * 1.0 + 30 * 4.0) / 40, (10 * 0.5 + 30 * 1.0) / 40)
     assert personal["test"] == (4.0, 0.5)
@@ -55,28 +74,77 @@ def test_validation_is_weighted_by_samples_and_test_counts_clients_alike():
 
 
 def test_every_client_sends_one_form_whatever_it_has():
-    forms = {
-        tuple(numbers_of(record, of(n))["scores"].shape) for record, n in ((ONE, 1), (OTHER, 9))
-    }
-    nothing = numbers_of(Evaluation(), of(5))
-    assert forms == {tuple(blank()["scores"].shape), tuple(nothing["scores"].shape)}
-    assert not nothing["scores"].any()
+    places = (Place("personal", "val", "loss"), Place("personal", "test", "measure auc"))
+    for record, size in ((ONE, 1), (OTHER, 9), (Evaluation(), 5)):
+        assert counts_of(record, of(size))["counts"].shape == blank_counts()["counts"].shape
+        assert numbers_of(record, of(size), places)["scores"].shape == blank(places)["scores"].shape
+    assert not counts_of(Evaluation(), of(5))["counts"].any()
+    assert not numbers_of(Evaluation(), of(5), places)["scores"].any()
 
 
 def test_notes_and_unknown_views_are_in_no_number():
     apart = ONE._replace(notes={"alpha": 0.9})
     seen = ONE._replace(scores={**ONE.scores, "mine": {"test": (9.0, 0.9)}})
     for other in (apart, seen):
-        assert torch.equal(numbers_of(other, of(3))["scores"], numbers_of(ONE, of(3))["scores"])
+        assert torch.equal(counts_of(other, of(3))["counts"], counts_of(ONE, of(3))["counts"])
+        assert added((other, of(3))) == added((ONE, of(3)))
+
+
+@pytest.mark.parametrize("having", range(7))
+def test_what_fewer_than_the_threshold_have_is_not_asked_for(having):
+    """A sum of one client would be its own number, and less of two would be each one's to the
+    other.
+    """
+    some = [(ONE, of(10))] * having + [(Evaluation(ONE.scores), of(10))] * (6 - having)
+    means = added(*some, threshold=5)
+    known = means.measures[FEDERATION].get("personal", {}).get("test", {})
+    assert known == ({"auc": 0.5} if having >= 5 else {})
+    assert means.counted["personal"]["auc"] == ((having, 6 - having) if having >= 5 else (0, 6))
+    assert means.scores[FEDERATION]["personal"]["test"] == (2.0, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("clients", "threshold", "least"), [(3, 3, 3), (4, 3, 4), (6, 4, 5), (6, 5, 5), (100, 67, 67)]
+)
+def test_a_sum_is_of_three_clients_whoever_drops_out_after_the_count(clients, threshold, least):
+    place = Place("personal", "test", "loss")
+    for having in range(clients + 1):
+        counted = counted_of(blank_counts(), clients)
+        counted = counted._replace(having={**counted.having, place: having})
+        assert (place in opened(counted, threshold)) == (having >= least)
+        assert having < least or having - (clients - threshold) >= 3
+
+
+def test_validation_that_few_have_is_not_weighed_either():
+    """Its weight would be the number of one client's validation samples."""
+    told = [(ONE, of(10))] + [(ONE, of(0))] * 3
+    counted = counted_of(mean([counts_of(*one) for one in told]), 4)
+    assert {place.split for place in opened(counted, 3)} == {"train", "test"}
+    means = added(*told, threshold=3)
+    assert math.isnan(means.scores[FEDERATION]["personal"]["val"][0])
+    assert means.some_loss
+
+
+def test_a_list_of_scores_is_said_and_read():
+    places = (PLACES[0], PLACES[3])
+    assert read_opened(say_opened(places)) == places
+    lost = Place("personal", "test", LOST)
+    whole = say_opened(places)
+    for wrong in (b"", whole[:-1], whole + bytes(1), b"2" + whole[1:], bytes(len(PLACES))):
+        with pytest.raises(Refused, match="no list of scores"):
+            read_opened(wrong)
+    with pytest.raises(Refused, match="no list of scores"):
+        read_opened(say_opened([lost]))
 
 
 @pytest.mark.parametrize("loss", [math.inf, math.nan, 2 * LARGEST, -2 * LARGEST])
 def test_what_is_no_loss_counts_for_nothing(loss):
     wrong = Evaluation({"personal": {"test": (loss, 0.5)}})
-    scores, _, _ = means_of(*added(numbers_of(wrong, of(1)), numbers_of(OTHER, of(1))))
+    scores, *_ = added((wrong, of(1)), (OTHER, of(1)))
     assert scores[FEDERATION]["personal"]["test"] == (6.0, 0.625)
-    alone, _, _ = means_of(numbers_of(wrong, of(1)), 1)
-    assert math.isnan(alone[FEDERATION]["personal"]["test"][0])
+    alone = added((wrong, of(1)))
+    assert math.isnan(alone.scores[FEDERATION]["personal"]["test"][0])
+    assert not alone.some_loss
 
 
 @pytest.mark.parametrize("size", [6631662.9, 1e12, 1e25])
@@ -86,8 +154,11 @@ def test_losses_and_measures_of_large_labels_are_in_the_mean(size):
         {"personal": {"val": (size, math.nan), "test": (size, math.nan)}},
         measures={"personal": {"val": {"deviance": -size}}},
     )
-    masked = [vector_of(numbers_of(record, of(10_000)), 1.0, DIGITS) for _ in range(3)]
-    scores, measures, _ = means_of(mean_of(sum(masked[1:], masked[0]), blank(), 3.0, 3), 3)
+    counted = counted_of(counts_of(record, of(10_000)), 3)
+    places = opened(counted, 3)
+    masked = [vector_of(numbers_of(record, of(10_000), places), 1.0, DIGITS) for _ in range(3)]
+    summed = mean_of(sum(masked[1:], masked[0]), blank(places), 3.0, 3)
+    scores, measures, *_ = means_of(counted, places, summed, 3)
     assert scores[FEDERATION]["personal"]["val"][0] == pytest.approx(size, rel=1e-12)
     assert scores[FEDERATION]["personal"]["test"][0] == pytest.approx(size, rel=1e-12)
     assert measures[FEDERATION]["personal"]["val"]["deviance"] == pytest.approx(-size, rel=1e-12)
@@ -95,7 +166,7 @@ def test_losses_and_measures_of_large_labels_are_in_the_mean(size):
 
 def test_one_client_that_diverged_spoils_the_validation_loss_and_is_counted():
     lost = Evaluation({"personal": {"val": (math.nan, 0.0), "test": (math.nan, 0.0)}})
-    scores, _, counted = means_of(*added(numbers_of(ONE, of(10)), numbers_of(lost, of(10))))
+    scores, _, counted, _ = added((ONE, of(10)), (lost, of(10)))
     loss, accuracy = scores[FEDERATION]["personal"]["val"]
     assert math.isnan(loss)
     assert accuracy == 0.25  # it predicts nothing
@@ -103,13 +174,13 @@ def test_one_client_that_diverged_spoils_the_validation_loss_and_is_counted():
     assert counted["personal"]["loss"] == (1, 1)
     assert counted["personal"]["accuracy"] == (2, 0)
     assert counted["personal"]["auc"] == (1, 1)  # of one class alone, or diverged
-    without = means_of(*added(numbers_of(ONE, of(10)), numbers_of(lost, of(0, 0))))
+    without = added((ONE, of(10)), (lost, of(0, 0)))
     assert without.scores[FEDERATION]["personal"]["val"][0] == 1.0  # it has no samples to say so
     assert without.counted["personal"]["loss"] == (1, 0)
 
 
 def test_without_anything_there_is_a_personal_view_without_numbers():
-    scores, measures, _ = means_of(blank(), 3)
+    scores, measures, *_ = means_of(counted_of(blank_counts(), 3))
     assert list(scores[FEDERATION]) == ["personal"]
     assert all(
         math.isnan(number) for pair in scores[FEDERATION]["personal"].values() for number in pair

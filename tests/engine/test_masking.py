@@ -6,8 +6,9 @@ import torch
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.rng import seeded
 from fedkin.engine.evaluation import Evaluation
+from fedkin.engine.masked_scores import Place, say_opened
 from fedkin.engine.masking import Masking
-from fedkin.engine.op import SCORE_STAGES, STAGES
+from fedkin.engine.op import COUNT_STAGES, OPENING, SCORE_STAGES, SCORING, STAGES
 from fedkin.masks.randomness import not_private
 from fedkin.masks.wire import Refused, Stage, sealed
 
@@ -69,8 +70,24 @@ def test_scores_wait_beside_an_update_with_keys_of_their_own() -> None:
     assert update[17:] != scores[17:]
     assert host.waiting(4).message is MESSAGE
     assert host.waiting(4, SCORE_STAGES[-1]).record is record
-    for stage in SCORE_STAGES:
+    for stage in SCORING:
         with pytest.raises(Refused, match=f"{stage}: this client has no work of round 2"):
             host.answer(stage, 2, 4, b"")
-    with pytest.raises(Refused, match="a message of round 1 arrived in round 2147483649"):
+    with pytest.raises(Refused, match="a message of round 1 arrived in round 1073741825"):
+        host.answer("count_shares", 1, 4, sealed(Stage.ROSTER, 1, [], 3))
+
+
+def test_scores_have_keys_once_it_is_said_which_are_asked_for() -> None:
+    host = masking()
+    record = Evaluation({"personal": {"test": (0.5, 0.75)}})
+    counts = host.begin_scores(1, 4, record, {"val": 10, "test": 10})
+    assert host.waiting(4, COUNT_STAGES[-1]).message["counts"].sum() == 3  # with who has samples
+    with pytest.raises(Refused, match="roster was asked for, and advertise comes next"):
         host.answer("score_shares", 1, 4, sealed(Stage.ROSTER, 1, [], 3))
+    place = Place("personal", "test", "loss")
+    scores = host.answer(OPENING, 1, 4, say_opened([place]))
+    assert scores[17:] != counts[17:]
+    assert host.waiting(4, SCORE_STAGES[-1]).message["scores"].tolist() == [[1.0, 0.5]]
+    with pytest.raises(Refused, match="advertise was asked for"):
+        host.answer(OPENING, 1, 4, say_opened([place, place._replace(name="accuracy")]))
+    assert host.waiting(4, SCORE_STAGES[-1]).message["scores"].tolist() == [[1.0, 0.5]]

@@ -5,13 +5,13 @@ from typing import get_args
 import pytest
 
 from fedkin.engine.host import OPS
-from fedkin.engine.op import CHANGING, DRAWN, EVALUATIONS, SCORE_STAGES, STAGES, Op, RemoteOp
+from fedkin.engine.op import CHANGING, DRAWN, EVALUATIONS, SCORING, STAGES, Op, RemoteOp
 from fedkin.flower.envelope import Refused, Step, opened
 
 
 def test_a_host_does_what_it_can_be_asked() -> None:
     assert set(OPS) == set(get_args(Op))
-    assert {*CHANGING, *EVALUATIONS, *STAGES, *SCORE_STAGES, *DRAWN, *DRAWN.values()} <= set(OPS)
+    assert {*CHANGING, *EVALUATIONS, *STAGES, *SCORING, *DRAWN, *DRAWN.values()} <= set(OPS)
 
 
 def test_an_envelope_takes_all_but_the_question_for_a_model() -> None:

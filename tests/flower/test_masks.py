@@ -9,8 +9,8 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
-from fedkin.engine.masked_scores import DIGITS, PLACES
-from fedkin.engine.op import SCORE_STAGES, STAGES
+from fedkin.engine.masked_scores import PLACES
+from fedkin.engine.op import SCORING, STAGES
 from fedkin.experiment.run import run
 from fedkin.flower.config import EXPERIMENT
 from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
@@ -23,7 +23,7 @@ from fedkin.flower.survivors import NOT_IN_IT, SURVIVORS
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
-from fedkin.masks.terms import of_scores
+from fedkin.masks.terms import of_counts, of_scores
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
@@ -91,14 +91,20 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
     assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
     assert sent["evaluate"] == sent["evaluate_all"] == sent["local"]
-    assert sent["score_masked"] == {HEADER.size + DIGITS * 8 * 2 * len(PLACES)}
-    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:9]
+    assert sent["score_keys"] == sent["local"]
+    assert sent["count_masked"] == {HEADER.size + 2 * 8 * len(PLACES)}
+    assert len(sent["score_masked"]) == 2  # measures are of the end
+    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:13]
     assert asked == [
         [("local", 1)],
         [("shares", 1)],
         [("masked", 1)],
         [("reveal", 1)],
         [("evaluate", 1), ("local", 2)],
+        [("count_shares", 1)],
+        [("count_masked", 1)],
+        [("count_reveal", 1)],
+        [("score_keys", 1)],
         [("score_shares", 1)],
         [("score_masked", 1)],
         [("score_reveal", 1)],
@@ -202,7 +208,7 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("stage", [*STAGES, *SCORE_STAGES])
+@pytest.mark.parametrize("stage", [*STAGES, *SCORING])
 def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, monkeypatch):
     def killed(node):
         raise Killed
@@ -215,7 +221,9 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, mo
     assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
 
 
-@pytest.mark.parametrize(("stage", "name"), [("evaluate", "c0"), ("score_reveal", "c2")])
+@pytest.mark.parametrize(
+    ("stage", "name"), [("evaluate", "c0"), ("count_reveal", "c2"), ("score_reveal", "c2")]
+)
 def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     stage, name, tmp_path, monkeypatch
 ):
@@ -245,7 +253,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
 
 
 @pytest.mark.parametrize("name", ["c0", "c3"])
-@pytest.mark.parametrize("stage", ["evaluate_all", *SCORE_STAGES])
+@pytest.mark.parametrize("stage", ["evaluate_all", *SCORING])
 def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(
     stage, name, tmp_path, monkeypatch
 ):
@@ -295,7 +303,8 @@ def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
     base = first.steps[0].own
     assert len(keys) == HEADER.size + 96
     ask(node, _asked(spec, "evaluate", 1, base), down(spec))
-    for op, session in (("reveal", 1), ("score_reveal", of_scores(1))):
+    sessions = (("reveal", 1), ("count_reveal", of_counts(1)), ("score_reveal", of_scores(1)))
+    for op, session in sessions:
         for survivors in ([0, 1, 2], [0, 1, 3]):
             blob = sealed(Stage.SURVIVORS, session, [of_client(one) for one in survivors])
             reply, sent = ask(node, _asked(spec, op, 1, base), blob)

@@ -219,9 +219,11 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
         ask(again, "reveal", 3, 1)
     assert len(seen) == before
     assert ask(again, "reveal", 3, 1, 0) == {1: None, 0: None}
-    ask(again, "score_reveal", 3, 1, 2)
+    ask(again, "count_reveal", 3, 1, 2)
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {1, 2}
-    for round, kept in ((3, {"reveal 3", "score_reveal 3"}), (4, set())):
+    ask(again, "score_reveal", 3, 1)
+    assert ask(again, "score_keys", 3, 1, 2) == {1: None, 2: NOT_IN_IT}
+    for round, kept in ((3, {"reveal 3", "count_reveal 3", "score_reveal 3"}), (4, set())):
         again.save(tmp_path, round)
         assert set(json.loads(path.read_text())) == kept
 

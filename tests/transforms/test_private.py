@@ -143,6 +143,23 @@ def test_what_noise_would_not_cover_is_refused(method, transforms, sentence):
         assemble(parse(spec)[0])
 
 
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        ("local", r"^\[privacy\] has nothing to protect: clients of local send nothing; leave "),
+        ("pfedme", "declared sum of updates, and pfedme needs every message by itself: try "),
+        ("ifca", "declared sum of updates, and ifca needs a sum for each group of clients: try "),
+        ("ds_fl", r"ds_fl sends predictions, .* take where = 'client'$"),
+        ("comet", r"comet sends predictions, .* take where = 'client' without masks$"),
+    ],
+)
+def test_who_cannot_share_noise_is_told_what_it_sends(method, sentence):
+    """Only a method that sends predictions is told that it does."""
+    asked = {**PRIVACY, "where": "distributed", "secure_aggregation": True}
+    with pytest.raises(FedkinError, match=sentence):
+        assemble(parse({**content(method, run__participation=1.0), "privacy": asked})[0])
+
+
 def test_participants_by_size_are_refused():
     given = content("fedavg", run__participation=1.0, run__sampling="size")
     with pytest.raises(FedkinError, match="participants are drawn by their number of samples"):

@@ -42,6 +42,12 @@ def test_a_method_that_needs_more_is_told_which_do_not(name, said) -> None:
         masked(name)
 
 
+def test_a_method_that_sends_nothing_is_told_so() -> None:
+    """It needs no message by itself, nor a sum: it needs none."""
+    with pytest.raises(FedkinError, match=r"^\[privacy\] has nothing .* local send nothing; leave"):
+        masked("local")
+
+
 def test_what_is_sent_beside_the_sum_is_named() -> None:
     plain = make("fedavg", {}, {"lr": 0.1})
 

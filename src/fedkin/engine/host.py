@@ -22,7 +22,7 @@ from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
-from fedkin.engine.op import DRAWN, SCORE_STAGES, STAGES, Op, ScoreStage, Stage
+from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
@@ -424,7 +424,7 @@ def _views(host: Host, round: int, task: Task) -> TaskResult:
     return TaskResult(task.client, encode(_viewed(host, round, task)[2]))
 
 
-def _masks(stage: Stage | ScoreStage, host: Host, round: int, task: Task) -> TaskResult:
+def _masks(stage: Stage | ScoringStage, host: Host, round: int, task: Task) -> TaskResult:
     """A later stage of secure aggregation."""
     if host.masking is None or task.message is None:
         raise FedkinError(f"{stage} was asked for, and this experiment has no secure aggregation")
@@ -438,5 +438,5 @@ OPS: dict[Op, Callable[[Host, int, Task], TaskResult]] = {
     "evaluate": _evaluate,
     "evaluate_all": _evaluate_all,
     "views": _views,
-    **{stage: partial(_masks, stage) for stage in (*STAGES, *SCORE_STAGES)},
+    **{stage: partial(_masks, stage) for stage in (*STAGES, *SCORING)},
 }

@@ -11,14 +11,31 @@ from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import check_version
 from fedkin.engine.codec import BadMessage, check_kinds, count
 from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
-from fedkin.engine.masked_scores import DIGITS, Means, blank, means_of
-from fedkin.engine.op import SCORE_STAGES, STAGES, ScoreStage, Stage
+from fedkin.engine.masked_numbers import FEWEST, digits_for, mean_of, size_of
+from fedkin.engine.masked_scores import (
+    DIGITS,
+    Means,
+    blank,
+    blank_counts,
+    counted_of,
+    means_of,
+    opened,
+    say_opened,
+)
+from fedkin.engine.op import (
+    COUNT_STAGES,
+    OPENING,
+    SCORE_STAGES,
+    STAGES,
+    Opening,
+    ScoringStage,
+    Stage,
+)
 from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import Verify
-from fedkin.masks.terms import Terms, of_scores
+from fedkin.masks.terms import Terms, of_counts, of_scores
 from fedkin.masks.wire import Refused
 from fedkin.runs.record import Sent
 
@@ -36,7 +53,7 @@ class MaskedRound:
     who is not in the sum, with the reason.
     """
 
-    stages: Sequence[Stage | ScoreStage]
+    stages: Sequence[Stage | ScoringStage]
     number: int
     session: int
     threshold: int
@@ -67,6 +84,27 @@ class MaskedRound:
             first = [f"client {one}: {why}" for one, why in sorted(self.missing.items())[:3]]
             raise FedkinError("; ".join([str(error), *first])) from None
 
+    def begun(self, transport: Transport, op: Opening, message: bytes) -> list[TaskResult]:
+        """Ask everybody for public keys with one message, where no work of theirs begins the round.
+
+        Args:
+            transport: Reaches the clients.
+            op: What they are asked.
+            message: The same for all.
+
+        Returns:
+            Answers for ``mean``.
+        """
+        tasks, lost = [Task(client, message) for client in self.weights], set[int]()
+        sent = [
+            Sent(task.client, "down", int(at > 0), dict(NOTHING), len(message))
+            for at, task in enumerate(tasks)
+        ]
+        answers = list(reaching(transport.ask(op, self.number, tasks), lost))
+        taken_back(sent, tasks, lost)
+        self.sent += sent
+        return answers
+
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
         shares, masked, reveal = self.stages
         terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
@@ -88,7 +126,7 @@ class MaskedRound:
     def _ask(
         self,
         transport: Transport,
-        stage: Stage | ScoreStage,
+        stage: Stage | ScoringStage,
         messages: Mapping[int, bytes],
         take: Callable[[int, bytes], None],
         scalars: Mapping[str, int] = NOTHING,
@@ -158,7 +196,7 @@ def of_updates(
 def of_evaluation(
     clients: Iterable[int], threshold: int, number: int, verify: Verify | None = None
 ) -> MaskedRound:
-    """The scores of an evaluation, which clients weigh themselves.
+    """How many clients have which scores of an evaluation.
 
     Args:
         clients: Who is asked.
@@ -167,25 +205,44 @@ def of_evaluation(
         verify: Knows signatures.
     """
     weights = dict.fromkeys(clients, 1.0)
-    session = of_scores(number)
+    session, like = of_counts(number), blank_counts()
     return MaskedRound(
-        SCORE_STAGES, number, session, threshold, blank(), weights, DIGITS, NOTHING, verify
+        COUNT_STAGES, number, session, threshold, like, weights, FEWEST, NOTHING, verify
     )
 
 
-def scored(masked: MaskedRound, transport: Transport, answers: Iterable[TaskResult]) -> Means:
+def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskResult]) -> Means:
     """The federation's scores, from the answers to an evaluation on.
 
     Args:
-        masked: As ``of_evaluation`` makes it.
+        counting: As ``of_evaluation`` makes it; it is given the messages of both sums, and who is
+            in one of them alone.
         transport: Reaches the clients.
         answers: Public keys.
 
     Raises:
         FedkinError: Fewer than the threshold are left at some stage, or lie.
     """
-    found = masked.mean(transport, answers)
-    return means_of(found.mean, len(found.clients))
+    found = counting.mean(transport, answers)
+    counted = counted_of(found.mean, len(found.clients))
+    places = opened(counted, counting.threshold)
+    if not places:
+        return means_of(counted)
+    adding = MaskedRound(
+        SCORE_STAGES,
+        counting.number,
+        of_scores(counting.number),
+        counting.threshold,
+        blank(places),
+        dict.fromkeys(found.clients, 1.0),  # they weigh themselves
+        DIGITS,
+        NOTHING,
+        counting.verify,
+    )
+    sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
+    counting.sent += adding.sent
+    counting.missing |= adding.missing
+    return means_of(counted, places, sums.mean, len(sums.clients))
 
 
 def _one_of_all(expected: Mapping[int, Tree], method: Method) -> Tree:

@@ -1,13 +1,15 @@
 """What clients say of an evaluation under masks: numbers whose sums are the federation's means.
 
-Every client sends as many numbers, whatever its method, its data or its models: a weight and a
-weighted value for each place of ``PLACES``. What it has no value for has weight 0. One place of
-each view and split counts the clients that have samples there, and those among them whose loss is
-no number. Notes are of one client, and stay with it.
+First it is counted, under masks as well, how many clients have a value for each place of
+``PLACES``; one place of each view and split counts those with samples there. Then clients are asked
+for the places that enough of them have: a weight and a weighted value each, 0 and 0 of whoever has
+none. What fewer have never leaves, as a sum of one would be that client's own number. Every client
+sends as many numbers as the others, whatever its method, its data or its models. Notes are of one
+client, and stay with it.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,10 +20,12 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import SPLITS
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import MOST, largest_of
+from fedkin.masks.terms import LEAST
+from fedkin.masks.wire import Refused
 from fedkin.runs.record import FEDERATION
 
 VIEWS = ("personal", "global")
-LOST = "lost"  # the place that counts clients: with samples, and of them without a finite loss
+LOST = "lost"  # counts clients with samples: of them, those without a loss have lost it
 DIGITS = MOST  # of 40 bits: numbers up to 2^97; a million clients' sum stays below the field
 LARGEST = largest_of(DIGITS)  # a value times its weight beyond it counts as none
 
@@ -48,79 +52,153 @@ PLACES = tuple(_places())
 
 class Means(NamedTuple):
     """Of the federation, as a record holds them: scores by client, measures, and of each the
-    clients (``Record.counted``).
+    clients (``Record.counted``). some_loss: whether any client has a finite one, known or not.
     """
 
     scores: dict[int, dict[str, dict[str, tuple[float, float]]]]
     measures: dict[int, dict[str, dict[str, dict[str, float]]]]
     counted: dict[str, dict[str, tuple[int, int]]]
+    some_loss: bool
 
 
-def numbers_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
+class Counted(NamedTuple):
+    """How many clients have a value for each place, and of how many clients that is."""
+
+    having: Mapping[Place, int]
+    clients: int
+
+
+def counts_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
+    """What a client says of its evaluation first.
+
+    Args:
+        record: Of it, scores and measures.
+        samples: Its "val" and "test" samples.
+
+    Returns:
+        {"counts": [places]}: 1 where it has a value that is finite and at most ``LARGEST``.
+    """
+    having = [
+        _tested(record, place, samples) if place.name == LOST else _known(record, place, samples)
+        for place in PLACES
+    ]
+    return {"counts": torch.tensor(having, dtype=torch.float64)}
+
+
+def counted_of(mean: Tree, clients: int) -> Counted:
+    """How many clients have each place, from the mean of what so many said."""
+    numbers: Tensor = mean["counts"]
+    whole = [round(share * clients) for share in numbers.tolist()]
+    return Counted(dict(zip(PLACES, whole, strict=True)), clients)
+
+
+def opened(counted: Counted, threshold: int) -> tuple[Place, ...]:
+    """The places whose sums may be known.
+
+    Args:
+        counted: Who has what.
+        threshold: t. Of those who were counted, as many as it allows may drop out before the sum
+            of values: it must be of three clients then still.
+
+    Returns:
+        Those that t clients have, in the order of ``PLACES``.
+    """
+    least = max(threshold, counted.clients - threshold + LEAST)
+    return tuple(place for place in PLACES if place.name != LOST and counted.having[place] >= least)
+
+
+def say_opened(places: Collection[Place]) -> bytes:
+    """The question for their values, the same for all: a byte a place, 1 where it is asked for."""
+    return bytes(place in places for place in PLACES)
+
+
+def read_opened(message: bytes) -> tuple[Place, ...]:
+    """The places that a client is asked for. Raises Refused for what names none."""
+    asked = len(message) == len(PLACES) and set(message) <= {0, 1}
+    found = tuple(place for place, one in zip(PLACES, message, strict=False) if one)
+    if not asked or not found or any(place.name == LOST for place in found):
+        raise Refused("score_keys: no list of scores")
+    return found
+
+
+def numbers_of(record: Evaluation, samples: Mapping[str, int], places: Sequence[Place]) -> Tree:
     """What a client sends of its evaluation.
 
     Args:
         record: Of it, scores and measures.
         samples: Its "val" and "test" samples. What it measured on validation samples is weighted by
             their number; train and test count alike for every client.
+        places: What it is asked for.
 
     Returns:
         {"scores": [places, 2]}: weight, and weight · value; 0 and 0 for what is not finite, or
         above ``LARGEST``.
     """
-    rows = []
-    for place in PLACES:
-        if place.name == LOST:
-            rows.append(_lost(record, place, samples))
-            continue
-        value = _value(record, place)
-        weight = float(samples["val"]) if place.split == "val" else 1.0
-        known = _is_number(value, weight)
-        rows.append([weight, weight * value] if known else [0.0, 0.0])
+    rows = [
+        [weight, weight * _value(record, place)] if _known(record, place, samples) else [0.0, 0.0]
+        for place in places
+        for weight in (_weight(place, samples),)
+    ]
     return {"scores": torch.tensor(rows, dtype=torch.float64)}
 
 
-def _lost(record: Evaluation, place: Place, samples: Mapping[str, int]) -> list[float]:
-    size = samples[place.split]
-    if not size or place.split not in record.scores.get(place.view, {}):
-        return [0.0, 0.0]
-    weight = float(size) if place.split == "val" else 1.0
-    loss = _value(record, place._replace(name="loss"))
-    return [1.0, 0.0 if _is_number(loss, weight) else 1.0]
+def _weight(place: Place, samples: Mapping[str, int]) -> float:
+    return float(samples["val"]) if place.split == "val" else 1.0
+
+
+def _known(record: Evaluation, place: Place, samples: Mapping[str, int]) -> bool:
+    """Whether a client has a value that counts."""
+    weight = _weight(place, samples)
+    return weight > 0 and _is_number(_value(record, place), weight)
+
+
+def _tested(record: Evaluation, place: Place, samples: Mapping[str, int]) -> bool:
+    """Whether a client has samples that a view was scored on."""
+    return samples[place.split] > 0 and place.split in record.scores.get(place.view, {})
 
 
 def _is_number(value: float, weight: float) -> bool:
     return math.isfinite(value) and abs(weight * value) <= LARGEST
 
 
-def blank() -> Tree:
-    """A message of the same form."""
-    return {"scores": torch.zeros(len(PLACES), 2, dtype=torch.float64)}
+def blank_counts() -> Tree:
+    """A message of the form of ``counts_of``."""
+    return {"counts": torch.zeros(len(PLACES), dtype=torch.float64)}
 
 
-def means_of(mean: Tree, clients: int) -> Means:
+def blank(places: Sequence[Place]) -> Tree:
+    """A message of the form of ``numbers_of``."""
+    return {"scores": torch.zeros(len(places), 2, dtype=torch.float64)}
+
+
+def means_of(
+    counted: Counted, places: Sequence[Place] = (), mean: Tree | None = None, clients: int = 0
+) -> Means:
     """The federation's means, from the mean of clients' numbers.
 
     Args:
-        mean: {"scores": [places, 2]}.
-        clients: How many clients it is of.
+        counted: Who has what.
+        places: That were asked for.
+        mean: {"scores": [places, 2]}; None where no place was.
+        clients: How many clients the mean is of.
 
     Returns:
         All of it under the number of the federation; a view that nobody has is not there, but for
         the personal one. A validation loss is nan where that of a client with validation samples
         is no number: a model that diverged is worse than any, whatever the others have.
     """
-    table: Tensor = mean["scores"]
-    sums = {
-        place: (weight, value)
-        for place, (weight, value) in zip(PLACES, table.tolist(), strict=True)
-        if weight > 0
-    }
-    found = {place: value / weight for place, (weight, value) in sums.items()}
+    rows: list[list[float]] = [] if mean is None else mean["scores"].tolist()
+    sums = dict(zip(places, rows, strict=True))
+    found = {place: value / weight for place, (weight, value) in sums.items() if weight > 0}
+    having = counted.having
     for view in VIEWS:
-        if found.get(Place(view, "val", LOST)):
+        if having[Place(view, "val", LOST)] > having[Place(view, "val", "loss")]:
             found[Place(view, "val", "loss")] = math.nan
-    views = [view for view in VIEWS if view == VIEWS[0] or any(p.view == view for p in found)]
+    views = [
+        view
+        for view in VIEWS
+        if view == VIEWS[0] or any(having[place] for place in PLACES if place.view == view)
+    ]
     scores: dict[str, dict[str, tuple[float, float]]] = {
         view: {
             split: (
@@ -133,25 +211,26 @@ def means_of(mean: Tree, clients: int) -> Means:
         for view in views
     }
     measures = {view: _measures(found, view) for view in views}
+    in_sums = {place: round(weight * clients) for place, (weight, _) in sums.items()}
     return Means(
         {FEDERATION: scores},
         {FEDERATION: {view: by for view, by in measures.items() if by}},
-        {view: _counted(sums, clients, view) for view in views},
+        {view: _counted(in_sums, having, view) for view in views},
+        any(having[place] for place in PLACES if place.name == "loss"),
     )
 
 
 def _counted(
-    sums: Mapping[Place, tuple[float, float]], clients: int, view: str
+    in_sums: Mapping[Place, int], having: Mapping[Place, int], view: str
 ) -> dict[str, tuple[int, int]]:
     """{loss, accuracy or a measure on test: (clients in the mean, others with test samples)}."""
-    tested, _ = sums.get(Place(view, "test", LOST), (0.0, 0.0))
-    asked = round(tested * clients)
+    asked = having[Place(view, "test", LOST)]
     of_view = [p for p in PLACES if p.view == view and p.split == "test" and p.name != LOST]
     # scores last: a measure that is a score as well (the log-loss) is counted as one
     ordered = sorted(of_view, key=lambda place: not place.name.startswith("measure "))
     counted = {}
     for place in ordered:
-        known = round(sums.get(place, (0.0, 0.0))[0] * clients)
+        known = in_sums.get(place, 0)
         counted[place.name.removeprefix("measure ")] = (known, max(0, asked - known))
     return counted
 

@@ -4,31 +4,43 @@ Nothing of it is written anywhere: keys, seeds and messages are of one round, an
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.tree import Tree
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
-from fedkin.engine.masked_scores import numbers_of
-from fedkin.engine.op import SCORE_STAGES, STAGES, ScoreStage, Stage
+from fedkin.engine.masked_scores import counts_of, numbers_of, read_opened
+from fedkin.engine.op import (
+    COUNT_STAGES,
+    OPENING,
+    SCORE_STAGES,
+    SCORING,
+    STAGES,
+    CountStage,
+    ScoreStage,
+    ScoringStage,
+    Stage,
+)
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.randomness import Randomness
 from fedkin.masks.signatures import Identity
-from fedkin.masks.terms import of_scores
+from fedkin.masks.terms import of_counts, of_scores
 from fedkin.masks.wire import Refused
 
 
 class Waiting(NamedTuple):
     """A client's round: its protocol, and what it will send.
 
-    record: of an evaluation, what stays at the client.
+    record: of an evaluation, what stays at the client; samples: what weighs it.
     """
 
     client: MaskingClient
     message: Tree
     weight: float
     record: Evaluation = Evaluation()
+    samples: Mapping[str, int] = MappingProxyType({})
 
 
 class Masking:
@@ -74,7 +86,7 @@ class Masking:
     def begin_scores(
         self, round: int, client: int, record: Evaluation, samples: Mapping[str, int]
     ) -> bytes:
-        """Keep an evaluation's scores back.
+        """Keep an evaluation's scores back, and which of them there are.
 
         Args:
             round: Counts from 1.
@@ -83,26 +95,29 @@ class Masking:
             samples: Its "val" and "test" samples.
 
         Returns:
-            What it says in their place: its public keys.
+            What it says in their place: public keys for the count of who has which.
         """
         threshold = self._threshold if self._scoring is None else self._scoring(round)
-        masking = self._client(client, of_scores(round), threshold)
-        waiting = Waiting(masking, numbers_of(record, samples), 1.0, record)
-        others = [
-            one
-            for one in self._waiting.get((SCORE_STAGES[-1], client), [])
-            if one.client.round != masking.round
-        ]
+        counting = self._client(client, of_counts(round), threshold)
+        scoring = self._client(client, of_scores(round), threshold)
+        counts = Waiting(counting, counts_of(record, samples), 1.0)
+        self._keep(COUNT_STAGES[-1], client, counts)
+        # without a number until it is known which of them enough clients have
+        self._keep(SCORE_STAGES[-1], client, Waiting(scoring, {}, 1.0, record, samples))
+        return counting.advertise()
+
+    def _keep(self, last: CountStage | ScoreStage, client: int, waiting: Waiting) -> None:
+        known = self._waiting.get((last, client), [])
+        others = [one for one in known if one.client.round != waiting.client.round]
         # a node is asked for the last round's and for the finished model's scores at once
-        self._waiting[SCORE_STAGES[-1], client] = [*others[-1:], waiting]
-        return masking.advertise()
+        self._waiting[last, client] = [*others[-1:], waiting]
 
     def _client(self, client: int, session: int, threshold: int) -> MaskingClient:
         return MaskingClient(
             client, session, threshold, self._draw(session, client), self._identity
         )
 
-    def waiting(self, client: int, last: Stage | ScoreStage = STAGES[-1]) -> Waiting | None:
+    def waiting(self, client: int, last: Stage | ScoringStage = STAGES[-1]) -> Waiting | None:
         """What a client holds back, the newest.
 
         Args:
@@ -115,11 +130,11 @@ class Masking:
         found = self._waiting.get((last, client))
         return found[-1] if found else None
 
-    def answer(self, stage: Stage | ScoreStage, round: int, client: int, message: bytes) -> bytes:
+    def answer(self, stage: Stage | ScoringStage, round: int, client: int, message: bytes) -> bytes:
         """A client's answer to a later stage.
 
         Args:
-            stage: One of ``STAGES`` or of ``SCORE_STAGES``.
+            stage: One of ``STAGES`` or of ``SCORING``.
             round: Counts from 1.
             client: Who is asked.
             message: What came for it.
@@ -130,12 +145,16 @@ class Masking:
         Raises:
             Refused: Nothing waits for this question.
         """
-        stages: tuple[Stage | ScoreStage, ...] = SCORE_STAGES if stage in SCORE_STAGES else STAGES
-        session = of_scores(round) if stage in SCORE_STAGES else round
+        stages, session = _of_stage(stage, round)
         known = self._waiting.get((stages[-1], client), [])
         waiting = next((one for one in known if one.client.round == session), None)
         if waiting is None:
             raise Refused(f"{stage}: this client has no work of round {round} that waits")
+        if stage == OPENING:
+            opened = numbers_of(waiting.record, waiting.samples, read_opened(message))
+            advertised = waiting.client.advertise()  # once: another list has no keys
+            known[known.index(waiting)] = waiting._replace(message=opened)
+            return advertised
         if stage == stages[0]:
             return waiting.client.share(message)
         if stage == stages[1]:
@@ -144,3 +163,12 @@ class Masking:
             )
         known.remove(waiting)  # the last thing that it is asked
         return waiting.client.reveal(message)
+
+
+def _of_stage(
+    stage: Stage | ScoringStage, round: int
+) -> tuple[tuple[Stage | ScoringStage, ...], int]:
+    """The stages that one is of, and the number that their keys are for."""
+    if stage in COUNT_STAGES:
+        return COUNT_STAGES, of_counts(round)
+    return (SCORE_STAGES, of_scores(round)) if stage in SCORING else (STAGES, round)

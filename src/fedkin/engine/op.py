@@ -6,20 +6,31 @@ seeded with them.
 
 from typing import Literal
 
-# after a client's work, and after its evaluation, under masks
+# after a client's work, and after its evaluation, under masks: which numbers it has are counted
+# before any of them is asked for
 Stage = Literal["shares", "masked", "reveal"]
+CountStage = Literal["count_shares", "count_masked", "count_reveal"]
 ScoreStage = Literal["score_shares", "score_masked", "score_reveal"]
+Opening = Literal["score_keys"]
+ScoringStage = Literal[CountStage, Opening, ScoreStage]
 # … of a node over a network as well
-RemoteOp = Literal["introduce", "local", Stage, "finish", "evaluate", "evaluate_all", ScoreStage]
+RemoteOp = Literal["introduce", "local", Stage, "finish", "evaluate", "evaluate_all", ScoringStage]
 # … of a host on the same machine alone: what a client's models are
 Op = Literal[RemoteOp, "views"]
 
 STAGES: tuple[Stage, Stage, Stage] = ("shares", "masked", "reveal")
+COUNT_STAGES: tuple[CountStage, CountStage, CountStage] = (
+    "count_shares",
+    "count_masked",
+    "count_reveal",
+)
+OPENING: Opening = "score_keys"  # begins the sum of the numbers that enough clients have
 SCORE_STAGES: tuple[ScoreStage, ScoreStage, ScoreStage] = (
     "score_shares",
     "score_masked",
     "score_reveal",
 )
+SCORING: tuple[ScoringStage, ...] = (*COUNT_STAGES, OPENING, *SCORE_STAGES)
 WORK: RemoteOp = "local"
 LAST: RemoteOp = "evaluate_all"  # what a client is asked when its model is done
 EVALUATIONS: tuple[RemoteOp, ...] = ("evaluate", LAST)

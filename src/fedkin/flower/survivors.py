@@ -11,7 +11,7 @@ from pydantic import StringConstraints, TypeAdapter
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import read_file, write_file
-from fedkin.engine.op import LAST, SCORE_STAGES, STAGES, WORK, Op
+from fedkin.engine.op import COUNT_STAGES, LAST, OPENING, SCORE_STAGES, STAGES, WORK, Op
 from fedkin.engine.store import StoreError
 
 SURVIVORS = "survivors.json"  # in the run directory
@@ -23,8 +23,9 @@ SETS = TypeAdapter(
 # What begins a sum → the stage in which its masks are taken off
 REVEALS: dict[Op, Op] = {
     WORK: STAGES[-1],
-    "evaluate": SCORE_STAGES[-1],
-    LAST: SCORE_STAGES[-1],
+    "evaluate": COUNT_STAGES[-1],
+    LAST: COUNT_STAGES[-1],
+    OPENING: SCORE_STAGES[-1],
 }
 NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
 

@@ -14,7 +14,7 @@ from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import SCORED, Task, TaskResult
-from fedkin.engine.op import CHANGING, EVALUATIONS, WORK, Op, RemoteOp
+from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
@@ -171,8 +171,8 @@ class FlowerTransport:
         return found
 
     def _idle(self, op: RemoteOp, round: int, client: int) -> bool:
-        """Whether a client's work would count for nothing."""
-        return op == WORK and self.survivors.left_out(op, round, client)
+        """Whether a client's work, or keys for its scores, would count for nothing."""
+        return op in (WORK, OPENING) and self.survivors.left_out(op, round, client)
 
     def _enough(
         self, steps: Mapping[int, Sequence[tuple[RemoteOp, int]]]

@@ -6,6 +6,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.masks.wire import MOST_CLIENTS, MOST_NUMBERS
 
 SCORES = 1 << 31  # above every round's number: keys of scores are of no update
+COUNTS = 1 << 30  # between both: keys of how many clients have a score are of no score
 LEAST = 3  # clients: of two, each knows the other's vector from the sum
 
 
@@ -28,13 +29,24 @@ def of_scores(round: int) -> int:
     return SCORES + round
 
 
+def of_counts(round: int) -> int:
+    """The number under which it is counted who has which scores, another than that of the scores.
+
+    Args:
+        round: After which clients are evaluated.
+    """
+    return COUNTS + round
+
+
 def named(number: int) -> str:
     """A round, or the scores of one, as errors call it.
 
     Args:
-        number: Of a round, or what ``of_scores`` made of it.
+        number: Of a round, or what ``of_scores`` or ``of_counts`` made of it.
     """
-    return f"round {number}" if number < SCORES else f"round {number - SCORES}: scores"
+    if number < COUNTS:
+        return f"round {number}"
+    return f"round {number - (COUNTS if number < SCORES else SCORES)}: scores"
 
 
 def usual_threshold(clients: int) -> int:

@@ -106,6 +106,7 @@ def masks_said(spec: Spec, federation: Federation) -> list[str]:
         return ["NOT PRIVATE: privacy.seeded makes the keys of masks from run.seed"]
     return [
         f"secure aggregation: the server sees sums of at least {federation.threshold} of "
-        f"{participants_of(federation)} updates and scores, and no update or score of a client; "
+        f"{participants_of(federation)} updates and scores, and no update or score of a client: "
+        "a score that fewer clients have is left out; "
         f"notes stay at the clients, and {IN_THE_CLEAR}"
     ]

@@ -20,6 +20,7 @@ from fedkin.transforms.private_predictions import (
     PredictionNoise,
     keep_predictions_private,
 )
+from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
 from fedkin.transforms.setting import Setting, blind, declared_sum
@@ -60,12 +61,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
                 f"[privacy] noises class probabilities, and clients of {method.name} send logits, "
                 "which have no bound: try ds_fl"
             )
-        if asked.shared:
-            raise FedkinError(
-                f"[privacy] where = 'distributed' sums noised updates, and {method.name} sends "
-                "predictions, whose rows are brought back to the simplex: take where = 'client'"
-            )
-        checked = method._replace(check=_predicting(method, setting))
+        checked = method._replace(check=_predicting(method, setting, asked.shared))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
         return keep_predictions_private(checked, PredictionNoise(asked.clip, asked.noise))
@@ -183,19 +179,23 @@ def _checked(
     return check
 
 
-def _predicting(method: Method, setting: Setting) -> Callable[[FederationInit, int], None]:
-    """The check of a method without a sum: its clients send predictions alone."""
+def _predicting(
+    method: Method, setting: Setting, shared: bool
+) -> Callable[[FederationInit, int], None]:
+    """The check of a method that sends no update: its clients send predictions alone."""
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        received = method.broadcast(method.server(start), setting.first)
-        sent = method.expected_update(received, setting.infos[setting.first])
-        if not sent and method.setup_message is None:
-            raise FedkinError(
-                f"[privacy] has nothing to protect: clients of {method.name} send nothing; leave "
-                "[privacy] out"
-            )
+        sent = something_sent(method, setting, start)
         if set(sent) != {PREDICTIONS}:
             declared_sum(method, "privacy", setting, "[privacy]")
+        if shared:
+            # without a sum of their own, noised predictions cannot go under masks either
+            plainly = "" if isinstance(method.aggregation, WeightedSum) else " without masks"
+            raise FedkinError(
+                f"[privacy] where = 'distributed' sums noised updates, and {method.name} sends "
+                "predictions, whose rows are brought back to the simplex: take where = 'client'"
+                f"{plainly}"
+            )
 
     return check

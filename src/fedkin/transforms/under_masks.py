@@ -1,11 +1,13 @@
 """Which methods can do with a sum that nobody sees the terms of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import named_leaves
 from fedkin.masks.terms import Terms, check_terms
+from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.setting import Setting, declared_sum
 
 ASKED = "[privacy] secure_aggregation"
@@ -28,10 +30,16 @@ def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
         setting: The experiment around it.
         threshold: t, participants without whom a round is refused.
 
+    Returns:
+        The method; one that declares no sum is refused by its ``check``, where it is known whether
+        its clients send anything at all.
+
     Raises:
-        FedkinError: The server needs messages one by one.
+        FedkinError: A rule needs messages one by one, or the threshold protects nobody.
     """
-    summed = declared_sum(method, "", setting, ASKED)
+    if method.needs.pooled or not isinstance(method.aggregation, WeightedSum):
+        return method._replace(check=_without_a_sum(method, setting))
+    summed = method.aggregation
     check_terms(Terms(0, threshold, 0), setting.participants)
     if summed.rule is not None or summed.steps:
         raise FedkinError(
@@ -57,3 +65,14 @@ def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
             )
 
     return method._replace(check=check)
+
+
+def _without_a_sum(method: Method, setting: Setting) -> Callable[[FederationInit, int], None]:
+    """The check of a method that masks cannot do for: it says why."""
+
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        something_sent(method, setting, start)
+        declared_sum(method, "", setting, ASKED)
+
+    return check

@@ -84,7 +84,9 @@ def test_states_are_kept_up_to_its_own(tmp_path):
         asked.check(SPEC, asking("local", 3, base=2, keep=3), b"other")
 
 
-@pytest.mark.parametrize(("op", "most"), [("local", 10), ("reveal", 1), ("score_reveal", 1)])
+@pytest.mark.parametrize(
+    ("op", "most"), [("local", 10), ("reveal", 1), ("score_keys", 1), ("score_reveal", 1)]
+)
 def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tmp_path):
     asked, times = Asked(tmp_path / RUN), "once" if most == 1 else f"{most} times"
     for number in range(most):

@@ -23,7 +23,7 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host
-from fedkin.engine.op import SCORE_STAGES, STAGES
+from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
@@ -244,7 +244,7 @@ def _later_stage(request: Request) -> bool:
 
     Raises Refused where something else is asked beside it.
     """
-    later = [step.op for step in request.steps if step.op in (*STAGES, *SCORE_STAGES)]
+    later = [step.op for step in request.steps if step.op in (*STAGES, *SCORING)]
     if later and len(request.steps) > 1:
         raise Refused(f"{later[0]} is asked for by itself")
     return bool(later)

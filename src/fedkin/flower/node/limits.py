@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, RemoteOp
+from fedkin.engine.op import CHANGING, LAST, SCORING, WORK, RemoteOp
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.runs.spec import Spec
 
 # Of one step: a server that was cut off asks it again, with other clients missing in between
 MOST_CONTENTS = 10
-# Two sums of one round's updates, of different clients, would tell an update; so with scores
-ONCE = {"reveal": 1, "score_reveal": 1}
+# Two sums of one round's updates, of different clients, would tell an update; so with scores, of
+# which one list is opened
+ONCE = {"reveal": 1, "count_reveal": 1, "score_keys": 1, "score_reveal": 1}
 # A node's noise of a round covers one message: of two, the difference would have none
 ONCE_NOISED = {**ONCE, "local": 1}
 MOST_RUNS = 200  # on one node
@@ -29,7 +30,7 @@ DONE = "done"  # its last line, when the client's model of a run is made
 DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
 FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
-AFTER = (*FINISH, *SCORE_STAGES)  # what may be asked in the round after the last
+AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
 
 
 class Asked:
@@ -65,7 +66,7 @@ class Asked:
         self._begin(self._data)
         new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
         once = ONCE_NOISED if spec.privacy.at_client else ONCE
-        if self.done and any(_op(key) not in SCORE_STAGES for key in new):
+        if self.done and any(_op(key) not in SCORING for key in new):
             raise Refused(
                 f"its run is finished on this node: remove {self._path.name} from its folder "
                 "to let it go on"
