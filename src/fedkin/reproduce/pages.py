@@ -125,7 +125,7 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
 
 def flags(preset: Preset) -> list[str]:
     """What is wrong with the published numbers themselves."""
-    return [f"Published numbers that contradict themselves: {text}" for text in preset.flagged]
+    return [f"Published numbers that contradict themselves: {flag.says}" for flag in preset.flagged]
 
 
 def notes(found: Sequence[Outcome]) -> list[str]:
