@@ -79,7 +79,7 @@ def test_a_page_says_what_is_wrong_with_the_published_numbers_it_shows(page: Pat
         ("comet-t3-cnn-local-C0.10", "64.02", "FedMD's 64.02"),
         ("local", "64.02", "FedMD's 64.02"),
         ("perfed-t1-ditto-C0.15", "19.16", "The text has every personalized method"),
-        ("cgpfl-t1-faster-dnn-pfedme_pm", "92.20", "pFedMe on MNIST with the hidden layer is 92.20"),
+        ("cgpfl-t1-faster-dnn-pfedme_pm", "92.20", "pFedMe on MNIST with the hidden layer"),
         ("ppfl-t1-synthetic-local", "66.13", "Synthetic is not the mixture"),
     ],
 )
