@@ -67,7 +67,7 @@ def pages() -> Iterator[object]:
         yield pytest.param(page, marks=marks, id=page.relative_to(DOCS).as_posix())
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", list(pages()))
 def test_a_page_says_what_is_wrong_with_the_published_numbers_it_shows(page: Path) -> None:
     assert missing(page.read_text("utf-8")) == set()
 

@@ -17,7 +17,7 @@ class Outcome(NamedTuple):
     the processor, all seeds, those of earlier sessions too; None where that was not kept.
     ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
     ``taken``: the seeds that are from elsewhere. ``over_seeds``: numbers of all seeds together,
-    where all runs are here.
+    where all runs are here. ``apart``: runs made here that a CSV tells with another fingerprint.
     """
 
     row: Row
@@ -31,6 +31,7 @@ class Outcome(NamedTuple):
     runs: tuple[Kept, ...] = ()
     taken: tuple[int, ...] = ()
     over_seeds: Mapping[str, float | None] = {}
+    apart: tuple[Kept, ...] = ()
 
 
 def single(row: Row) -> list[str]:

@@ -168,6 +168,12 @@ def notes(found: Sequence[Outcome]) -> list[str]:
             "Made on another machine, taken from its CSV as settings are equal: "
             f"{formatting.many(taken, 'run')}."
         )
+    if apart := [f"{run.row}, seed {run.seed}" for one in found for run in one.apart]:
+        remarks.append(
+            "Run here with another fingerprint than the CSV tells of the same settings and version "
+            f"(the CSV does not name its machine or engine: on the same ones it must not be): "
+            f"{'; '.join(apart)}."
+        )
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]

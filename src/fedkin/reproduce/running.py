@@ -20,7 +20,7 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
-from fedkin.reproduce.finished_rows import Keeping, Kept, digest
+from fedkin.reproduce.finished_rows import Keeping, Kept, digest, other_numbers
 from fedkin.reproduce.measures import OVER_SEEDS, measured
 from fedkin.reproduce.outcome import Outcome, joined, single, together
 from fedkin.reproduce.preset import Row
@@ -48,7 +48,7 @@ def outcomes(
 
     ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS:
     they train nothing. ``elsewhere``: finished runs of other machines; one that is not begun here
-    and has the same settings is taken.
+    and has the same settings is taken, and one that is here is held against it.
     """
     for row in rows:
         try:
@@ -60,7 +60,9 @@ def outcomes(
             rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
             done = joined(row, taken)
             if rest:
-                done = together(done, (runners or RUNNERS)[row.runner](row, rest, out, changes))
+                here = (runners or RUNNERS)[row.runner](row, rest, out, changes)
+                apart = other_numbers(here.runs, elsewhere or {})
+                done = together(done, here)._replace(apart=apart)
         except Interrupted:
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
