@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.finished_rows import CLAIMS, read
+from fedkin.reproduce.finished_rows import CLAIMS, Kept, read, text_of
 from fedkin.reproduce.finished_rows import COLUMNS as KEPT
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
@@ -47,6 +47,28 @@ def test_finished_rows_of_another_machine_are_taken(
     other = [*asked, "--set=method.lam=0.5", "--finished", "--out", "c", "--from", "a"]
     (line,) = json.loads(fedkin(*other).stdout)["lines"]
     assert line["missing"] == "not run yet"  # another setting is not taken
+
+
+def test_a_run_made_here_is_held_against_the_line_that_tells_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick = ["--set=run.rounds=1", "--set=engine.name=inprocess", "--set=data.clients=4"]
+    asked = ["reproduce", "ppfl-figure-8", *quick, "--rows", "N2", "--out", "a"]
+    fedkin(*asked)
+    (one,) = read(tmp_path / "a").values()
+
+    def note(told: Kept) -> str:
+        (tmp_path / "b").mkdir(exist_ok=True)
+        (tmp_path / "b" / "x.csv").write_text(text_of([told]))
+        assert fedkin(*asked, "--finished", "--from", "b").exit_code == 0
+        return (tmp_path / "a" / "ppfl-figure-8.md").read_text()
+
+    said = "Run here with another fingerprint than the CSV tells"
+    assert said not in note(one)
+    assert f"it must not be): {one.row}, seed 0." in note(one._replace(fingerprint="other"))
+    assert said not in note(one._replace(fingerprint="other", version="0.0.1"))
+    assert said not in note(one._replace(fingerprint="other", settings="others"))
 
 
 def line_of(settings: str, fingerprint: str, value: float = 1.0) -> str:

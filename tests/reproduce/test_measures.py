@@ -8,7 +8,13 @@ import pytest
 
 from fedkin.report.summary import summary
 from fedkin.reproduce import measures as module
-from fedkin.reproduce.measures import MEASURES, measured, recovery, recovery_errors
+from fedkin.reproduce.measures import (
+    MEASURES,
+    measured,
+    recovery,
+    recovery_errors,
+    sd_of_means,
+)
 from tests.awkward import SHUFFLED, record
 from tests.report import records_for_tests
 
@@ -43,6 +49,21 @@ def test_numbers_are_those_of_the_summary(folder) -> None:
     more = measured(folder, ["scalars", "minutes"])
     assert more["scalars"] == found["communication"]["paper"]["scalars"]["total"]
     assert more["minutes"] == found["seconds"]["total"] / 60
+
+
+def test_the_sd_over_clients_of_their_means_over_seeds_is_not_the_mean_of_the_sds(
+    monkeypatch, tmp_path
+) -> None:
+    def run(name: str, *last: float | None):
+        monkeypatch.setitem(records_for_tests.TEST, 3, list(last))
+        return records_for_tests.write(tmp_path / name)
+
+    one, other = run("one", 0.5, 0.7, 0.9), run("other", 0.9, 0.7, 0.7)
+    assert sd_of_means([one, other]) == pytest.approx(100 * np.std([0.7, 0.7, 0.8]))
+    own = [measured(each, ["sd over clients"])["sd over clients"] for each in (one, other)]
+    assert sd_of_means([one, other]) < np.mean(own)
+    assert sd_of_means([one]) == pytest.approx(own[0])
+    assert sd_of_means([]) is None
 
 
 def test_the_round_of_the_highest_weighted_mean_need_not_have_the_highest_plain_one(

@@ -2,7 +2,9 @@
 
 import pytest
 
-from fedkin.reproduce.outcome import Outcome, joined, mean, together
+from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.outcome import Outcome, joined, mean, single, together
+from fedkin.reproduce.pages import lines
 from fedkin.reproduce.preset import preset
 
 ROW = next(row for row in preset("ppfl-figure-8", "small").rows)
@@ -38,6 +40,27 @@ def test_seeds_from_here_and_from_elsewhere() -> None:
     assert both.folders == ["folder"]
     assert together(taken, own._replace(seconds=None)).seconds is None
     assert together(joined(ROW, []), own) is own
+
+
+def test_a_number_of_all_seeds_together_is_only_told_where_all_runs_are_here() -> None:
+    row = next(row for row in preset("persfl-table-3", "small").rows)
+    assert single(row) == ["accuracy", "sd over clients"]
+    here = Outcome(row, [1], {}, 1.0, ["folder"], over_seeds={"sd over clients of means": 1.5})
+    taken = Kept(row.name, 0, dict.fromkeys(single(row), 2.0), 1.0, "", "", "")
+    last = lines([here, together(joined(row, [taken]), here), joined(row, [taken])])[2::3]
+    assert [(line["published"], line["measured"]) for line in last] == [
+        (1.7, 1.5),
+        (1.7, None),
+        (1.7, None),
+    ]
+
+
+def test_a_measure_that_some_runs_lack_names_the_seeds_that_have_it() -> None:
+    row = next(row for row in preset("persfl-table-3", "small").rows)
+    whole = Kept(row.name, 0, {"accuracy": 2.0, "sd over clients": 1.0}, 1.0, "", "", "")
+    other = whole._replace(seed=1, numbers={"accuracy": 4.0, "sd over clients": None})
+    first, second, _ = lines([joined(row, [whole, other])])
+    assert (first["seeds"], second["seeds"]) == ([0, 1], [0])
 
 
 def test_a_mean_of_nothing_is_none() -> None:

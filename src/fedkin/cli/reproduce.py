@@ -210,7 +210,7 @@ def _run(asking: Asking, as_json: bool) -> None:
                 "name": found.name,
                 "title": found.title,
                 "scale": asking.scale,
-                "flagged": found.flagged,
+                "flagged": [flag.says for flag in found.flagged],
                 "lines": lines(done),
             }
         )

@@ -134,6 +134,25 @@ def key_of(one: Kept) -> tuple[str, int, str]:
     return one.row, one.seed, one.settings
 
 
+def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:
+    """The runs made here that a CSV tells otherwise: the same row, seed, settings and version,
+    another fingerprint.
+
+    Args:
+        made: Finished runs of this machine.
+        elsewhere: What the CSV files tell. They do not say on which machine.
+
+    Returns:
+        Those of ``made``. Runs of another version may differ and are passed over.
+    """
+    pairs = [(one, elsewhere.get(key_of(one))) for one in made]
+    return tuple(
+        one
+        for one, told in pairs
+        if told is not None and told.version == one.version and told.fingerprint != one.fingerprint
+    )
+
+
 def _lines(path: Path) -> list[dict[str, str]]:
     try:
         table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8")))

@@ -1,6 +1,8 @@
-"""What is measured of a finished run for a table: each a number from its records."""
+"""What is measured for a table: of a finished run, each a number from its records, and of the runs
+of all seeds together.
+"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,29 @@ def highest_weighted(folder: Path, found: Mapping[str, Any]) -> float | None:
             means.append(spread(asked, weights)["weighted"])
     known = [mean for mean in means if mean is not None]
     return 100 * max(known) if known else None
+
+
+def sd_of_means(folders: Sequence[Path]) -> float | None:
+    """The sd over clients of each client's mean over the runs of all seeds (PersFL, §5.1).
+
+    The noise of single runs averages out in it, so that it is at most the mean of the runs' own
+    sds. None where the runs have no client in common.
+
+    Args:
+        folders: Finished runs, one a seed.
+
+    Returns:
+        Percent; the population sd, as in each run.
+    """
+    by_client: list[dict[str, float]] = []
+    for folder in folders:
+        with opened(folder) as run:
+            curve = curves(run).get("personal")
+            found = values(run, curve.rounds[-1], "personal", "accuracy") if curve else {}
+            by_client.append({run.name(k): v for k, v in found.items() if v is not None})
+    common = set[str].intersection(*map(set, by_client)) if by_client else set()
+    means = [float(np.mean([one[name] for one in by_client])) for name in sorted(common)]
+    return 100 * float(np.std(means)) if means else None
 
 
 def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -132,6 +157,12 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "third model": ("clients with the third model, %", _model(2)),
     "largest": ("samples of the largest client", largest),
     "recovery": ("recovery error of memberships", recovery),
+}
+
+
+# Of the runs of all seeds together; a CSV of finished rows, which has no clients, has none of them
+OVER_SEEDS: dict[str, tuple[str, Callable[[Sequence[Path]], float | None]]] = {
+    "sd over clients of means": ("sd over clients of their means over seeds, %", sd_of_means),
 }
 
 

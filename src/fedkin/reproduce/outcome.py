@@ -1,6 +1,6 @@
 """What came of a row of a preset."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from fedkin.reproduce.estimate import Estimate
 from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.measures import OVER_SEEDS
 from fedkin.reproduce.preset import Row
 
 
@@ -15,7 +16,8 @@ class Outcome(NamedTuple):
     """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of
     the processor, all seeds, those of earlier sessions too; None where that was not kept.
     ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
-    ``taken``: the seeds that are from elsewhere.
+    ``taken``: the seeds that are from elsewhere. ``over_seeds``: numbers of all seeds together,
+    where all runs are here. ``apart``: runs made here that a CSV tells with another fingerprint.
     """
 
     row: Row
@@ -28,6 +30,13 @@ class Outcome(NamedTuple):
     command: str = ""
     runs: tuple[Kept, ...] = ()
     taken: tuple[int, ...] = ()
+    over_seeds: Mapping[str, float | None] = {}
+    apart: tuple[Kept, ...] = ()
+
+
+def single(row: Row) -> list[str]:
+    """The measures of a row that each run has by itself."""
+    return [value.measure for value in row.values if value.measure not in OVER_SEEDS]
 
 
 def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
@@ -40,7 +49,7 @@ def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
     Returns:
         Their numbers.
     """
-    names = [value.measure for value in row.values]
+    names = single(row)
     numbers = {name: [v for one in taken if (v := one.numbers[name]) is not None] for name in names}
     seconds = [one.seconds for one in taken if one.seconds is not None]
     spent = sum(seconds) if len(seconds) == len(taken) else None
@@ -67,6 +76,7 @@ def together(taken: Outcome, here: Outcome) -> Outcome:
         seconds=spent,
         runs=tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed)),
         taken=taken.taken,
+        over_seeds={},
     )
 
 

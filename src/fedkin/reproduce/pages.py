@@ -20,7 +20,7 @@ from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.finished_rows import Kept, key_of, runs_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
-from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean
 from fedkin.reproduce.preset import Preset
 from fedkin.runs.outside import write_outside
@@ -36,7 +36,22 @@ COLUMNS = [
     "taken",
     "command",
 ]
+TITLES = {name: title for name, (title, _) in {**MEASURES, **OVER_SEEDS}.items()}
 NEAR = 1.0  # of a published number: what the sentence at the top counts
+# what is to be known of a measure where it is shown
+SAID = {
+    "sd over clients": (
+        "Its sd over clients: of each run, then the mean over seeds. It is at least the paper's "
+        "statistic, the sd over clients of each client's mean over the runs (by construction: the "
+        "noise of a single run is in it), which is only known where the runs of all seeds are "
+        "kept: a CSV of finished rows has no clients."
+    ),
+    "highest": (
+        "Highest over rounds: the round was chosen by test data, as the paper does, among the "
+        "rounds that were evaluated: with evaluate_every = 10 each tenth one, so that the highest "
+        "of all rounds may be higher. It is missing for seeds whose run was not kept."
+    ),
+}
 MOST = 4  # rows whose charts a page shows
 
 
@@ -45,14 +60,14 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
     rows = []
     for one in found:
         for value in one.row.values:
-            numbers = one.numbers.get(value.measure, [])
-            measured = mean(numbers)
+            over, numbers = one.over_seeds.get(value.measure), one.numbers.get(value.measure, [])
+            measured = mean(numbers) if value.measure not in OVER_SEEDS else over
             known = measured is not None and isinstance(value.published, float)
             rows.append(
                 {
                     "row": one.row.name,
                     "measure": value.measure,
-                    "what": MEASURES.get(value.measure, (value.measure, None))[0],
+                    "what": TITLES.get(value.measure, value.measure),
                     "published": value.published,
                     "measured": measured,
                     "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
@@ -61,7 +76,7 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                         if known
                         else None
                     ),
-                    "seeds": one.seeds,
+                    "seeds": _seeds(one, value.measure),
                     "estimated_seconds": one.estimated.seconds,
                     "estimate_is_rough": one.estimated.rough,
                     "seconds": one.seconds,
@@ -70,6 +85,13 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def _seeds(one: Outcome, measure: str) -> list[int]:
+    """Those whose runs have the number: a measure may be newer than a run that is in a CSV."""
+    if measure in OVER_SEEDS or not one.runs:
+        return one.seeds
+    return [run.seed for run in one.runs if run.numbers.get(measure) is not None]
 
 
 def cells(line: dict[str, Any]) -> list[str]:
@@ -125,7 +147,7 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
 
 def flags(preset: Preset) -> list[str]:
     """What is wrong with the published numbers themselves."""
-    return [f"Published numbers that contradict themselves: {text}" for text in preset.flagged]
+    return [f"Published numbers that contradict themselves: {flag.says}" for flag in preset.flagged]
 
 
 def notes(found: Sequence[Outcome]) -> list[str]:
@@ -134,6 +156,8 @@ def notes(found: Sequence[Outcome]) -> list[str]:
         "Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen "
         "by test data."
     ]
+    asked = {value.measure for one in found for value in one.row.values}
+    remarks += [text for measure, text in SAID.items() if measure in asked]
     remarks.append(
         "Estimated, taken: processor time of all processes together; ~ where it is counted "
         "from another row's."
@@ -143,6 +167,12 @@ def notes(found: Sequence[Outcome]) -> list[str]:
         remarks.append(
             "Made on another machine, taken from its CSV as settings are equal: "
             f"{formatting.many(taken, 'run')}."
+        )
+    if apart := [f"{run.row}, seed {run.seed}" for one in found for run in one.apart]:
+        remarks.append(
+            "Run here with another fingerprint than the CSV tells of the same settings and version "
+            f"(the CSV does not name its machine or engine: on the same ones it must not be): "
+            f"{'; '.join(apart)}."
         )
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:

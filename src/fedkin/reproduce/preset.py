@@ -10,8 +10,9 @@ the ``published`` file it stands; the line there is the one that fits ``where`` 
 ``where`` of its own). Column and where may have {axis} in them: the name of the row's option.
 
 A preset of ``rows_of`` with ``set`` runs those rows anew with these changes, under names that begin
-with ``prefix``. ``flagged``: what is wrong with the published numbers themselves, for their own
-pages.
+with ``prefix``. ``flagged``: what is wrong with the published numbers themselves: ``says``, the
+``numbers`` it is about, or words in the names of the ``rows`` that show them. A preset has those
+of the other that its rows or its numbers are of (``rows_of``, ``flags_of``) and its own.
 """
 
 import csv
@@ -54,9 +55,19 @@ class Row(NamedTuple):
     options: dict[str, str]
 
 
+class Flag(NamedTuple):
+    """Published numbers that cannot be right. ``numbers`` and ``rows`` (words in their names) tell
+    where they are shown; with neither, wherever the preset is.
+    """
+
+    says: str
+    numbers: tuple[float, ...] = ()
+    rows: tuple[str, ...] = ()
+
+
 class Preset(NamedTuple):
-    """``charts``: names of the report's charts that the page shows of each row. ``flagged``:
-    published numbers that cannot be right, said wherever they are shown.
+    """``charts``: names of the report's charts that the page shows of each row. ``flagged``: what
+    is wrong with the published numbers that its rows show.
     """
 
     name: str
@@ -64,7 +75,7 @@ class Preset(NamedTuple):
     about: str
     charts: tuple[str, ...]
     rows: tuple[Row, ...]
-    flagged: tuple[str, ...] = ()
+    flagged: tuple[Flag, ...] = ()
 
 
 def names() -> list[str]:
@@ -88,15 +99,31 @@ def preset(name: str, scale: str = "small") -> Preset:
     kept = tuple(
         row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items())
     )
-    flagged = tuple(content["flagged"] if "flagged" in content else other.get("flagged", ()))
+    source = other if other is not content else found.get(content.get("flags_of", ""), {})
+    flags = [*source.get("flagged", ()), *content.get("flagged", ())]
     return Preset(
         name,
         content["title"],
         content.get("about", ""),
         tuple(content.get("charts", ())),
         kept,
-        flagged,
+        tuple(flag for flag in map(_flag, flags) if _shown(flag, kept)),
     )
+
+
+def _flag(content: Content) -> Flag:
+    """As its file has it."""
+    rows = tuple(content.get("rows", ()))
+    return Flag(content["says"], tuple(map(float, content.get("numbers", ()))), rows)
+
+
+def _shown(flag: Flag, rows: tuple[Row, ...]) -> bool:
+    """Whether rows show what the flag is about."""
+    if not flag.numbers and not flag.rows:
+        return True
+    numbers = {value.published for row in rows for value in row.values}
+    named = any(word in row.name for row in rows for word in flag.rows)
+    return named or not numbers.isdisjoint(flag.numbers)
 
 
 def content_of(row: Row) -> Content:

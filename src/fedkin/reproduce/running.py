@@ -20,9 +20,9 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
-from fedkin.reproduce.finished_rows import Keeping, Kept, digest
-from fedkin.reproduce.measures import measured
-from fedkin.reproduce.outcome import Outcome, joined, together
+from fedkin.reproduce.finished_rows import Keeping, Kept, digest, other_numbers
+from fedkin.reproduce.measures import OVER_SEEDS, measured
+from fedkin.reproduce.outcome import Outcome, joined, single, together
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import command, portable, spec_of
 from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
@@ -48,7 +48,7 @@ def outcomes(
 
     ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS:
     they train nothing. ``elsewhere``: finished runs of other machines; one that is not begun here
-    and has the same settings is taken.
+    and has the same settings is taken, and one that is here is held against it.
     """
     for row in rows:
         try:
@@ -60,7 +60,9 @@ def outcomes(
             rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
             done = joined(row, taken)
             if rest:
-                done = together(done, (runners or RUNNERS)[row.runner](row, rest, out, changes))
+                here = (runners or RUNNERS)[row.runner](row, rest, out, changes)
+                apart = other_numbers(here.runs, elsewhere or {})
+                done = together(done, here)._replace(apart=apart)
         except Interrupted:
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
@@ -103,7 +105,7 @@ def _taken(
     if not elsewhere or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
         return None
     one = elsewhere.get((row.name, seed, digest_of(spec_of(row, seed, changes))))
-    whole = one is not None and {value.measure for value in row.values} <= set(one.numbers)
+    whole = one is not None and set(single(row)) <= set(one.numbers)
     return one if whole else None
 
 
@@ -153,7 +155,7 @@ def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any])
 def _outcome(
     row: Row, seeds: list[int], folders: list[Path], changes: Mapping[str, Any]
 ) -> Outcome:
-    names = [value.measure for value in row.values]
+    names = single(row)
     each = [measured(folder, names) for folder in folders]
     numbers = {name: [float(v) for one in each if (v := one[name]) is not None] for name in names}
     spent = [found.total for folder in folders if (found := cost(folder)) is not None]
@@ -161,9 +163,10 @@ def _outcome(
         _run(row, seed, spec_of(row, seed, changes), folder, facts)
         for seed, folder, facts in zip(seeds, folders, each, strict=True)
     )
-    return Outcome(
-        row, seeds, numbers, sum(spent) if len(spent) == len(folders) else None, folders, runs=runs
-    )
+    whole = sum(spent) if len(spent) == len(folders) else None
+    wanted = [value.measure for value in row.values if value.measure in OVER_SEEDS]
+    over_seeds = {name: OVER_SEEDS[name][1](folders) for name in wanted}
+    return Outcome(row, seeds, numbers, whole, folders, runs=runs, over_seeds=over_seeds)
 
 
 def _run(
