@@ -57,6 +57,25 @@ def test_a_clean_table_ends_with_a_comparison_and_a_model() -> None:
     assert len(list(Path("runs").glob("*/export/**/*.safetensors"))) == 6
 
 
+def test_the_method_that_is_advised_can_be_made_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {
+        "verdict": {"federate": True, "says": "federate"},
+        "candidates": [{"method": "ditto", "reason": "it gained most"}],
+        "safe": ["ditto"],
+    }
+    monkeypatch.setattr("fedkin.doctor.plan.diagnosis", lambda *_, **__: found)
+    table(Path("sensors.csv"), "plant,a,b,failure", "{site},{a},{b},{label}")
+    output = answered("", "sensors.csv", "--client", "plant", "--yes")
+    told_of = "with [method] safe = true each client deploys a federated model only where its"
+    assert told_of in " ".join(output.split())
+    (line,) = (line for line in output.splitlines() if "method.safe" in line)
+    assert fedkin(*line.split()[1:], *SHORT).exit_code == 0
+    assert Path("runs/ditto-safe").is_dir()
+    Path("experiment.toml").unlink()
+    found["safe"] = []
+    assert "safe" not in answered("", "sensors.csv", "--client", "plant", "--yes")
+
+
 def test_a_messy_table_is_mended_in_the_file() -> None:
     head = "id,ward,crp,note,outcome"
     row = "{i},{site},<5,{a} {b},{label}"

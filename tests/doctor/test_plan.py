@@ -18,6 +18,7 @@ def says(monkeypatch):
     """What the doctor would say, without its trials."""
     told = {"verdict": {"federate": True, "says": "federate"}, "candidates": []}
     told["candidates"] = [{"method": "ditto", "reason": "it gained most"}]
+    told["safe"] = ["ditto"]
 
     def diagnosis(spec, rounds, named):
         if "error" in told:
@@ -36,6 +37,9 @@ def test_the_doctors_first_is_chosen(data, says) -> None:
     assert found.spec.data.client == "site"
     assert "# The doctor says: federate; it gained most." in found.text
     assert found.text.startswith("# Written by: fedkin init\n")
+    assert found.safe
+    says["safe"] = []
+    assert not plan(Answers(data, client="site", label="label"), "fedkin init").safe
 
 
 @pytest.mark.parametrize(
@@ -52,12 +56,14 @@ def test_without_advice_each_client_is_alone(data, says, changed, beside, why) -
     found = plan(Answers(data, client="site"), "fedkin init")
     assert (found.method, found.beside) == ("local", beside)
     assert why in found.why
+    assert not found.safe
 
 
 @pytest.mark.parametrize("alike", [True, False])
 def test_where_parameters_stay_predictions_travel(data, alike) -> None:
     found = plan(Answers(data, client="site", parameters=False, alike=alike), "fedkin init")
     assert found.method == "ds_fl"
+    assert found.safe
     assert found.spec.public.source == "held-out"
     assert found.why.startswith("parameters stay: clients exchange predictions only")
     assert found.spec.model.map == ({} if alike else {"small": "mlr", "large": "dnn"})

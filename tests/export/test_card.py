@@ -14,6 +14,8 @@ from fedkin.core.family import standardised
 from fedkin.experiment.run import run
 from fedkin.export.card import as_markdown, card_of, input_of, output_of
 from fedkin.export.opened import Member, Opened
+from fedkin.report.deployed import what_and_why
+from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from tests import awkward
@@ -52,6 +54,20 @@ def test_tensors_are_listed_where_a_file_holds_them(tmp_path: Path) -> None:
     assert all(line in as_markdown(card) for line in listed)
     without = {**card, "files": {"model.pt2": card["files"]["model.safetensors"]}}
     assert not any(line in as_markdown(without) for line in listed)
+
+
+def test_a_card_says_what_a_safe_client_deploys_and_why(tmp_path: Path) -> None:
+    folder, card = exported(tmp_path, "fedavg:safe=true", "safetensors")
+    extras = summary(tmp_path / "run")["extras"]
+    expected = what_and_why(extras["safe_share"]["H01"], extras["safe_chance"]["H01"])
+    assert card["deploys"] == expected
+    assert f"- deploys {expected}\n" in (folder / "card.md").read_text()
+    opened = Opened(tmp_path / "run")
+    assert card_of(opened, opened.member("H01"), "global")["deploys"] is None
+    (tmp_path / "plain").mkdir()
+    _, plain = exported(tmp_path / "plain", "fedavg", "safetensors")
+    assert plain["deploys"] is None
+    assert "deploys" not in as_markdown(plain)
 
 
 @pytest.mark.parametrize("key", ["client", "architecture"])

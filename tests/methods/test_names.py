@@ -2,9 +2,12 @@
 
 import pytest
 
+from fedkin.certificates.registry import held
 from fedkin.cli.listing.methods import named
 from fedkin.core.errors import FedkinError, letters
-from fedkin.methods import ALIASES, METHODS, known_name
+from fedkin.methods import ALIASES, METHODS, OTHERWISE, known_name
+from fedkin.setup.build import method_of
+from fedkin.setup.options import specification
 
 WRITTEN = {
     "FedAvg": "fedavg",
@@ -29,6 +32,20 @@ WRITTEN = {
     "ClusteredFL": "clustered_fl",
     "DS-FL": "ds_fl",
     "comet": "comet",
+    "FedAvgDBE": "feddbe",
+    "FedAvg-DBE": "feddbe",
+    "Per-FedAvg-HF": "per_fedavg",
+    "per_fedavg_hf": "per_fedavg",
+}
+
+TOLD = {
+    "FedAvgM": "--method fedavg --set server.optimizer=momentum",
+    "FedAdam": "--method fedavg --set server.optimizer=adam",
+    "fed_yogi": "--method fedavg --set server.optimizer=yogi",
+    "FedAdagrad": "--method fedavg --set server.optimizer=adagrad",
+    "FedOpt": "--method fedavg --set server.optimizer=adam",
+    "Per-FedAvg-FO": "--method per_fedavg:hessian=fo",
+    "MOCHA": "--method fedu",
 }
 
 
@@ -39,12 +56,32 @@ def test_as_it_is_written(written, method):
     assert listed["name"] == method
 
 
+@pytest.mark.parametrize(("written", "instead"), TOLD.items())
+def test_what_is_a_setting_here_is_told_with_the_words_to_type(written, instead):
+    for asked in (known_name, named, held):
+        with pytest.raises(FedkinError, match=f"^unknown method '{written}': ") as error:
+            asked(written)
+        sentence = str(error.value)
+        assert "did you mean" not in sentence
+        assert sentence.endswith(f"({instead})")
+    options = instead.split()
+    method, changes = options[1], options[3:]
+    spec, _ = specification(None, {"method": method}, changes, False, "run")
+    method_of(spec)
+
+
 def test_no_two_methods_are_one_name():
     names = {letters(name): name for name in METHODS}
     assert len(names) == len(METHODS)
     for alias, method in ALIASES.items():
         assert method in METHODS
         assert names.get(letters(alias), method) == method
+
+
+def test_no_name_that_is_told_otherwise_is_a_methods():
+    taken = {letters(name) for name in (*METHODS, *ALIASES)}
+    assert not taken & OTHERWISE.keys()
+    assert all(name == letters(name) for name in OTHERWISE)
 
 
 def test_what_is_like_none():

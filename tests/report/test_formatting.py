@@ -73,13 +73,6 @@ def test_rounds_and_ranks() -> None:
     assert (formatting.way(5000), formatting.way(5001)) == ("bootstrap", "normal distribution")
 
 
-def test_who_deploys_what() -> None:
-    found = {"extras": {"safe_share": {"a": 1, "b": 0, "c": 0.3, "d": 1}}}
-    (said,) = formatting.deployed(found)
-    assert said.startswith("safe: of 4 clients 2 deploy the federated model, 1 a mixture, 1 their")
-    assert formatting.deployed({"extras": {}}) == []
-
-
 def test_views_that_diverged() -> None:
     loss = {
         "personal": {"final": {"without": 0, "clients": 6}},

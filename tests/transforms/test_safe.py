@@ -17,7 +17,7 @@ from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
 from fedkin.methods import make
-from fedkin.report.formatting import deployed
+from fedkin.report.deployed import summed_up
 from fedkin.report.summary import summary
 from fedkin.runs.spec import Spec, parse
 from fedkin.runtime.replay import Runtime
@@ -116,11 +116,11 @@ def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Open
 def test_the_run_says_how_many_deploy_what(three: dict[str, Opened]) -> None:
     found = summary(three["safe"].folder)
     shares = list(found["extras"]["safe_share"].values())
-    (said,) = deployed(found)
+    (said,) = summed_up(found)
     assert f"of 6 clients {shares.count(1.0)} deploy the federated model" in said
     assert f"{shares.count(0.0)} their own" in said
     assert found["hyper"]["safe"] is True
-    assert deployed(summary(three["fedavg"].folder)) == []
+    assert summed_up(summary(three["fedavg"].folder)) == []
 
 
 def test_nothing_more_is_sent_in_a_round(three: dict[str, Opened]) -> None:

@@ -17,8 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from fedkin.certificates import transforms
 from fedkin.certificates.sources import digest_of, files_from
-from fedkin.core.errors import unknown
-from fedkin.methods import ALIASES, METHODS, own_name, registry
+from fedkin.methods import METHODS, no_method, own_name, registry
 
 # the kinds of evidence, as tests are marked
 SECTIONS = ("reference", "closed form", "law", "messages")
@@ -63,7 +62,7 @@ def held(name: str | None = None) -> list[Held]:
         return [_of_transform(name)]
     name = own_name(name, known)
     if name not in known:
-        raise unknown("method", name, [*known, *ALIASES])
+        raise no_method(name, known)
     return [_held(name, known[name])]
 
 

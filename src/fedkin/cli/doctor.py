@@ -105,6 +105,8 @@ def _show(found: dict[str, Any]) -> None:
     if found["candidates"]:
         federate = bool(found["verdict"] and found["verdict"]["federate"])
         out.print(_candidate_table(found["candidates"], federate))
+    if found["safe"]:
+        out.print(_safe_line(found["safe"]), highlight=False, markup=False)
     out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
     for trap in found["traps"]:
         out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
@@ -130,6 +132,13 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
         f"  gain {gain} (95 %) over {formatting.many(found['clients'], 'client')}, linear and "
         "small models, every row predicted by models that have not seen it",
     ]
+
+
+def _safe_line(methods: list[str]) -> str:
+    from fedkin.doctor.never_worse import PROMISE, SETTING
+
+    names = " and ".join(filter(None, (", ".join(methods[:-1]), methods[-1])))
+    return f"Nobody has to lose by {names}: with --set {SETTING} {PROMISE}"
 
 
 def _candidate_table(candidates: list[dict[str, Any]], federate: bool) -> "Table":

@@ -160,6 +160,15 @@ def _tell(out: Path, found: "Plan") -> None:
     pair = " ".join(f"runs/{_stem(method)}" for method in dict.fromkeys(["local", *_two(found)]))
     say(f"  fedkin compare {pair}")
     say(f"  fedkin export runs/{found.method} --all")
+    if found.safe:
+        _tell_of_safe(file, found.method)
+
+
+def _tell_of_safe(file: str, method: str) -> None:
+    from fedkin.doctor.never_worse import PROMISE, SETTING
+
+    say(f"nobody has to lose by it: with [method] safe = true {PROMISE}")
+    say(f"  fedkin run {file} --set {SETTING} --out runs/{method}-safe")
 
 
 def _stem(method: str) -> str:

@@ -9,7 +9,9 @@ from fedkin.doctor.candidates import split_name
 from fedkin.doctor.checked import checked
 from fedkin.doctor.diagnosis import diagnosis
 from fedkin.doctor.fixed_spec import fixed_spec
+from fedkin.doctor.never_worse import takes_safe
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.build import assemble
 
 BY_PREDICTIONS = "ds_fl"  # docs/gains.md: the most gained without parameters or public labels
 OTHERS_BY_PREDICTIONS = "kt_pfl and comet"
@@ -49,6 +51,7 @@ class Plan(NamedTuple):
         why: Why this one, in a sentence.
         beside: The method to compare it with, as it is typed after --method.
         problems: ``Problem.plain`` of each fault of the data.
+        safe: Whether the method takes [method] safe = true on these data.
     """
 
     text: str
@@ -57,6 +60,7 @@ class Plan(NamedTuple):
     why: str
     beside: str
     problems: list[dict[str, Any]]
+    safe: bool
 
 
 def plan(answers: Answers, command: str) -> Plan:
@@ -80,7 +84,9 @@ def plan(answers: Answers, command: str) -> Plan:
     content.update(chosen.sections)
     text = fixed_spec(parse(content)[0], problems, command, _reasons(answers, chosen))
     method = chosen.sections["method"]["name"]
-    return Plan(text, _read(text), method, chosen.why, chosen.beside, problems)
+    spec = _read(text)
+    safe = chosen.safe if chosen.safe is not None else takes_safe(assemble(spec), method)
+    return Plan(text, spec, method, chosen.why, chosen.beside, problems, safe)
 
 
 def _read(text: str) -> Spec:
@@ -97,11 +103,14 @@ def _asked(answers: Answers) -> dict[str, Any]:
 
 
 class _Chosen(NamedTuple):
-    """The sections that the answers and the doctor choose, the reason, and what to compare with."""
+    """The sections that the answers and the doctor choose, the reason, what to compare with, and
+    whether the method can be safe (None: nobody has looked).
+    """
 
     sections: dict[str, Any]
     why: str
     beside: str = "local"
+    safe: bool | None = None
 
 
 def _chosen(answers: Answers, spec: Spec, classes: bool) -> _Chosen:
@@ -123,7 +132,7 @@ def _chosen(answers: Answers, spec: Spec, classes: bool) -> _Chosen:
 
 
 def _alone(why: str, beside: str) -> _Chosen:
-    return _Chosen({"method": {"name": "local"}}, why, beside)
+    return _Chosen({"method": {"name": "local"}}, why, beside, safe=False)
 
 
 def _by_doctor(spec: Spec) -> _Chosen:
@@ -141,6 +150,7 @@ def _by_doctor(spec: Spec) -> _Chosen:
     return _Chosen(
         {"method": {"name": name, **options}},
         f"the doctor says: {verdict['says']}; {best['reason']}",
+        safe=best["method"] in findings["safe"],
     )
 
 

@@ -15,6 +15,7 @@ from fedkin.export.around import after, before
 from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.report import formatting
+from fedkin.report.deployed import CHANCE, SHARE, of_notes
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
@@ -55,6 +56,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
                 "samples": own.samples,
                 "digest": facts["data_digest"],
             },
+            "deploys": own.deploys if view == PERSONAL else None,
             "scores": own.scores,
             "no_scores": NO_SCORES if _masked(facts) and member.number is not None else None,
             "communicated": own.communicated,
@@ -74,7 +76,7 @@ class Own(NamedTuple):
     """What the record says of a client.
 
     ``joined``: of a newcomer, after which round it came and how long it worked. ``took_part``: in
-    how many rounds; None of a newcomer.
+    how many rounds; None of a newcomer. ``deploys``: under [method] safe what it took, and why.
     """
 
     samples: dict[str, int]
@@ -82,6 +84,7 @@ class Own(NamedTuple):
     communicated: dict[str, dict[str, int]]
     joined: dict[str, int] | None = None
     took_part: int | None = None
+    deploys: str | None = None
 
 
 def _of_client(run: Run, client: int, at: int) -> Own:
@@ -93,7 +96,15 @@ def _of_client(run: Run, client: int, at: int) -> Own:
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},
         {way: _sent(run, client, way, at) for way in ("up", "down")},
         took_part=_taken(run, at)[client],
+        deploys=_deploys(run, client, last),
     )
+
+
+def _deploys(run: Run, client: int, at: int) -> str | None:
+    """None where the run is not safe, or not at its end."""
+    query = "SELECT name, value FROM notes WHERE client = ? AND round = ? AND name IN (?, ?)"
+    found = run.rows(query, client, at, SHARE, CHANCE)
+    return of_notes({name: run.read(value) for name, value in found})
 
 
 def _taken(run: Run, at: int) -> Counter[int]:
@@ -120,6 +131,7 @@ def _of_newcomer(details: Mapping[str, Any]) -> Own:
             for way in ("up", "down")
         },
         {"after_round": details["after_round"], "rounds": details["rounds"]},
+        deploys=of_notes(details.get("notes", {})),
     )
 
 
@@ -194,6 +206,7 @@ def as_markdown(card: dict[str, Any]) -> str:
         *([_joined(card["joined"])] if card["joined"] else []),
         *_rounds_of(card),
         *_remembered(card),
+        *([f"- deploys {card['deploys']}"] if card.get("deploys") else []),
         f"- architecture: {card['architecture']}",
         f"- data: {Path(card['data']['name']).name}; this client's samples: "
         f"{samples['train']} for training, "

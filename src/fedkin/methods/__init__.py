@@ -69,6 +69,7 @@ __all__ = [
     "known_name",
     "made_by",
     "make",
+    "no_method",
     "own_name",
     "registry",
     "taken",
@@ -131,6 +132,7 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "local-only": "local",
     "per-fedavg": "per_fedavg",
     "perfedavg": "per_fedavg",
+    "per-fedavg-hf": "per_fedavg",  # as its hyper-parameter is unless somebody sets it
     "peravg": "per_fedavg",
     "l2gd": "l2sgd",
     "l2-sgd": "l2sgd",
@@ -157,10 +159,27 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "ntd": "fedntd",
     "tgp": "fedtgp",
     "dbe": "feddbe",
+    "fedavg-dbe": "feddbe",
     "cp": "fedcp",
     "cfl": "clustered_fl",
     "clusteredfl": "clustered_fl",
     "sattler": "clustered_fl",
+}
+
+OPTIMIZED = (
+    "it is fedavg with [server] optimizer = {0!r} (--method fedavg --set server.optimizer={0})"
+)
+# What other libraries call a method is here a setting of one, or has a close relative: in letters
+OTHERWISE = {
+    "fedavgm": OPTIMIZED.format("momentum"),
+    "fedadagrad": OPTIMIZED.format("adagrad"),
+    "fedadam": OPTIMIZED.format("adam"),
+    "fedyogi": OPTIMIZED.format("yogi"),
+    "fedopt": "it is fedavg with an optimizer at the server: [server] optimizer = 'momentum', "
+    "'adagrad', 'adam' or 'yogi' (--method fedavg --set server.optimizer=adam)",
+    "mocha": "the nearest is fedu, multi-task learning with a Laplacian regularizer "
+    "(--method fedu)",
+    "perfedavgfo": "it is per_fedavg with hessian = 'fo' (--method per_fedavg:hessian=fo)",
 }
 
 
@@ -247,12 +266,30 @@ def own_name(name: str, known: Iterable[str]) -> str:
     return same.get(letters(name), name)
 
 
+def no_method(name: str, known: Iterable[str]) -> FedkinError:
+    """The error for a name that is no method's, with what to write in its place.
+
+    >>> str(no_method("FedAdagrad", METHODS)).partition(": ")[0]
+    "unknown method 'FedAdagrad'"
+
+    Args:
+        name: As written.
+        known: The methods that there are.
+
+    Returns:
+        The error, to be raised by the caller.
+    """
+    if letters(name) in OTHERWISE:
+        return FedkinError(f"unknown method {name!r}: {OTHERWISE[letters(name)]}")
+    return unknown("method", name, [*known, *ALIASES])
+
+
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     """A method's own name and its function; installed packages are asked once."""
     known = registry()
     name = own_name(name, known)
     if name not in known:
-        raise unknown("method", name, [*known, *ALIASES])
+        raise no_method(name, known)
     found = known[name]
     if isinstance(found, Unloadable):  # before anybody asks what it takes
         found()

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedkin.core.errors import many as many
 from fedkin.core.measures import ASIDE, measure_named
+from fedkin.report.deployed import summed_up
 
 LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
@@ -165,7 +166,7 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
     said = [
         f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
     ]
-    return [*said, *found["warnings"], *deployed(found), *diverged(found), *asked(found)]
+    return [*said, *found["warnings"], *summed_up(found), *diverged(found), *asked(found)]
 
 
 def way(clients: int) -> str:
@@ -189,20 +190,6 @@ def asked(found: Mapping[str, Any]) -> list[str]:
         f"rounds before the last evaluated a panel of {panel['clients']:,} of {panel['of']:,} "
         "clients: the best rounds and their means are the panel's; interval: "
         f"{way(panel['clients'])} over it"
-    ]
-
-
-def deployed(found: Mapping[str, Any]) -> list[str]:
-    """Of a run with method.safe (a ``summary``): how many clients deploy which model."""
-    shares = found["extras"].get("safe_share")
-    if not shares:
-        return []
-    together = sum(share == 1 for share in shares.values())
-    alone = sum(share == 0 for share in shares.values())
-    return [
-        f"safe: of {many(len(shares), 'client')} {together} deploy the federated model, "
-        f"{len(shares) - together - alone} a mixture, {alone} their own; the others' validation "
-        "does not say that it is better"
     ]
 
 

@@ -324,12 +324,14 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
             "b": {"val": (1.0, 0.0)},
         },
         measures={"personal": {"test": {"auc": 0.75}}},
+        notes={"safe_share": 0.0},
     )
     kept = SimpleNamespace(details=details, run="ab01")
     card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
     assert (card["rounds"], card["finished"], card["joined"]) == (rounds, finished, told)
     assert (card["client"], card["number"], card["run"]) == ("north", 2, "ab01")
     assert card["took_part"] is card["privacy"] is None
+    assert card["deploys"].startswith("its own model")
     assert card["scores"] == {
         "personal": {
             "test": {"loss": None, "accuracy": 0.5, "auc": 0.75},

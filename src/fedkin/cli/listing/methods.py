@@ -6,7 +6,7 @@ from rich.console import Console
 
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
-from fedkin.core.errors import FedkinError, letters, unknown
+from fedkin.core.errors import FedkinError, letters
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -24,8 +24,9 @@ def named(name: str) -> list[dict[str, Any]]:
         one for one in every if letters(name) in map(letters, (one["name"], *one["aliases"]))
     ]
     if not found:
-        known = [word for one in every for word in (one["name"], *one["aliases"])]
-        raise unknown("method", name, known)
+        from fedkin.methods import no_method  # late: the list itself is kept, and quick
+
+        raise no_method(name, [one["name"] for one in every])
     return found
 
 

@@ -22,6 +22,7 @@ from fedkin.flower import config
 from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.placement import models_at
+from fedkin.report.deployed import of_notes
 from fedkin.report.records import number
 from fedkin.runs.spec import DataSection, Spec
 from fedkin.setup.build import for_models, method_of
@@ -111,6 +112,7 @@ def _card(
             "samples": dict(details.samples),
             "digest": details.place.data or population.digest(),
         },
+        "deploys": of_notes(details.notes),
         "scores": {view: _scores(details, view) for view in details.scores},
         "input": input_of(population, model),
         "output": output_of(population, model),

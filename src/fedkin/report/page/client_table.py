@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedkin.report import formatting
+from fedkin.report.deployed import CHANCE, SHARE, by_client
 from fedkin.report.intervals import of_share
 from fedkin.report.matrix import Matrix
 from fedkin.report.page.clinical import case_of
@@ -29,9 +30,7 @@ def client_table(
     """One row a client: final scores, gain, data, and the method's last metrics of it. ``said``:
     who they are, where not all are shown.
     """
-    named_values = {
-        name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
-    }
+    named_values = _named_values(found, len(run.clients))
     numbers = _numbers(run, what, matrices, gain)
     head = [("client", ""), *((name, "n") for name in numbers)]
     head += [("test", "n"), ("train", "n"), ("val", "n"), *_cases(run), ("model", "")]
@@ -60,6 +59,18 @@ def client_table(
     note += f" Of the federation: {'; '.join(federation)}." if federation else ""
     content, above = table(head, rows, names), search_bar("clients")
     return section("table", "The clients", note, content, tall=True, above=above, beside=True)
+
+
+def _named_values(found: Mapping[str, Any], clients: int) -> dict[str, Mapping[str, Any]]:
+    """{heading: {client's name: value}} of what the method says of clients; of a run that is safe
+    what each deploys, in words.
+    """
+    said = {name: by for name, by in found["extras"].items() if _short(by, clients)}
+    deploys = by_client(found)
+    if deploys:
+        said = {name: by for name, by in said.items() if name not in (SHARE, CHANCE)}
+        said["deploys"] = deploys
+    return said
 
 
 def _cases(run: Run) -> list[tuple[str, str]]:

@@ -70,10 +70,10 @@ def _page(
 ) -> str:
     gain = gain_of(run, found)
     drawn = page_figures(run, found, what, matrices, gain, panel)
-    shown, some, said = run, matrices, ""
+    shown, some, said, told = run, matrices, "", found
     if panel is not None:
         shown, some, said = run.narrowed(panel.clients), among(matrices, panel.clients), panel.said
-        found = {**found, "extras": extras(shown)}
+        told = {**found, "extras": extras(shown)}
     # of a panel they say nothing
     groups = groups_of(read_collaboration(run)) if panel is None else None
     title = f"{found['method']} on {formatting.source(found)}"
@@ -88,7 +88,7 @@ def _page(
         *places(drawn.own, 3),
         "</section>",
         *places([figure for figure in drawn.figures if figure.name in FIRST]),
-        client_table(shown, found, what, some, gain, said),
+        client_table(shown, told, what, some, gain, said),
         clinical(found, case_of(run)),
         score_table(found),
         measure_table(found),

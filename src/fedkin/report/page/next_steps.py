@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.collaboration import Groups
+from fedkin.report.deployed import summed_up
 from fedkin.report.page.gain import LOCAL, Gain
 from fedkin.report.page.lead import apart, ends_of, signed
 from fedkin.report.records import Run
@@ -44,6 +45,7 @@ def next_steps(
     if not found["headline"]:
         return steps
     steps += _of_gain(run, found, gain, folder) if gain is not None else []
+    steps += [Step(f"{said[:1].upper()}{said[1:]}.") for said in summed_up(found)]
     steps += [Step(said) for said in _of_groups(gain, groups)] if gain is not None else []
     steps += _of_rounds(run, found)
     summed = bool(run.rows("SELECT 1 FROM metrics WHERE client = ? LIMIT 1", FEDERATION))

@@ -1,0 +1,35 @@
+"""Whether a method takes [method] safe = true here, with which no client has to lose by it."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.doctor.candidates import split_name
+from fedkin.runs.spec import MethodSection
+from fedkin.setup.build import Assembled, around, method_of
+from fedkin.setup.resolved import resolved
+
+SETTING = "method.safe=true"
+PROMISE = (
+    "each client deploys a federated model only where its validation samples say that it is "
+    "better than the one that it trained alone"
+)
+
+
+def takes_safe(parts: Assembled, candidate: str) -> bool:
+    """Whether the experiment runs with a method made safe: there is a federated model, models train
+    by gradients, and every client has validation samples.
+
+    Args:
+        parts: The experiment, with whatever method.
+        candidate: A method as it is typed after --method.
+
+    Returns:
+        True or False; nothing is trained.
+    """
+    name, options = split_name(candidate)
+    section = MethodSection.model_validate({"name": name, **options, "safe": True})
+    spec = parts.spec.model_copy(update={"method": section})
+    method = method_of(spec)
+    try:
+        around(resolved(spec, method), method, parts.population)
+    except FedkinError:
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""What clients deploy in a run with [method] safe, and why: the words for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedkin.core.errors import many
+
+SHARE, CHANCE = "safe_share", "safe_chance"  # what ``transforms.safe`` calls them in the record
+
+LUCK = "chance of such a gain in validation if it were no better"
+
+
+def summed_up(found: Mapping[str, Any]) -> list[str]:
+    """Of a run (a ``summary``): how many clients deploy which model.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        A sentence; none where the run is not safe, or not at its end.
+    """
+    shares = found["extras"].get(SHARE)
+    if not shares:
+        return []
+    together = sum(share == 1 for share in shares.values())
+    alone = sum(share == 0 for share in shares.values())
+    return [
+        f"safe: of {many(len(shares), 'client')} {together} deploy the federated model, "
+        f"{len(shares) - together - alone} a mixture, {alone} their own; the others' validation "
+        "does not say that it is better"
+    ]
+
+
+def by_client(found: Mapping[str, Any]) -> dict[str, str]:
+    """Of a run (a ``summary``): what each client deploys, and why.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        {client's name: words}; {} where the run is not safe, or not at its end.
+    """
+    chances = found["extras"].get(CHANCE, {})
+    return {
+        name: what_and_why(share, chances.get(name))
+        for name, share in found["extras"].get(SHARE, {}).items()
+    }
+
+
+def of_notes(notes: Mapping[str, Any]) -> str | None:
+    """What a client deploys, and why, by the notes of its last round; None where none of them says
+    so.
+    """
+    return what_and_why(notes[SHARE], notes.get(CHANCE)) if SHARE in notes else None
+
+
+def what_and_why(share: float, chance: float | None) -> str:
+    """A client's choice in words.
+
+    >>> what_and_why(0.25, 0.031)
+    'a mixture of 25 % of the federated model and 75 % of its own: 3.10 % chance of such a gain \
+in validation if it were no better'
+    >>> what_and_why(1.0, None)
+    'the federated model'
+
+    Args:
+        share: Of the federated model, in [0, 1].
+        chance: What its test found; of several that did not pass, the least. None: not known.
+
+    Returns:
+        Text.
+    """
+    said = "" if chance is None else f"{100 * chance:.2f} %"
+    if share == 0:
+        what = "its own model: validation does not say that a federated one is better"
+        return f"{what} ({said} {LUCK}, at the least)" if said else what
+    mixture = f"a mixture of {share:.0%} of the federated model and {1 - share:.0%} of its own"
+    what = "the federated model" if share == 1 else mixture.replace("%", " %")
+    return f"{what}: {said} {LUCK}" if said else what

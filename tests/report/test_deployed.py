@@ -1,0 +1,54 @@
+"""What clients of a safe run deploy, in words; on the page and in the terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fedkin.experiment.run import run
+from fedkin.report.deployed import by_client, summed_up, what_and_why
+from fedkin.report.page.content import page
+from fedkin.report.records import opened
+from fedkin.report.summary import of_run
+from tests.engine.small import small
+
+FOUND = {
+    "extras": {
+        "safe_share": {"a": 1, "b": 0, "c": 0.25, "d": 1},
+        "safe_chance": {"a": 0.03125, "b": 0.5, "c": 0.1},
+    }
+}
+
+
+def test_how_many_deploy_what() -> None:
+    (said,) = summed_up(FOUND)
+    assert said.startswith("safe: of 4 clients 2 deploy the federated model, 1 a mixture, 1 their")
+    assert summed_up({"extras": {}}) == []
+
+
+def test_each_one_with_its_reason() -> None:
+    luck = "chance of such a gain in validation if it were no better"
+    assert by_client(FOUND) == {
+        "a": f"the federated model: 3.12 % {luck}",
+        "b": "its own model: validation does not say that a federated one is better "
+        f"(50.00 % {luck}, at the least)",
+        "c": f"a mixture of 25 % of the federated model and 75 % of its own: 10.00 % {luck}",
+        "d": "the federated model",
+    }
+    assert by_client({"extras": {}}) == {}
+
+
+@pytest.mark.parametrize(("method", "safe"), [("fedavg", True), ("fedavg", False)])
+def test_the_page_lists_what_each_client_deploys(method: str, safe: bool, tmp_path: Path) -> None:
+    asked = small(method)
+    section = asked.method.model_copy(update={"safe": safe})
+    folder = run(asked.model_copy(update={"method": section}), out=tmp_path / "run")
+    with opened(folder) as record:
+        found, text = of_run(record), page(record)
+    plain = " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    assert ("Safe: of" in plain) == safe
+    if safe:
+        for name, share in found["extras"]["safe_share"].items():
+            chance = found["extras"]["safe_chance"][name]
+            assert f"{name} " in plain
+            assert what_and_why(share, chance) in plain
