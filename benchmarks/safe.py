@@ -4,11 +4,11 @@
     FEDKIN_DATA=DIR python -m benchmarks.safe --out RUNS [--settings har,femnist]
         [--only ditto,apfl] [--seed 1] [--write docs/safe.md]
 
-Each method has the setting that its search chose there under seed 0. It is trained once, and `local`
-once: what safe would deploy is chosen from their models on validation rows, as a safe run does, for
-its model beside is that of `local`, bit for bit. Test rows are read for the table only. *Hurt* is a
-share of the clients whose test accuracy is below that of `local`; *surely* by the same test at the
-5 % level. Finished rows are not repeated.
+Each method has the setting that its search chose there under seed 0. It is trained once, and so is
+`local`: what safe would deploy is chosen from their models on validation rows, as a safe run does,
+for its model beside is that of `local`, bit for bit. Test rows are read for the table only. *Hurt*
+is a share of the clients whose test accuracy is below that of `local`; *surely* by the same test at
+the 5 % level. Finished rows are not repeated.
 """
 
 import argparse
