@@ -11,6 +11,7 @@ from fedkin.engine.contexts import Schedule
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.spec import Spec
+from fedkin.runs.training import ServerSection
 from fedkin.setup.build import method_of
 from fedkin.transforms.server_optimizer import ServerOptimizer, optimize_at_server
 from tests.engine.small import outcome, small
@@ -96,3 +97,13 @@ def test_schedules():
     expected = [0.5, 0.5, 1.0, 0.85355339, 0.5, 0.14644661, 0.14644661]
     assert [cosine.factor(t) for t in range(7)] == pytest.approx(expected)
     assert [linear.factor(t) for t in range(2, 7)] == pytest.approx([1, 0.75, 0.5, 0.25, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("published", "ours"),
+    [("FedAvgM", "momentum"), ("fedadagrad", "adagrad"), ("FedAdam", "adam"), ("fedyogi", "yogi")],
+)
+def test_optimizers_are_known_by_the_names_of_their_papers(published: str, ours: str) -> None:
+    assert ServerSection.model_validate({"optimizer": published}) == ServerSection.model_validate(
+        {"optimizer": ours}
+    )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fedkin.runs.bounds import BATCH, STEPS
 from fedkin.runs.section import Section
@@ -70,6 +70,19 @@ class TrainSection(Section):
         )
 
 
+PUBLISHED = {
+    "fedavgm": "momentum",
+    "fedadagrad": "adagrad",
+    "fedadam": "adam",
+    "fedyogi": "yogi",
+}  # optimizers of the server by the names of their papers
+
+
+def _ours(name: Any) -> Any:
+    """An optimizer's name here; what is no such name is left to validation."""
+    return PUBLISHED.get(name.lower(), name) if isinstance(name, str) else name
+
+
 class ServerSection(Section):
     """[server] what the server makes of the mean that clients sent (Reddi et al., 2021)."""
 
@@ -80,10 +93,16 @@ class ServerSection(Section):
     beta2: Share = 0.99  # β₂ of adam and yogi
     tau: float = Field(default=1e-3, gt=0)  # added to the root of the second moment
 
+    @field_validator("optimizer", mode="before")
+    @classmethod
+    def _known_by_its_paper(cls, name: Any) -> Any:
+        """Reddi et al. (2021) and Hsu et al. (2019) call them FedAdam, FedAvgM and so on."""
+        return _ours(name)
+
     @model_validator(mode="before")
     @classmethod
     def _adagrad_has_no_momentum(cls, content: Any) -> Any:
         """Reddi et al. (2021), Appendix D: β₁ = 0 for FedAdagrad, as Adagrad has none."""
-        if isinstance(content, dict) and content.get("optimizer") == "adagrad":
+        if isinstance(content, dict) and _ours(content.get("optimizer")) == "adagrad":
             return {"momentum": 0.0, **content}
         return content
