@@ -128,7 +128,8 @@ NAN = np.array([[0.0, 1.0], [np.nan, 2.0]])
         ({"x": np.ones((2, 2)), "y": np.array([0.0, np.inf])}, ("row 1 of y",)),
         ({"x": np.ones((2, 2)), "y": np.array(["a", "b"])}, ("<U1",)),
         ({"x": np.array([["a"], ["b"]]), "y": np.arange(2)}, ("<U1",)),
-        ({"x": np.ones((2, 2))}, ("lacks", "x_train", "has x")),
+        ({"x": np.ones((2, 2))}, ("x and no labels y", "public.labeled = false")),
+        ({"z": np.ones((2, 2))}, ("lacks", "x_train", "has z")),
         (
             {"x": np.ones((2, 2)), "y": np.arange(2), "client": np.arange(3)},
             ("client has 3 entries", "2 rows"),

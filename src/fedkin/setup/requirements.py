@@ -114,7 +114,10 @@ def check_needs(
 def check_public_labels(method: Method, labeled: bool) -> None:
     """Raise FedkinError where a method needs labels of the public set, and it has none."""
     if method.needs.public == "labeled" and not labeled:
-        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
+        raise FedkinError(
+            f"{method.name} needs a labeled public set: set public.labeled = true, or try a method "
+            "that learns without its labels (ds_fl, kt_pfl, comet or feddf)"
+        )
 
 
 def _check_introduction(method: Method) -> None:

@@ -13,6 +13,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array
+from fedkin.data.formats.user_files import read_own
 from fedkin.data.population import Population
 from fedkin.data.sources import load
 from fedkin.flower.node.data import read
@@ -165,3 +166,11 @@ def test_an_archive_with_another_file(tmp_path: Path) -> None:
         archive.writestr("README.txt", "mine")
     with pytest.raises(FedkinError, match=r"holds 'README\.txt', which is no array"):
         load(str(path))
+
+
+def test_a_public_archive_without_labels_is_read_where_nobody_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "public.npz"
+    np.savez(path, x=np.ones((5, 3), dtype=np.float32))
+    assert read_own(str(path), None, {}, "unlabeled").x.shape == (5, 3)
+    with pytest.raises(FedkinError, match="has x and no labels y: give y"):
+        read_own(str(path), None, {}, "labeled")

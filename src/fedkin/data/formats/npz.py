@@ -15,6 +15,7 @@ from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array, images, text
 from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Source, classified
+from fedkin.data.tables.schema import Publicity
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
 KEYS = ("x", "y", "client")  # of which every part has its own
@@ -33,6 +34,7 @@ class Divided(NamedTuple):
 def read_npz(
     path: Path,
     name: str,
+    publicity: Publicity = "private",
     *,
     classes: int | None = None,
     class_names: tuple[str, ...] = (),
@@ -49,6 +51,7 @@ def read_npz(
     Args:
         path: The archive.
         name: Of the data set.
+        publicity: Whether it is the private data or a public set; an unlabeled one needs no y.
         classes: How many; None: one more than the largest label, or one a class name.
         class_names: In the order of the labels; () takes the file's own, if any.
         parts: Which parts of a divided file are read.
@@ -57,6 +60,8 @@ def read_npz(
         The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
+    if publicity == "unlabeled" and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
+        arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
     flat, official = _flat(arrays, path, parts)
     client = (
@@ -198,6 +203,11 @@ def _flat(
                 f"all samples into {', '.join(SPLIT)}"
             )
         return arrays, None
+    if "x" in arrays and not any(key in arrays for key in beside):
+        raise FedkinError(
+            f"{path} has x and no labels y: give y; only a public set may lack it, with "
+            "public.labeled = false, for methods that need no public labels, such as ds_fl"
+        )
     if found := [f"{key}_val" for key in KEYS if f"{key}_val" in arrays]:
         raise FedkinError(
             f"{path} has {', '.join(found)}, and validation samples are a share of each client's "

@@ -35,7 +35,7 @@ LAYOUTS: dict[str, Layout] = {
     "npz": Layout(
         "an .npz file",
         lambda path: path.suffix.lower() == ".npz",
-        lambda path: read_npz(path, path.stem),
+        lambda path, publicity="private": read_npz(path, path.stem, publicity),
     ),
     "table": Layout(
         "a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table
@@ -117,7 +117,7 @@ def read_own(
     check_arguments(layout.read, options, "data", layout.what)
     read = (
         partial(layout.read, publicity=publicity)
-        if "label" in _options(layout.read)
+        if "publicity" in inspect.signature(layout.read).parameters
         else layout.read
     )
     with within_room(path):
