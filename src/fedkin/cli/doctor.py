@@ -105,6 +105,8 @@ def _show(found: dict[str, Any]) -> None:
     if found["candidates"]:
         federate = bool(found["verdict"] and found["verdict"]["federate"])
         out.print(_candidate_table(found["candidates"], federate))
+    if found["may_lose"]:
+        out.print(_may_lose_line(found["may_lose"]), highlight=False, markup=False)
     if found["safe"]:
         out.print(_safe_line(found["safe"]), highlight=False, markup=False)
     out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
@@ -132,6 +134,14 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
         f"  gain {gain} (95 %) over {formatting.many(found['clients'], 'client')}, linear and "
         "small models, every row predicted by models that have not seen it",
     ]
+
+
+def _may_lose_line(caution: dict[str, Any]) -> str:
+    names = " and ".join(filter(None, (", ".join(caution["methods"][:-1]), caution["methods"][-1])))
+    return (
+        f"With their defaults {names} may end points below {caution['beside']} on such data: run "
+        f"--method {caution['beside']} beside them"
+    )
 
 
 def _safe_line(methods: list[str]) -> str:

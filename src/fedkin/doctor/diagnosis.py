@@ -10,6 +10,7 @@ from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
+from fedkin.doctor.may_lose import may_lose
 from fedkin.doctor.never_worse import takes_safe
 from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
@@ -60,12 +61,18 @@ def diagnosis(
         "verdict": None if found is None else verdict(found),
         "candidates": first,
         "left_out": [] if found is None else left_out(found, layers, runs),
+        "may_lose": None if found is None else _caution(verdict(found), first),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],
         "rounds": int(rounds),
         "of": spec.run.rounds,
         "privacy": privacy_of(parts),
     }
+
+
+def _caution(said: dict[str, Any], first: list[dict[str, Any]]) -> dict[str, Any]:
+    caution = may_lose(bool(said["federate"]), first)
+    return {"methods": list(caution.methods), "beside": caution.beside}
 
 
 def _known(text: str) -> str:
