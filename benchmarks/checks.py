@@ -81,7 +81,8 @@ def measured(model: dict[str, Any], file: Path, rounds: int) -> tuple[float, flo
     from fedkin.engine.coordinator import Coordinator
     from fedkin.engine.transports.base import InProcess
     from fedkin.runs.spec import parse
-    from fedkin.setup.build import assemble, host_of
+    from fedkin.setup.build import assemble
+    from fedkin.setup.hosts import host_of
 
     parts = assemble(
         parse(

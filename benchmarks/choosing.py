@@ -110,10 +110,9 @@ def folder(out: Path, name: str, row: str, seed: int) -> Path:
 
 def run_once(table: Table, changes: list[str], seed: int, where: Path) -> None:
     """Unless it is finished."""
-    from fedkin.setup.options import specification
-
     from fedkin.experiment.resume import resume
     from fedkin.experiment.run import run
+    from fedkin.setup.arguments.options import specification
 
     if (where / "run.db").exists():
         resume(where)

@@ -25,7 +25,8 @@ def written(method: str, clients: int, file: Path) -> dict[str, int]:
     from fedkin.engine.coordinator import Coordinator
     from fedkin.engine.transports.base import InProcess
     from fedkin.runs.spec import parse
-    from fedkin.setup.build import assemble, host_of
+    from fedkin.setup.build import assemble
+    from fedkin.setup.hosts import host_of
 
     parts = assemble(
         parse(

@@ -25,7 +25,8 @@ from fedkin.core.tree import leaves
 from fedkin.engine.contexts import ServerTools
 from fedkin.runs.spec import parse
 from fedkin.setup.applied import with_secret
-from fedkin.setup.build import Assembled, assemble, host_of
+from fedkin.setup.build import Assembled, assemble
+from fedkin.setup.hosts import host_of
 
 HEAD = "| what | plain, ms | private, ms | times | Opacus, ms |\n|---|---:|---:|---:|---:|"
 SAMPLE = {"unit": "sample", "clip": 1.0, "noise": 1.0, "delta": 1e-5}

@@ -30,7 +30,8 @@ from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
 from fedkin.runtime.compile import compiled, named
 from fedkin.runtime.replay import Replay, Runtime
-from fedkin.setup.build import assemble, host_of
+from fedkin.setup.build import assemble
+from fedkin.setup.hosts import host_of
 
 aten = torch.ops.aten
 PRODUCTS = {

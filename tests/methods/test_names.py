@@ -1,12 +1,12 @@
 """Methods by the names that papers and other libraries give them."""
 
 import pytest
-from fedkin.setup.options import specification
 
 from fedkin.certificates.registry import held
 from fedkin.cli.listing.methods import named
 from fedkin.core.errors import FedkinError, letters
 from fedkin.methods import ALIASES, METHODS, OTHERWISE, known_name
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
 
 WRITTEN = {
