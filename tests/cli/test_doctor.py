@@ -41,6 +41,7 @@ FOUND = {
     "privacy": None,
     "candidates": [CANDIDATE, {**CANDIDATE, "method": "apfl", "lose": [], "needs": ["labels"]}],
     "left_out": [],
+    "may_lose": {"methods": ["ditto", "ifca"], "beside": "fedavg"},
     "safe": ["ditto", "apfl"],
     "traps": ["a [trap]"],
     "probes": [PROBE, {**PROBE, "method": "fedrep", "failed": "it needs a head"}],
@@ -85,6 +86,7 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "nobody that can be identified" in flat
     assert json.loads(fedkin("doctor", "--json").stdout) == FOUND
     assert "Three to try first" in text
+    assert "With their defaults ditto and ifca may end points below fedavg on such data" in flat
     assert "Nobody has to lose by ditto and apfl: with --set method.safe=true each client" in flat
     asked[0]["verdict"] = {**VERDICT, "federate": False}
     alone = " ".join(fedkin("doctor").stdout.split())
@@ -97,7 +99,7 @@ def test_everything_that_was_found_is_printed(asked) -> None:
 
 
 def test_what_was_not_found_is_not_printed(asked) -> None:
-    asked[0].update(verdict=None, candidates=[], safe=[], traps=[], probes=[])
+    asked[0].update(verdict=None, candidates=[], may_lose=None, safe=[], traps=[], probes=[])
     text = fedkin("doctor").stdout
     assert "Verdict: none. It takes clients" in " ".join(text.split())
     assert "No trap that is known" in text
