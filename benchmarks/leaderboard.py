@@ -9,6 +9,7 @@ that stand there already stay as they are.
 import argparse
 from pathlib import Path
 
+from benchmarks import defaults
 from benchmarks.page import END, line_of
 from fedkin.bench.board import POOLED, Entry, entries
 from fedkin.bench.newest import newest
@@ -73,6 +74,7 @@ def tables() -> list[tuple[Path, str, str]]:
     return [
         (DOCS / "bench.md", "leaderboard", markdown(small)),
         (DOCS / "bench.md", "standard", markdown(standard)),
+        (DOCS / "bench.md", "defaults", defaults.table(found)),
         (DOCS / "choosing.md", "leaderboard", choices(small)),
         (DOCS / "choosing.md", "standard", choices(standard)),
     ]
