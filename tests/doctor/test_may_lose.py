@@ -28,18 +28,12 @@ def lost(case: Case) -> dict[str, float]:
     than two: means over clients, then over seeds.
     """
     runs = [of for (name, _), of in known().items() if name == case.name]
-    means = {
-        method: float(
-            np.mean(
-                [
-                    np.nanmean(of[method].test)
-                    for of in runs
-                    if method in of and len(of[method].test)
-                ]
-            )
-        )
-        for method in runs[0]
-    }
+    tests: dict[str, list[float]] = {}
+    for of in runs:
+        for method, one in of.items():
+            if len(one.test):  # it runs on such data
+                tests.setdefault(method, []).append(float(np.nanmean(one.test)))
+    means = {method: float(np.mean(found)) for method, found in tests.items()}
     best = max(means["local"], means["fedavg"])
     return {
         method: 100 * (best - mean)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from fedkin.experiment.run import run
-from fedkin.report.deployed import by_client, summed_up, what_and_why
+from fedkin.report.deployed import CHANCE, SHARE, by_client, summed_up, what_and_why
 from fedkin.report.page.content import page
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
+from fedkin.transforms import safe
 from tests.engine.small import small
 
 FOUND = {
@@ -52,3 +53,8 @@ def test_the_page_lists_what_each_client_deploys(method: str, safe: bool, tmp_pa
             chance = found["extras"]["safe_chance"][name]
             assert f"{name} " in plain
             assert what_and_why(share, chance) in plain
+
+
+def test_the_notes_have_the_names_that_the_transform_gives_them() -> None:
+    """The page is made without torch, and cannot ask it."""
+    assert (SHARE, CHANCE) == (safe.SHARE, safe.CHANCE)

@@ -1,5 +1,6 @@
 """``fedkin doctor``: an experiment looked at before it is run."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -137,18 +138,22 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
 
 
 def _may_lose_line(caution: dict[str, Any]) -> str:
-    names = " and ".join(filter(None, (", ".join(caution["methods"][:-1]), caution["methods"][-1])))
+    names, beside = _listed(caution["methods"]), caution["beside"]
     return (
-        f"With their defaults {names} may end points below {caution['beside']} on such data: run "
-        f"--method {caution['beside']} beside them"
+        f"With their defaults {names} may end points below {beside} on such data: run "
+        f"--method {beside} beside them"
     )
 
 
 def _safe_line(methods: list[str]) -> str:
     from fedkin.doctor.never_worse import PROMISE, SETTING
 
-    names = " and ".join(filter(None, (", ".join(methods[:-1]), methods[-1])))
-    return f"Nobody has to lose by {names}: with --set {SETTING} {PROMISE}"
+    return f"Nobody has to lose by {_listed(methods)}: with --set {SETTING} {PROMISE}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _candidate_table(candidates: list[dict[str, Any]], federate: bool) -> "Table":

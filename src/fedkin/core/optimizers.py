@@ -15,6 +15,13 @@ from torch import Tensor
 from fedkin.core.tree import Params, Tree, is_buffer, leaves
 
 Name = Literal["sgd", "adam", "adamw"]
+# [server] optimizer by the names of its papers (Hsu et al., 2019; Reddi et al., 2021)
+AT_SERVER = {
+    "fedavgm": "momentum",
+    "fedadagrad": "adagrad",
+    "fedadam": "adam",
+    "fedyogi": "yogi",
+}
 
 
 class Optimizer(NamedTuple):

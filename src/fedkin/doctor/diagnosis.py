@@ -5,13 +5,12 @@ from functools import partial
 from typing import Any
 
 from fedkin.core.counts import at_least
-from fedkin.core.errors import FedkinError
 from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
 from fedkin.doctor.may_lose import may_lose
-from fedkin.doctor.never_worse import takes_safe
+from fedkin.doctor.never_worse import takes, takes_safe
 from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
@@ -19,7 +18,7 @@ from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
-from fedkin.setup.build import Assembled, around, assemble
+from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.population import reading_once
 
 
@@ -48,6 +47,7 @@ def diagnosis(
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     runs = partial(_takes, parts)
     first = [] if found is None else candidates(found, everyone.names, layers, runs)
+    said = None if found is None else verdict(found)
     wanted = {spec.method.name: spec.method} if named else {}
     for text in (*(one["method"] for one in first), *more):
         name, options = split_name(text)
@@ -58,21 +58,16 @@ def diagnosis(
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps,
-        "verdict": None if found is None else verdict(found),
+        "verdict": said,
         "candidates": first,
         "left_out": [] if found is None else left_out(found, layers, runs),
-        "may_lose": None if found is None else _caution(verdict(found), first),
+        "may_lose": None if said is None else may_lose(said["federate"], first)._asdict(),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],
         "rounds": int(rounds),
         "of": spec.run.rounds,
         "privacy": privacy_of(parts),
     }
-
-
-def _caution(said: dict[str, Any], first: list[dict[str, Any]]) -> dict[str, Any]:
-    caution = may_lose(bool(said["federate"]), first)
-    return {"methods": list(caution.methods), "beside": caution.beside}
 
 
 def _known(text: str) -> str:
@@ -92,16 +87,7 @@ def _measure(spec: Spec) -> str:
 
 def _takes(parts: Assembled, candidate: str) -> bool:
     """Whether the experiment runs with another method: its [privacy] or transforms may not."""
-    if not (parts.spec.privacy.on or parts.spec.transforms):
-        return True
-    name, options = split_name(candidate)
-    section = MethodSection.model_validate({"name": name, **options})
-    spec = parts.spec.model_copy(update={"method": section})
-    try:
-        around(spec, None, parts.population)
-    except FedkinError:
-        return False
-    return True
+    return not (parts.spec.privacy.on or parts.spec.transforms) or takes(parts, candidate)
 
 
 def layers_of(model: Model) -> int:

@@ -9,17 +9,7 @@ OTHERS = {
     "shared": ("apfl", "ditto", "fedper", "finetune", "ifca"),
     "grouped": ("ditto", "fedavg", "finetune", "per_fedavg", "persfl", "scaffold"),
 }
-FEDERATED = (
-    "apfl",
-    "ditto",
-    "fedavg",
-    "fedper",
-    "finetune",
-    "ifca",
-    "per_fedavg",
-    "persfl",
-    "scaffold",
-)
+FEDERATED = tuple(sorted({method for others in OTHERS.values() for method in others}))
 
 
 class MayLose(NamedTuple):

@@ -1,10 +1,12 @@
 """Whether a method takes [method] safe = true here, with which no client has to lose by it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fedkin.core.errors import FedkinError
 from fedkin.doctor.candidates import split_name
 from fedkin.runs.spec import MethodSection
-from fedkin.setup.build import Assembled, around, method_of
-from fedkin.setup.resolved import resolved
+from fedkin.setup.build import Assembled, around
 
 SETTING = "method.safe=true"
 PROMISE = (
@@ -24,12 +26,25 @@ def takes_safe(parts: Assembled, candidate: str) -> bool:
     Returns:
         True or False; nothing is trained.
     """
+    return takes(parts, candidate, {"safe": True})
+
+
+def takes(parts: Assembled, candidate: str, more: Mapping[str, Any] | None = None) -> bool:
+    """Whether the experiment runs with another method.
+
+    Args:
+        parts: The experiment, with whatever method.
+        candidate: A method as it is typed after --method.
+        more: Keys of [method] beside those of the candidate.
+
+    Returns:
+        True or False; nothing is trained.
+    """
     name, options = split_name(candidate)
-    section = MethodSection.model_validate({"name": name, **options, "safe": True})
+    section = MethodSection.model_validate({"name": name, **options, **(more or {})})
     spec = parts.spec.model_copy(update={"method": section})
-    method = method_of(spec)
     try:
-        around(resolved(spec, method), method, parts.population)
+        around(spec, None, parts.population)
     except FedkinError:
         return False
     return True

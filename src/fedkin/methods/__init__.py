@@ -12,6 +12,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, letters, named_line, unknown
 from fedkin.core.hyperparameters import in_range
 from fedkin.core.method import Method
+from fedkin.core.optimizers import AT_SERVER
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
 from fedkin.methods.cgpfl import cgpfl
@@ -171,10 +172,7 @@ OPTIMIZED = (
 )
 # What other libraries call a method is here a setting of one, or has a close relative: in letters
 OTHERWISE = {
-    "fedavgm": OPTIMIZED.format("momentum"),
-    "fedadagrad": OPTIMIZED.format("adagrad"),
-    "fedadam": OPTIMIZED.format("adam"),
-    "fedyogi": OPTIMIZED.format("yogi"),
+    **{published: OPTIMIZED.format(ours) for published, ours in AT_SERVER.items()},
     "fedopt": "it is fedavg with an optimizer at the server: [server] optimizer = 'momentum', "
     "'adagrad', 'adam' or 'yogi' (--method fedavg --set server.optimizer=adam)",
     "mocha": "the nearest is fedu, multi-task learning with a Laplacian regularizer "

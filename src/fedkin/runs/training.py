@@ -1,6 +1,6 @@
 """[train] and [server]: what clients and the server move parameters with, for all methods alike."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -70,24 +70,23 @@ class TrainSection(Section):
         )
 
 
-PUBLISHED = {
-    "fedavgm": "momentum",
-    "fedadagrad": "adagrad",
-    "fedadam": "adam",
-    "fedyogi": "yogi",
-}  # optimizers of the server by the names of their papers
+AtServer = Literal["sgd", "momentum", "adagrad", "adam", "yogi"]
 
 
 def _ours(name: Any) -> Any:
     """An optimizer's name here; what is no such name is left to validation."""
-    return PUBLISHED.get(name.lower(), name) if isinstance(name, str) else name
+    if not isinstance(name, str) or name in get_args(AtServer):
+        return name
+    from fedkin.core.optimizers import AT_SERVER  # torch comes with it
+
+    return AT_SERVER.get(name.lower(), name)
 
 
 class ServerSection(Section):
     """[server] what the server makes of the mean that clients sent (Reddi et al., 2021)."""
 
     # of the server; sgd with lr 1 takes the mean as it is
-    optimizer: Literal["sgd", "momentum", "adagrad", "adam", "yogi"] = "sgd"
+    optimizer: AtServer = "sgd"
     lr: float = Field(default=1.0, gt=0)  # learning rate of the server
     momentum: Share = 0.9  # β of momentum, β₁ of the others; unless set, 0 with adagrad
     beta2: Share = 0.99  # β₂ of adam and yogi
