@@ -3,7 +3,7 @@ origin.
 """
 
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -13,11 +13,15 @@ from fedkin.data.tables.recipe import Recipe
 
 __all__ = [
     "Known",
+    "Publicity",
     "Source",
     "absent",
     "classified",
     "labelled",
 ]
+
+# the clients' own, or a public set without or with its labels
+Publicity = Literal["private", "unlabeled", "labeled"]
 
 
 class Source(NamedTuple):

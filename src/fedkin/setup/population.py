@@ -17,10 +17,9 @@ from fedkin.data.formats.user_files import is_path, read_own, takes
 from fedkin.data.population import Population
 from fedkin.data.population_builder import build as build_population
 from fedkin.data.public import Public
-from fedkin.data.source import Source
+from fedkin.data.source import Publicity, Source
 from fedkin.data.sources import load, located, whole
 from fedkin.data.tables.client_column import ask_for_clients
-from fedkin.data.tables.schema import Publicity
 from fedkin.runs.spec import Spec
 
 DEFAULT_CLIENTS = 20

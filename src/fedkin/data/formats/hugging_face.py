@@ -18,9 +18,9 @@ from fedkin.data.formats.columnar import to_frame
 from fedkin.data.formats.frames import Read
 from fedkin.data.formats.images import PICTURE, Colour
 from fedkin.data.formats.saved_pictures import pictures_of
-from fedkin.data.source import Source
+from fedkin.data.source import Publicity, Source
 from fedkin.data.tables.kinds import differing, with_text
-from fedkin.data.tables.schema import Names, Publicity, Roles
+from fedkin.data.tables.schema import Names, Roles
 from fedkin.data.tables.table import table_source
 
 HUB = "hf:"

@@ -14,8 +14,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array, images, text
 from fedkin.data.formats.npz_size import check_size
-from fedkin.data.source import Source, classified
-from fedkin.data.tables.schema import Publicity
+from fedkin.data.source import Publicity, Source, classified
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
 KEYS = ("x", "y", "client")  # of which every part has its own

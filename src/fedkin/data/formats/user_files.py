@@ -15,8 +15,7 @@ from fedkin.data.formats.images import ENDINGS, has_pictures, read_pictures
 from fedkin.data.formats.leaf import is_leaf, read_leaf
 from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import read_npz
-from fedkin.data.source import Source
-from fedkin.data.tables.schema import Publicity
+from fedkin.data.source import Publicity, Source
 from fedkin.data.tables.table import read_table
 
 

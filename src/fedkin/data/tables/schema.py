@@ -3,16 +3,15 @@ theirs.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.formats.frames import Read
+from fedkin.data.source import Publicity
 
 Names = str | Sequence[str]  # of one column or of several
 # cells that stand for nothing: in all columns, or by column
 Missing = Sequence[Any] | Mapping[str, Sequence[Any]]
-# the clients' own, or a public set without or with its labels
-Publicity = Literal["private", "unlabeled", "labeled"]
 
 
 class Roles(NamedTuple):

@@ -16,7 +16,7 @@ from fedkin.data.arrays import Array
 from fedkin.data.arrays import text as as_labels
 from fedkin.data.formats.frames import CLIENT, Read, Style, place_in, read_file, read_folder
 from fedkin.data.quality.problem import Problem, Unreadable
-from fedkin.data.source import Source, labelled
+from fedkin.data.source import Publicity, Source, labelled
 from fedkin.data.tables.clean import unified, with_gaps, without_repeats
 from fedkin.data.tables.columns import Cells, Place, cells_of
 from fedkin.data.tables.encoding import Scale
@@ -24,7 +24,7 @@ from fedkin.data.tables.gaps import filled, labeled
 from fedkin.data.tables.kinds import as_text
 from fedkin.data.tables.nested import nested_in, refuse_nested
 from fedkin.data.tables.recipe import Recipe
-from fedkin.data.tables.schema import LISTS, Missing, Names, Publicity, Roles, as_asked, listed
+from fedkin.data.tables.schema import LISTS, Missing, Names, Roles, as_asked, listed
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a name
 
