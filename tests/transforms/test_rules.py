@@ -133,6 +133,26 @@ def test_predictions_are_no_updates_that_a_bound_could_shorten(method):
         assemble(parse(given)[0])
 
 
+RULES = {
+    "norm_bound": {"bound": 1.0},
+    "median": {},
+    "trimmed_mean": {},
+    "geometric_median": {},
+    "krum": {"attackers": 1},
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("method", ["scaffold", "feddyn", "fedproto"])
+def test_a_server_that_computes_with_the_mean_gets_no_rule_in_its_place(method, name):
+    """Clients of scaffold and feddyn correct themselves by their true changes, whatever the rule
+    makes of them; fedproto divides sums of classes by counts.
+    """
+    given = {**content(method), "transforms": [{"name": name, **RULES[name]}]}
+    with pytest.raises(FedkinError, match=rf"transform {name} puts a rule .* of {method} computes"):
+        assemble(parse(given)[0])
+
+
 @pytest.mark.parametrize(
     "told", [{"name": "trimmed_mean", "share": 0.2}, {"name": "krum", "attackers": 1}]
 )

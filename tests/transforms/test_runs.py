@@ -12,7 +12,7 @@ from tests.engine.small import FORKED, content, outcome
 CASES = {
     "norm_bound": ("fedavg", [{"name": "norm_bound", "bound": 0.05}]),
     "median": ("ditto", [{"name": "norm_bound", "bound": 0.05}, {"name": "median"}]),
-    "trimmed_mean": ("scaffold", [{"name": "trimmed_mean", "share": 0.25}]),
+    "trimmed_mean": ("fedprox", [{"name": "trimmed_mean", "share": 0.25}]),
     "geometric_median": ("fedem", [{"name": "geometric_median"}]),
     "krum": ("apfl", [{"name": "krum", "attackers": 1, "chosen": 2}]),
     "attack, sign flip": ("cgpfl", [{"name": "attack", "kind": "sign_flip"}]),

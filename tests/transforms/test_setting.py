@@ -1,7 +1,13 @@
-"""Who attacks."""
+"""Who attacks, and what a server is told of who took part."""
 
+import pytest
+import torch
+
+from fedkin.core.aggregation import Mean
+from fedkin.methods.feddyn import feddyn
+from fedkin.methods.scaffold import scaffold
 from fedkin.transforms import attacks
-from fedkin.transforms.setting import Setting
+from fedkin.transforms.setting import Setting, blind
 
 
 def test_attackers_are_a_share_of_the_clients_and_a_function_of_the_seed():
@@ -9,3 +15,24 @@ def test_attackers_are_a_share_of_the_clients_and_a_function_of_the_seed():
     assert len(found) == 4
     assert found == attacks.attackers(Setting(20, 8, 1.0, 9, 5), 0.2)
     assert found != attacks.attackers(Setting(20, 8, 1.0, 9, 6), 0.2)
+
+
+def w(value):
+    return {"w": torch.tensor([value], dtype=torch.float64)}
+
+
+@pytest.mark.parametrize("expected", [0.5, 1.5, 2.5, 3.0])
+def test_noise_hides_who_took_part_and_the_corrections_still_move_by_the_sum(expected):
+    """Changes that add up to 3, of 10 clients, in a private mean Σ / expected: h and c are means
+    over all ten, and move by 3/10 whatever number was expected.
+    """
+    of_feddyn = {"parameters": w(0.0), "slope": w(0.0), "clients": 10}
+    sent = Mean((0, 1, 2), {"parameters": w(3 / expected)}, {}, 3.0)
+    new = blind(feddyn(lr=0.1, alpha=0.1), expected)(of_feddyn, sent, None)
+    assert new["slope"]["w"].item() == pytest.approx(-0.1 * 3 / 10)
+
+    of_scaffold = {"parameters": {"model": w(0.0), "control": w(0.0)}, "clients": 10}
+    moved = {"parameters": {"model": w(3 / expected), "control": w(3 / expected)}}
+    sent = Mean((0, 1, 2), moved, {}, 3.0)
+    new = blind(scaffold(lr=0.1), expected)(of_scaffold, sent, None)
+    assert new["parameters"]["control"]["w"].item() == pytest.approx(3 / 10)

@@ -76,7 +76,8 @@ def test_attackers_are_not_trusted(tmp_path):
     [
         ("fedper", {}, "transform trust trains one whole model at the server"),
         ("cgpfl", {}, "transform trust works on a declared sum of updates"),
-        ("scaffold", {}, "clients of scaffold send parts of one, or several: try fedavg"),
+        ("fedem", {}, "clients of fedem send parts of one, or several: try fedavg"),
+        ("feddyn", {}, "the server of feddyn computes with the mean as such.*: try fedavg"),
         ("fedavg", {"public__labeled": False}, "label"),
         ("fedavg", {"trust": {"lr": 0.0}}, "transform trust: lr: "),
         ("fedavg", {"trust": {}}, "transform trust needs lr"),

@@ -44,6 +44,7 @@ class Mean(NamedTuple):
     mean: {kind: tree}, the weighted mean of the kinds that are summed. each: client → the kinds
     that are not, in client order. weight: the sum of weights. reported: what a rule in the mean's
     place says of the clients, {name: {client: number}}. weights: client → its weight, of a group's.
+    expected: participants of a round on average, where noise hides who took part; 0: it does not.
     """
 
     clients: tuple[int, ...]
@@ -52,6 +53,12 @@ class Mean(NamedTuple):
     weight: float
     reported: Mapping[str, Mapping[int, float]] = {}
     weights: Mapping[int, float] = {}
+    expected: float = 0.0
+
+    @property
+    def participants(self) -> float:
+        """How many clients the mean is of; their expected number where nobody may learn it."""
+        return self.expected or len(self.clients)
 
 
 class Contributions(NamedTuple):

@@ -285,7 +285,8 @@ class Needs(NamedTuple):
     introduction: Literal["none", "participants", "everyone"] = "none"
     server_models: bool = False  # the server runs models itself, and is given them
     plain_sgd: bool = False  # its update takes what a client did for steps of plain SGD
-    plain_mean: bool = False  # its server corrects itself by the mean: no optimizer may bend that
+    # its server computes with the mean as such: no optimizer, and no rule in its place, may bend it
+    plain_mean: bool = False
     # A comparator outside federation: one worker trains on the union of all training data
     pooled: bool = False
 

@@ -29,8 +29,8 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
     server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
 
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
-    h is the mean of all g_k where the mean is uniform, which a [server] optimizer would undo: it is
-    refused. m is the number of all clients, |P| of those
+    h is the mean of all g_k where the mean is uniform, which a [server] optimizer or a robust rule
+    would undo: they are refused. m is the number of all clients, |P| of those
     that answered. Running statistics have no slope: they are averaged.
 
     Args:
@@ -55,7 +55,7 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         w, mean, h = state["parameters"], sent.mean["parameters"], state["slope"]
-        share = alpha * len(sent.clients) / state["clients"]
+        share = alpha * sent.participants / state["clients"]
         h = {name: h[name] - share * (mean[name] - w[name]) for name in h}
         corrected = {name: mean[name] - h[name] / alpha for name in h}
         return {**state, "parameters": {**mean, **corrected}, "slope": h}

@@ -67,7 +67,7 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
             else value + server_lr * mean["model"][name]
             for name, value in old["model"].items()
         }
-        control = add(old["control"], scale(len(sent.clients) / state["clients"], mean["control"]))
+        control = add(old["control"], scale(sent.participants / state["clients"], mean["control"]))
         return {**state, "parameters": {"model": model, "control": control}}
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
@@ -84,5 +84,6 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
         aggregation=WeightedSum(differences=("parameters",)),
         server_update=server_update,
         personal_models=personal_models,
-        needs=Needs(plain_sgd=True),  # (w − v) / (S η) is a mean gradient after such steps alone
+        # (w − v) / (S η) is a mean gradient after such steps alone; c stays the mean of the c_i
+        needs=Needs(plain_sgd=True, plain_mean=True),
     )

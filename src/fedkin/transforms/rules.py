@@ -12,7 +12,7 @@ from fedkin.core.method import Method
 from fedkin.transforms import robust
 from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.reported_scores import telling
-from fedkin.transforms.setting import Change, Setting, declared_sum, participants_at_least
+from fedkin.transforms.setting import Change, Setting, participants_at_least, replaceable_mean
 
 Positive = Annotated[float, Field(gt=0)]
 Whole = Annotated[int, Field(ge=1)]
@@ -20,7 +20,7 @@ Whole = Annotated[int, Field(ge=1)]
 
 def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method:
     """The method whose declared sum is taken by a rule."""
-    summed = declared_sum(method, name, setting)
+    summed = replaceable_mean(method, name, setting)
     return telling(method._replace(aggregation=summed._replace(rule=rule)))
 
 
@@ -28,7 +28,7 @@ def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method
     """The method whose contributions go through one step more before they are summed, and count
     alike: a weight that a client names itself would undo what the step bounds.
     """
-    summed = declared_sum(method, name, setting)
+    summed = replaceable_mean(method, name, setting)
     bounded = summed._replace(steps=(*summed.steps, step), weight="uniform")
     return telling(method._replace(aggregation=bounded))
 
@@ -37,7 +37,7 @@ def norm_bound(*, bound: Positive) -> Change:
     """Updates are shortened to a Euclidean norm of at most ``bound``, and count alike."""
 
     def change(method: Method, setting: Setting) -> Method:
-        summed = declared_sum(method, "norm_bound", setting)
+        summed = replaceable_mean(method, "norm_bound", setting)
         if summed.kinds == (PREDICTIONS,):
             raise FedkinError(
                 f"transform norm_bound bounds updates, and {method.name} sends predictions, which "

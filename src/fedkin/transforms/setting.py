@@ -73,6 +73,30 @@ def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -
     return method.aggregation
 
 
+def replaceable_mean(method: Method, name: str, setting: Setting) -> WeightedSum:
+    """The sum of a method whose server takes the result of a robust rule as well as the mean.
+
+    Args:
+        method: The method.
+        name: Of the transform whose rule stands in the mean's place.
+        setting: The experiment, for the names of methods that would do.
+
+    Returns:
+        Its ``aggregation``.
+
+    Raises:
+        FedkinError: It declares no sum, or its server computes with the mean as such.
+    """
+    summed = declared_sum(method, name, setting)
+    if method.needs.plain_mean:
+        raise FedkinError(
+            f"transform {name} puts a rule in the place of the mean, and the server of "
+            f"{method.name} computes with the mean as such, so that it would go wrong round after "
+            "round: try fedavg or ditto"
+        )
+    return summed
+
+
 def message_by_message(method: Method) -> Method:
     """The method for a transform that changes messages before they are summed: its server is given
     every one, and takes the sums of groups itself.
@@ -104,7 +128,7 @@ def blind(method: Method, expected: float) -> Callable[[Tree, Mean, ServerContex
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         return method.server_update(
-            state, sent._replace(clients=some, weight=expected, each={}), server
+            state, sent._replace(clients=some, weight=expected, each={}, expected=expected), server
         )
 
     return server_update

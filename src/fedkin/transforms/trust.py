@@ -27,7 +27,7 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, named_leaves
 from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.robust import KEPT
-from fedkin.transforms.setting import Change, Setting, declared_sum
+from fedkin.transforms.setting import Change, Setting, replaceable_mean
 from fedkin.transforms.updates import base_in, flattened, unflattened
 
 PARAMETERS = "parameters"
@@ -44,7 +44,7 @@ def trust(
     """
 
     def change(method: Method, setting: Setting) -> Method:
-        summed = declared_sum(method, "trust", setting)
+        summed = replaceable_mean(method, "trust", setting)
         if summed.kinds != (PARAMETERS,):
             raise FedkinError(
                 f"transform trust trains the model that is shared, and {method.name} sums "

@@ -244,8 +244,9 @@ def helped_and_hurt(seen: Sequence[Seen]) -> None:
         base = next(fitting, {})
         both = [k for k in one.personal if k in base]
         if both and one.row["method"] != "local":
-            above = sum(one.personal[k] > base[k] for k in both) / len(both)
-            below = sum(one.personal[k] < base[k] for k in both) / len(both)
+            apart = [round(one.personal[k] - base[k], 12) for k in both]  # as ``paired`` has them
+            above = sum(one > 0 for one in apart) / len(both)
+            below = sum(one < 0 for one in apart) / len(both)
             higher = measure_named(one.measure).higher
             one.row["helped"], one.row["hurt"] = (above, below) if higher else (below, above)
 

@@ -1,6 +1,7 @@
 """Wilcoxon's signed-rank test of paired differences.
 
-The p of ``scipy.stats.wilcoxon`` with its default settings. Loading ``scipy.stats`` takes half a
+The p that ``scipy.stats.wilcoxon`` gives, with its default settings, for the differences that are
+not 0. (Given some that are 0 too, it takes the normal distribution for few as well.) Loading ``scipy.stats`` takes half a
 second, and its test of few tied differences as long again: every report has one such test.
 """
 
