@@ -1,8 +1,10 @@
 """Wilcoxon's signed-rank test of paired differences.
 
 The p that ``scipy.stats.wilcoxon`` gives, with its default settings, for the differences that are
-not 0. (Given some that are 0 too, it takes the normal distribution for few as well.) Loading ``scipy.stats`` takes half a
-second, and its test of few tied differences as long again: every report has one such test.
+not 0. (Given some that are 0 too, it takes the normal distribution for few as well.)
+
+Loading ``scipy.stats`` takes half a second, and its test of few tied differences as long again:
+every report has one such test.
 """
 
 import math
