@@ -4,7 +4,7 @@ clients.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -93,18 +93,18 @@ def build(
     fits = partial(_serves, fractions=fractions, official=official, groups=groups)
     kept_of = partial(_kept, least=least, fits=fits if empty == "drop" else None)
     rows = _pool(source, pool, test)
-    # a public set is drawn before anybody has rows, unless some clients' rows must not be in it
-    later = public if public is not None and public.source is None and apart else None
-    drawn = None if public is None or later else draw(public, source, rows, key, group=groups)
-    rows = rows if drawn is None else drawn.rows
-    part = _partition(source, partition_name, clients, key, rows, partition_params or {})
-    indices = [rows[mine] for mine in part.indices]
-    held_out = None
-    if later is not None:
-        held_out = _apart(kept_of(indices), apart, key)
-        never = np.concatenate([indices[client] for client in held_out])
-        drawn = draw(later, source, rows, key, group=groups, never=never)
-        indices = [np.intersect1d(mine, drawn.rows, assume_unique=True) for mine in indices]
+    divide = partial(
+        _partition, source, partition_name, clients, key, params=partition_params or {}
+    )
+
+    def hold_out(indices: Sequence[Ints]) -> Ints:
+        return _apart(kept_of(indices), apart, key)
+
+    part, indices, drawn, held_out = (
+        _public_last(source, public, rows, key, groups, divide, hold_out)
+        if public is not None and public.source is None and apart
+        else _public_first(source, public, rows, key, groups, divide)
+    )
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     truth = _truth(source, partition_name, part)
     left_out: list[str] = []
@@ -157,6 +157,49 @@ def build(
     )
     check_population(population)
     return population
+
+
+class _Divided(NamedTuple):
+    """Who has which rows."""
+
+    part: Partition
+    indices: list[Ints]  # rows of the source, by client
+    drawn: Drawn | None  # the public set, whose rows no client has
+    held_out: Ints | None = None  # clients apart, where it depends on them
+
+
+def _public_first(
+    source: Source,
+    public: Public | None,
+    rows: Ints,
+    key: Key,
+    groups: Array | None,
+    divide: Callable[[Ints], Partition],
+) -> _Divided:
+    """A public set is drawn before anybody has rows."""
+    drawn = None if public is None else draw(public, source, rows, key, group=groups)
+    rows = rows if drawn is None else drawn.rows
+    part = divide(rows)
+    return _Divided(part, [rows[mine] for mine in part.indices], drawn)
+
+
+def _public_last(
+    source: Source,
+    public: Public,
+    rows: Ints,
+    key: Key,
+    groups: Array | None,
+    divide: Callable[[Ints], Partition],
+    hold_out: Callable[[Sequence[Ints]], Ints],
+) -> _Divided:
+    """Rows of clients apart must not be in it: who they are is known once all rows are divided."""
+    part = divide(rows)
+    indices = [rows[mine] for mine in part.indices]
+    held_out = hold_out(indices)
+    never = np.concatenate([indices[client] for client in held_out])
+    drawn = draw(public, source, rows, key, group=groups, never=never)
+    private = [np.intersect1d(mine, drawn.rows, assume_unique=True) for mine in indices]
+    return _Divided(part, private, drawn, held_out)
 
 
 def _group_name(source: Source, group: str | None, partition_name: str) -> str | None:
@@ -263,7 +306,13 @@ def _pool(source: Source, pool: str, test: str) -> Ints:
 
 
 def _partition(
-    source: Source, name: str, clients: int | None, key: Key, rows: Ints, params: Mapping[str, Any]
+    source: Source,
+    name: str,
+    clients: int | None,
+    key: Key,
+    rows: Ints,
+    *,
+    params: Mapping[str, Any],
 ) -> Partition:
     if name == "natural":
         if source.client is None:
