@@ -4,7 +4,7 @@ clients.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,10 +12,11 @@ import torch
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
+from fedkin.data.division import public_first, public_last
 from fedkin.data.holdout import Fractions, Holdout, holdout, official_and_rest, whole_clients
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
-from fedkin.data.public import Drawn, Public, draw
+from fedkin.data.public import Drawn, Public
 from fedkin.data.source import Source
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.encoding import Encoding, fit
@@ -101,9 +102,9 @@ def build(
         return _apart(kept_of(indices), apart, key)
 
     part, indices, drawn, held_out = (
-        _public_last(source, public, rows, key, groups, divide, hold_out)
+        public_last(source, public, rows, key, groups, divide, hold_out)
         if public is not None and public.source is None and apart
-        else _public_first(source, public, rows, key, groups, divide)
+        else public_first(source, public, rows, key, groups, divide)
     )
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     truth = _truth(source, partition_name, part)
@@ -157,49 +158,6 @@ def build(
     )
     check_population(population)
     return population
-
-
-class _Divided(NamedTuple):
-    """Who has which rows."""
-
-    part: Partition
-    indices: list[Ints]  # rows of the source, by client
-    drawn: Drawn | None  # the public set, whose rows no client has
-    held_out: Ints | None = None  # clients apart, where it depends on them
-
-
-def _public_first(
-    source: Source,
-    public: Public | None,
-    rows: Ints,
-    key: Key,
-    groups: Array | None,
-    divide: Callable[[Ints], Partition],
-) -> _Divided:
-    """A public set is drawn before anybody has rows."""
-    drawn = None if public is None else draw(public, source, rows, key, group=groups)
-    rows = rows if drawn is None else drawn.rows
-    part = divide(rows)
-    return _Divided(part, [rows[mine] for mine in part.indices], drawn)
-
-
-def _public_last(
-    source: Source,
-    public: Public,
-    rows: Ints,
-    key: Key,
-    groups: Array | None,
-    divide: Callable[[Ints], Partition],
-    hold_out: Callable[[Sequence[Ints]], Ints],
-) -> _Divided:
-    """Rows of clients apart must not be in it: who they are is known once all rows are divided."""
-    part = divide(rows)
-    indices = [rows[mine] for mine in part.indices]
-    held_out = hold_out(indices)
-    never = np.concatenate([indices[client] for client in held_out])
-    drawn = draw(public, source, rows, key, group=groups, never=never)
-    private = [np.intersect1d(mine, drawn.rows, assume_unique=True) for mine in indices]
-    return _Divided(part, private, drawn, held_out)
 
 
 def _group_name(source: Source, group: str | None, partition_name: str) -> str | None:
