@@ -5,8 +5,8 @@ import torch
 
 from fedkin.core.tree import row
 from fedkin.methods.fedfomo import fedfomo
-from fedkin.methods.parts.pairs import matrix
 from tests.golden.recorded import Replay, linear, perceptron
+from tests.methods.pairs_matrix import matrix
 
 ROUNDS, CLIENTS = 4, 4
 DIVIDED = "theirs divides a client's gains by their sum before it adds them to the affinities"

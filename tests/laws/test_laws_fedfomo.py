@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from fedkin.core.tree import map_tree, named_leaves
-from fedkin.methods.parts.pairs import matrix
 from tests.laws.small import close, federated, method, people, same
 from tests.laws.test_closed_forms import federated as quadratic
 from tests.laws.test_closed_forms import first, quadratics
 from tests.methods.federation import CLASSES, WIDTH, arrays
+from tests.methods.pairs_matrix import matrix
 from tests.reference.local_fedavg import train
 
 W = WIDTH * CLASSES + CLASSES

@@ -7,7 +7,6 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.fedfomo import fedfomo
-from fedkin.methods.parts.pairs import matrix
 from tests.methods.federation import (
     Federated,
     agree,
@@ -16,6 +15,7 @@ from tests.methods.federation import (
     arrays,
     population,
 )
+from tests.methods.pairs_matrix import matrix
 from tests.reference import fedfomo as reference
 from tests.reference.model import accuracy, mean_loss
 

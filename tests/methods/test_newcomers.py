@@ -21,8 +21,8 @@ from fedkin.methods import make
 from fedkin.methods.fedfomo import fedfomo, pick
 from fedkin.methods.kt_pfl import kt_pfl
 from fedkin.methods.parts.affinity import laplacian_matrix
-from fedkin.methods.parts.pairs import matrix
 from fedkin.methods.ppfl import MEMBERSHIP, ppfl
+from tests.methods.pairs_matrix import matrix
 
 NEW = 5  # the newcomer's number: clients are 0 to 4
 

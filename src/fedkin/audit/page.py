@@ -1,6 +1,6 @@
 """audit.html: one page that needs nothing else, and the same tables for a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,86 +44,47 @@ LIMIT = (
 
 def tables(found: Mapping[str, Any]) -> list[Shown]:
     """What an audit found, as text."""
-    shown = [
-        Shown(
-            "Which samples were trained on",
-            "AUC: the chance that a training sample looks more like one than a test sample of the "
-            f"same client; 0.5 tells nothing. Hits: training samples found at "
-            f"{found['false_alarms']:.0%} false alarms. Message: what a client would send next.",
-            ("target", "attack", "AUC", "hits", "samples"),
-            [
-                [
-                    one["target"],
-                    one["attack"],
-                    f"{one['auc']:.3f}",
-                    f"{one['hits']:.1%}",
-                    f"{one['members']} and {one['others']}",
-                ]
-                for one in found["membership"]
-            ],
-        )
-    ]
+    shown = [_membership(found["membership"], found["false_alarms"])]
     if found["labels"] is not None:
-        shown.append(
-            Shown(
-                "Which classes a client has",
-                "Correlation of what its message says with what is special about its classes, mean "
-                "over clients; 0 tells nothing.",
-                ("target", "correlation", "clients"),
-                [
-                    [
-                        "message",
-                        f"{found['labels']['correlation']:.2f}",
-                        str(found["labels"]["clients"]),
-                    ]
-                ],
-            )
-        )
+        shown.append(_labels(found["labels"]))
     if found["properties"] is not None:
         shown.append(_properties(found["properties"]))
     if found["inversion"] is not None:
-        inversion = found["inversion"]
-        shown.append(
-            Shown(
-                "Which samples can be rebuilt from a message",
-                f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change "
-                "over that of its bias. By chance: the same of test samples, which nobody trained "
-                "on. AUC of both.",
-                ("target", "closest", "rebuilt", "by chance", "AUC", "clients"),
-                [
-                    [
-                        "message",
-                        f"{inversion['closest']:.3f}",
-                        f"{inversion['rebuilt']:.1%}",
-                        f"{inversion['chance']:.1%}",
-                        f"{inversion['auc']:.3f}",
-                        str(inversion["clients"]),
-                    ]
-                ],
-            )
-        )
+        shown.append(_inversion(found["inversion"]))
     if found["canaries"] is not None:
-        shown.append(
-            Shown(
-                "What canaries prove of epsilon, for one row",
-                f"Lower: proved by the guesses, with confidence {found['confidence']:.0%} (Steinke "
-                "et al., 2023). Upper: what [privacy] promises, none where it promises nothing.",
-                ("target", "canaries", "right guesses", "lower", "upper", "delta"),
-                [
-                    [
-                        one["target"],
-                        str(one["canaries"]),
-                        f"{one['right']} of {one['guesses']}",
-                        f"{one['lower']:.2f}",
-                        NONE if one["upper"] is None else f"{one['upper']:.2f}",
-                        f"{one['delta']:.1g}",
-                    ]
-                    for one in found["canaries"]
-                ],
-            )
-        )
+        shown.append(_canaries(found["canaries"], found["confidence"]))
     shown.append(_kinds(found["kinds"]))
     return shown
+
+
+def _membership(found: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown:
+    return Shown(
+        "Which samples were trained on",
+        "AUC: the chance that a training sample looks more like one than a test sample of the "
+        f"same client; 0.5 tells nothing. Hits: training samples found at {false_alarms:.0%} false "
+        "alarms. Message: what a client would send next.",
+        ("target", "attack", "AUC", "hits", "samples"),
+        [
+            [
+                one["target"],
+                one["attack"],
+                f"{one['auc']:.3f}",
+                f"{one['hits']:.1%}",
+                f"{one['members']} and {one['others']}",
+            ]
+            for one in found
+        ],
+    )
+
+
+def _labels(found: Mapping[str, Any]) -> Shown:
+    return Shown(
+        "Which classes a client has",
+        "Correlation of what its message says with what is special about its classes, mean over "
+        "clients; 0 tells nothing.",
+        ("target", "correlation", "clients"),
+        [["message", f"{found['correlation']:.2f}", str(found["clients"])]],
+    )
 
 
 def _properties(found: Mapping[str, Any]) -> Shown:
@@ -150,7 +111,46 @@ def _properties(found: Mapping[str, Any]) -> Shown:
     )
 
 
-def _kinds(found: list[Mapping[str, Any]]) -> Shown:
+def _inversion(found: Mapping[str, Any]) -> Shown:
+    return Shown(
+        "Which samples can be rebuilt from a message",
+        f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change over that "
+        "of its bias. By chance: the same of test samples, which nobody trained on. AUC of both.",
+        ("target", "closest", "rebuilt", "by chance", "AUC", "clients"),
+        [
+            [
+                "message",
+                f"{found['closest']:.3f}",
+                f"{found['rebuilt']:.1%}",
+                f"{found['chance']:.1%}",
+                f"{found['auc']:.3f}",
+                str(found["clients"]),
+            ]
+        ],
+    )
+
+
+def _canaries(found: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
+    return Shown(
+        "What canaries prove of epsilon, for one row",
+        f"Lower: proved by the guesses, with confidence {confidence:.0%} (Steinke et al., 2023). "
+        "Upper: what [privacy] promises, none where it promises nothing.",
+        ("target", "canaries", "right guesses", "lower", "upper", "delta"),
+        [
+            [
+                one["target"],
+                str(one["canaries"]),
+                f"{one['right']} of {one['guesses']}",
+                f"{one['lower']:.2f}",
+                NONE if one["upper"] is None else f"{one['upper']:.2f}",
+                f"{one['delta']:.1g}",
+            ]
+            for one in found
+        ],
+    )
+
+
+def _kinds(found: Sequence[Mapping[str, Any]]) -> Shown:
     return Shown(
         "What is proved and promised of one row, kind by kind",
         "Seen: what the server sees of it. Lower: what canaries prove of epsilon. Upper: what "

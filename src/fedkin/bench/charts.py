@@ -20,6 +20,8 @@ LINE = 18  # pixels of a method
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
+# of the clients' gains that are drawn
+MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
 
 
 def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
@@ -128,30 +130,11 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
 
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
     """What each method gave clients beside training alone: deciles, quartiles, median."""
-    alone = {
-        (row.federation, row.seed): row.clients
-        for row in rows
-        if row.method == ALONE and "rounds" in row.budgets
-    }
-    gains: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        by_itself = alone.get((row.federation, row.seed), {})
-        if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
-            continue
-        sign = measure_named(row.measure).sign
-        gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
-        gains.setdefault((row.federation, row.method), []).extend(gained)
-    marks = ("low", "quarter", "median", "three", "high")
-    drawn: list[dict[str, Any]] = []
-    for (federation, method), gained in gains.items():
-        if gained:
-            values = np.quantile(gained, [0.1, 0.25, 0.5, 0.75, 0.9])
-            numbers = {name: round(float(v), 5) for name, v in zip(marks, values, strict=True)}
-            hurt = sum(gain < 0 for gain in gained) / len(gained)
-            drawn.append(
-                {"federation": titles.get(federation, federation), "method": method, **numbers}
-                | {"hurt": round(hurt, 4)}
-            )
+    drawn = [
+        {"federation": titles.get(federation, federation), "method": method, **_spread(gained)}
+        for (federation, method), gained in _gains(rows).items()
+        if gained
+    ]
     if not drawn:
         return None
     names = list(dict.fromkeys(row["federation"] for row in drawn))
@@ -162,7 +145,7 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
     base = (
         alt.Chart(ROWS)
         .transform_filter("datum.federation == of_clients")
-        .encode(y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*marks, "hurt"))])
+        .encode(y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))])
     )
     x = alt.X("low:Q", title="gain of a client on training alone", axis=axis)
     wide = base.mark_bar(height=3, color=BLUE, opacity=0.5).encode(x=x, x2="high:Q")
@@ -182,6 +165,32 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
         drawn,
         max(120, LINE * count),
     )
+
+
+def _gains(rows: Sequence[Row]) -> dict[tuple[str, str], list[float]]:
+    """{(federation, method): each client's gain on training alone, over all seeds}."""
+    alone = {
+        (row.federation, row.seed): row.clients
+        for row in rows
+        if row.method == ALONE and "rounds" in row.budgets
+    }
+    gains: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
+            continue
+        by_itself = alone.get((row.federation, row.seed), {})
+        sign = measure_named(row.measure).sign
+        gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
+        gains.setdefault((row.federation, row.method), []).extend(gained)
+    return gains
+
+
+def _spread(gained: Sequence[float]) -> dict[str, float]:
+    """The gains at ``MARKS``, and the share of clients that are worse off."""
+    values = np.quantile(gained, list(MARKS.values()))
+    hurt = sum(gain < 0 for gain in gained) / len(gained)
+    at = {name: round(float(v), 5) for name, v in zip(MARKS, values, strict=True)}
+    return {**at, "hurt": round(hurt, 4)}
 
 
 def steadiness(found: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:

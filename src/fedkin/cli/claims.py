@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from fedkin.cli.talk.json_output import print_json
 
 NAME = "claims"
-SEEDS = 3  # below them nothing is decided
 
 
 class Wish(NamedTuple):
@@ -82,9 +81,9 @@ def _plain(one: Any) -> dict[str, Any]:
 
 def _chosen(rows: dict[str, Any], words: str | None) -> dict[str, Any]:
     from fedkin.core.errors import FedkinError, some
+    from fedkin.reproduce.preset import contains
 
-    wanted = [word.strip() for word in words.split(",") if word.strip()] if words else [""]
-    chosen = {name: row for name, row in rows.items() if any(word in row.name for word in wanted)}
+    chosen = {name: row for name, row in rows.items() if contains(row, words)}
     if not chosen:
         raise FedkinError(f"no row of the claims contains {words}: they are {some(rows)}")
     return chosen

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.reading import AsJson, TrustCode
+from fedkin.cli.reading import AsJson, RoundsOfNewcomer, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import POSIX
 from fedkin.experiment.terminal import say, warn
@@ -198,12 +198,7 @@ def join(
         int | None,
         typer.Option("--run", metavar="N", help="Run to join; default: the last one."),
     ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
-        ),
-    ] = None,
+    rounds: RoundsOfNewcomer = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a personal model for a new node. No other node takes part, the model stays there."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.reading import AsJson, Folder, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import say, warn
 
@@ -28,12 +28,7 @@ def join(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Output folder; default: DIR/joined/NAME."),
     ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
-        ),
-    ] = None,
+    rounds: RoundsOfNewcomer = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="Architecture of the new client.")
     ] = None,

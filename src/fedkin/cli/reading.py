@@ -57,6 +57,12 @@ SplitAsInRun = Annotated[
         autocompletion=completion.partition_names,
     ),
 ]
+RoundsOfNewcomer = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
+    ),
+]
 TrustCode = Annotated[
     bool,
     typer.Option(

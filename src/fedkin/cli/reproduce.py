@@ -1,8 +1,9 @@
 """``fedkin reproduce``: the papers' tables and figures, measured beside published."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,6 +12,10 @@ from fedkin.cli.reading import AsJson, DataDir
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment.terminal import console, say, warn
+
+if TYPE_CHECKING:
+    from fedkin.reproduce.finished_rows import Keeping
+    from fedkin.reproduce.preset import Preset, Row
 
 MOST_SEEDS = 1000
 
@@ -98,16 +103,19 @@ def reproduce(
             raise FedkinError(f"--list shows every preset: leave out {name}, or leave out --list")
         _list([preset(each, scale) for each in names()], as_json)
         return
-    seeds = seeds or (claims.SEEDS if name == claims.NAME else 1)
     if name == claims.NAME:
         if from_ is not None:
             raise FedkinError(
                 "--from is for a preset: claims are judged by runs, client by client, which no CSV "
                 "has; leave it out, or name the folder of the runs with --out"
             )
+        from fedkin.reproduce.claim_verdict import SEEDS  # late: it loads what only claims need
+
         changes = _changes(set_ or [], data_dir)
         claims.judge(
-            claims.Wish(paper, scale, seeds, rows, out, changes, finished, dry_run, as_json)
+            claims.Wish(
+                paper, scale, seeds or SEEDS, rows, out, changes, finished, dry_run, as_json
+            )
         )
         return
     if paper is not None or dry_run:
@@ -117,22 +125,10 @@ def reproduce(
     if name not in names():
         raise unknown("preset", name, [*names(), claims.NAME])
     found = preset(name, scale)
-    wanted = [word.strip() for word in rows.split(",") if word.strip()] if rows else [""]
-    chosen = tuple(row for row in found.rows if any(word in row.name for word in wanted))
-    if not chosen:
-        raise FedkinError(
-            f"no row of {name} contains {rows}: they are "
-            f"{', '.join(row.name for row in found.rows)}"
-        )
+    chosen = _named(found, rows)
     changes = _changes(set_ or [], data_dir)
     check(chosen, changes)
-    elsewhere = {} if from_ is None else read(from_)
-    asked = f"fedkin reproduce {name} --scale {scale}" + (
-        f" --rows {shlex.quote(rows)}" if rows else ""
-    )
-    asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(
-        f" --set {_quoted(*each)}" for each in portable(changes).items()
-    )
+    seeds = seeds or 1
     _run(
         Asking(
             found,
@@ -142,8 +138,8 @@ def reproduce(
             out,
             changes,
             finished,
-            asked,
-            elsewhere,
+            _command(name, scale, rows, seeds, portable(changes)),
+            {} if from_ is None else read(from_),
         ),
         as_json,
     )
@@ -154,19 +150,42 @@ class Asking(NamedTuple):
     ``asked``: the command, for the page.
     """
 
-    preset: Any
-    rows: Any
+    preset: "Preset"
+    rows: "tuple[Row, ...]"
     scale: str
     seeds: int
     out: Path
     changes: dict[str, Any]
     finished: bool
     asked: str
-    elsewhere: Any
+    elsewhere: "Keeping"
 
 
-def _quoted(key: str, value: Any) -> str:
-    return shlex.quote(f"{key}={value}")
+def _named(found: "Preset", words: str | None) -> "tuple[Row, ...]":
+    """The rows that --rows asks for."""
+    from fedkin.reproduce.preset import contains
+
+    chosen = tuple(row for row in found.rows if contains(row, words))
+    if not chosen:
+        raise FedkinError(
+            f"no row of {found.name} contains {words}: they are "
+            f"{', '.join(row.name for row in found.rows)}"
+        )
+    return chosen
+
+
+def _command(
+    name: str, scale: str, rows: str | None, seeds: int, changes: Mapping[str, Any]
+) -> str:
+    """The command that gives the same page."""
+    asked = f"fedkin reproduce {name} --scale {scale}"
+    if rows:
+        asked += f" --rows {shlex.quote(rows)}"
+    if seeds > 1:
+        asked += f" --seeds {seeds}"
+    for key, value in changes.items():
+        asked += f" --set {shlex.quote(f'{key}={value}')}"
+    return asked
 
 
 def _run(asking: Asking, as_json: bool) -> None:
@@ -230,7 +249,7 @@ def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
     return found | ({"data.dir": str(data_dir)} if data_dir is not None else {})
 
 
-def _list(found: list[Any], as_json: bool) -> None:
+def _list(found: "list[Preset]", as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 

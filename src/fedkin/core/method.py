@@ -15,7 +15,7 @@ from torch.nn.functional import logsigmoid
 
 from fedkin.core.aggregation import Aggregation, Around, EachClient, Reply, aggregated
 from fedkin.core.model import Batch, Head, Model
-from fedkin.core.ops import Batches
+from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Params, Tree
 
@@ -115,7 +115,7 @@ class ClientContext(Protocol):
 
     def batches(
         self,
-        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        draw: BatchSampling = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

@@ -14,7 +14,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import html_table
-from fedkin.data.arrays import Array, Ints
+from fedkin.data.arrays import Array, Ints, Task
 from fedkin.data.tables.encoding import Encoding, from_plain
 
 __all__ = ["SPLITS", "Population", "Split", "write_array"]
@@ -51,7 +51,7 @@ class Population:
     x: torch.Tensor
     y: torch.Tensor
     classes: int
-    task: str
+    task: Task
     train: tuple[Ints, ...]
     val: tuple[Ints, ...]
     test: tuple[Ints, ...]

@@ -12,10 +12,11 @@ import torch
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
+from fedkin.data.division import public_first, public_last
 from fedkin.data.holdout import Fractions, Holdout, holdout, official_and_rest, whole_clients
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
-from fedkin.data.public import Drawn, Public, draw
+from fedkin.data.public import Drawn, Public
 from fedkin.data.source import Source
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.encoding import Encoding, fit
@@ -93,18 +94,18 @@ def build(
     fits = partial(_serves, fractions=fractions, official=official, groups=groups)
     kept_of = partial(_kept, least=least, fits=fits if empty == "drop" else None)
     rows = _pool(source, pool, test)
-    # a public set is drawn before anybody has rows, unless some clients' rows must not be in it
-    later = public if public is not None and public.source is None and apart else None
-    drawn = None if public is None or later else draw(public, source, rows, key, group=groups)
-    rows = rows if drawn is None else drawn.rows
-    part = _partition(source, partition_name, clients, key, rows, partition_params or {})
-    indices = [rows[mine] for mine in part.indices]
-    held_out = None
-    if later is not None:
-        held_out = _apart(kept_of(indices), apart, key)
-        never = np.concatenate([indices[client] for client in held_out])
-        drawn = draw(later, source, rows, key, group=groups, never=never)
-        indices = [np.intersect1d(mine, drawn.rows, assume_unique=True) for mine in indices]
+    divide = partial(
+        _partition, source, partition_name, clients, key, params=partition_params or {}
+    )
+
+    def hold_out(indices: Sequence[Ints]) -> Ints:
+        return _apart(kept_of(indices), apart, key)
+
+    part, indices, drawn, held_out = (
+        public_last(source, public, rows, key, groups, divide, hold_out)
+        if public is not None and public.source is None and apart
+        else public_first(source, public, rows, key, groups, divide)
+    )
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     truth = _truth(source, partition_name, part)
     left_out: list[str] = []
@@ -263,7 +264,13 @@ def _pool(source: Source, pool: str, test: str) -> Ints:
 
 
 def _partition(
-    source: Source, name: str, clients: int | None, key: Key, rows: Ints, params: Mapping[str, Any]
+    source: Source,
+    name: str,
+    clients: int | None,
+    key: Key,
+    rows: Ints,
+    *,
+    params: Mapping[str, Any],
 ) -> Partition:
     if name == "natural":
         if source.client is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedkin.core.aggregation import Mean, Reply
 from fedkin.core.errors import FedkinError
@@ -239,29 +239,20 @@ class Coordinator:
         asked: Sequence[int] = (),
         trained: int | None = None,
     ) -> Record:
-        scores, notes, measures = {}, {}, {}
-        counted: dict[str, dict[str, tuple[int, int]]] = {}
-        some_loss = False
         before = time.perf_counter()
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
+        found = _Evaluated()
         if asked:
             tasks, _ = self._broadcasts.tasks(self.state, asked, [])
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
-            if self.federation.scoring is not None:
+            if self.federation.scoring is None:
+                found = self._scored(number, answers)
+            else:
                 means, masked = self._masked_scores(number, asked, answers)
-                scores, measures, counted = means.scores, means.measures, means.counted
-                some_loss = means.some_loss
+                found = _Evaluated(means.scores, {}, means.measures, means.counted)
                 sent += masked.sent
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
                 missing = {**unscored, **missing}
-            else:
-                for answer in answers:
-                    self._check_evaluated(number, answer)
-                    scores[answer.client] = answer.record.scores
-                    notes[answer.client] = dict(answer.record.notes)
-                    measures[answer.client] = dict(answer.record.measures)
-            if not some_loss:  # where too few clients have one for a sum, none is in the scores
-                check_losses(number, scores, self.method)
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(
@@ -270,19 +261,27 @@ class Coordinator:
             participants=who,
             sent=sent,
             missing=missing,
-            scores=scores,
-            notes=notes,
+            scores=found.scores,
+            notes=found.notes,
             server_metrics=_of(who, self.method.server_metrics(self.state)),
             seconds=seconds,
-            measures=measures,
+            measures=found.measures,
             moved=self._receiver.moved(),
-            counted=counted,
+            counted=found.counted,
         )
 
-    def _check_evaluated(self, number: int, answer: TaskResult) -> None:
-        if answer.error is not None:
-            one = self.federation.named(answer.client)
-            raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
+    def _scored(self, number: int, answers: Iterable[TaskResult]) -> "_Evaluated":
+        """What each client tells of itself."""
+        found = _Evaluated({}, {}, {})
+        for answer in answers:
+            if answer.error is not None:
+                one = self.federation.named(answer.client)
+                raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
+            found.scores[answer.client] = answer.record.scores
+            found.notes[answer.client] = dict(answer.record.notes)
+            found.measures[answer.client] = dict(answer.record.measures)
+        check_losses(number, found.scores, self.method)
+        return found
 
     def _masked_scores(
         self, number: int, asked: Sequence[int], answers: Iterable[TaskResult]
@@ -291,7 +290,19 @@ class Coordinator:
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
         masked = of_evaluation(asked, threshold, number, verify)
-        return scored(masked, self.transport, answers), masked
+        means = scored(masked, self.transport, answers)
+        if not means.some_loss:  # where too few clients have one for a sum, none is in the scores
+            check_losses(number, means.scores, self.method)
+        return means, masked
+
+
+class _Evaluated(NamedTuple):
+    """What a record says of an evaluation: the fields of ``Record`` of these names."""
+
+    scores: dict[int, dict[str, dict[str, tuple[float, float]]]] = {}  # noqa: RUF012 (read only)
+    notes: dict[int, dict[str, Any]] = {}  # noqa: RUF012 (read only)
+    measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
+    counted: dict[str, dict[str, tuple[int, int]]] = {}  # noqa: RUF012 (read only)
 
 
 def _after(tasks: list[Task], number: int, trained: int | None) -> list[Task]:

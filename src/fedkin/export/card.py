@@ -2,19 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import many
 from fedkin.core.kinds import KINDS
 from fedkin.core.model import Model
-from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.around import after, before
-from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL, Member, Opened
-from fedkin.report import formatting
 from fedkin.report.deployed import CHANCE, SHARE, of_notes
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
@@ -189,132 +184,3 @@ def output_of(population: Population, model: Model) -> dict[str, Any]:
         "classes": list(names),
         "module": module,
     }
-
-
-def as_markdown(card: dict[str, Any]) -> str:
-    """The card for people, who may read it as a page: strings from elsewhere are text there."""
-    card = {name: value if name == "files" else _text(value) for name, value in card.items()}
-    samples = card["data"]["samples"]
-    hyper = (
-        ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
-    )
-    lines = [
-        f"# {card.get('view', PERSONAL).capitalize()} model of client {card['client']}",
-        "",
-        f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed "
-        f"{card['seed']}" + ("" if card["finished"] else ", not finished"),
-        *([_joined(card["joined"])] if card["joined"] else []),
-        *_rounds_of(card),
-        *_remembered(card),
-        *([f"- deploys {card['deploys']}"] if card.get("deploys") else []),
-        f"- architecture: {card['architecture']}",
-        f"- data: {Path(card['data']['name']).name}; this client's samples: "
-        f"{samples['train']} for training, "
-        f"{samples['val']} for validation, {samples['test']} for testing",
-        *[
-            f"- {view} model on {split}: {said_scores(values)}"
-            for view, scores in card["scores"].items()
-            for split, values in scores.items()
-            if split != "train"
-        ],
-        *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
-        *([f"- privacy: {formatting.privacy(found)}"] if (found := card.get("privacy")) else []),
-        *[
-            f"- the client {word} {said_kinds(card['communicated'][way])}"
-            for way, word in (("up", "sent"), ("down", "received"))
-            if "communicated" in card
-        ],
-        "- made with "
-        f"{', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
-        "",
-        "## Input",
-        "",
-        f"`x`: {card['input']['dtype']} {card['input']['shape']}.",
-        *(
-            ["", "| column | as |", "|---|---|", *map(_column, card["input"]["columns"])]
-            if "columns" in card["input"]
-            else []
-        ),
-        "",
-        "## Output",
-        "",
-        f"`y`: {card['output']['is']} {card['output']['shape']}"
-        + (
-            f", the classes {', '.join(card['output']['classes'])}."
-            if "classes" in card["output"]
-            else "."
-        ),
-        "",
-        "## Files",
-        "",
-        *[f"- `{name}`: {one['use']}" for name, one in card["files"].items()],
-        *_parts(card),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, str):
-        return markdown(value)
-    if isinstance(value, dict):
-        return {markdown(str(name)): _text(one) for name, one in value.items()}
-    return [_text(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _joined(joined: Mapping[str, int]) -> str:
-    return (
-        f"- was not in the run: joined after round {joined['after_round']}, worked "
-        f"{many(joined['rounds'], 'round')}"
-    )
-
-
-def _rounds_of(card: Mapping[str, Any]) -> list[str]:
-    """In how many rounds a client of the run took part."""
-    if card.get("took_part") is None:
-        return []
-    said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
-    what = f"what {card['method']} keeps of a personal model for its client alone is untrained here"
-    return [f"{said}: {what}" if card.get("untrained") else said]
-
-
-def _remembered(card: Mapping[str, Any]) -> list[str]:
-    """Where the file is as private as the samples."""
-    if not card.get("holds_samples"):
-        return []
-    what = many(card["data"]["samples"]["train"], "training sample")
-    return [f"- holds features and label of each of this client's {what}: keep it as you keep them"]
-
-
-def _parts(card: Mapping[str, Any]) -> list[str]:
-    """The tensors of a model that is made of several parts, where a file holds them."""
-    if not card["tensors"] or "model.safetensors" not in card["files"]:
-        return []
-    return [
-        "",
-        "| tensor | shape |",
-        "|---|---|",
-        *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"]),
-    ]
-
-
-def _column(feature: dict[str, Any]) -> str:
-    name = _cell(str(feature["name"]))
-    if feature["kind"] == "number":
-        scaled = (feature["mean"], feature["std"]) != (0, 1)
-        how = f"(x − {feature['mean']:g}) / {feature['std']:g}" if scaled else "x as it is"
-        also = ", and a second number is 1" if feature["flag"] else ""
-        return f"| {name} | {how}; missing: x = {feature['fill']:g}{also} |"
-    if feature["kind"] == "category":
-        values = [
-            *feature["values"],
-            *(["another"] if feature["rest"] else []),
-            *(["missing"] * feature["flag"]),
-        ]
-        return f"| {name} | 1 in the place of its value, 0 elsewhere: {_cell(', '.join(values))} |"
-    return f"| {name} | log(1 + times it has the word), for {len(feature['words'])} words |"
-
-
-def _cell(text: str) -> str:
-    """Anybody's text within a row of a table."""
-    return " ".join(text.split()).replace("|", "\\|")

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.around import in_words
-from fedkin.export.card import as_markdown
+from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS
 

@@ -28,7 +28,7 @@ def own_class(path: str) -> Callable[..., nn.Module | Learner]:
         FedkinError: nobody has allowed it, it cannot be imported, or it makes neither a torch
             module nor a learner.
     """
-    found = _code.imported(path)
+    found: Callable[..., nn.Module | Learner] = _code.imported(path)
     if not _makes_a_model(found):
         wanted = f"a torch.nn.Module or a learner, which has {', '.join(VERBS)}"
         raise FedkinError(
@@ -36,7 +36,7 @@ def own_class(path: str) -> Callable[..., nn.Module | Learner]:
             "whose declared result "
             "(def make(…) -> nn.Module) is one"
         )
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _makes_a_model(found: Any) -> bool:

@@ -67,6 +67,18 @@ def _needs_image(name: str, shape: Shape, least: int) -> None:
         )
 
 
+def _two_convolutions(channels: int, first: int, second: int) -> nn.Sequential:
+    """Two 5×5 convolutions, each with max pool, to so many channels."""
+    return nn.Sequential(
+        nn.Conv2d(channels, first, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(first, second, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+    )
+
+
 def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
     """PersFL's CNN: two 5×5 convolutions (6, 16 channels) with max pool, fully connected
     400-120-84-C.
@@ -74,15 +86,7 @@ def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
     With 3×32×32 images the flattened features are the paper's 400.
     """
     _needs_image("cnn_persfl", shape, 16)
-    features = nn.Sequential(
-        nn.Conv2d(shape[0], 6, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-    )
-    return _Convolutional(features, shape, (120, 84), classes)
+    return _Convolutional(_two_convolutions(shape[0], 6, 16), shape, (120, 84), classes)
 
 
 def cnn_comet(shape: Shape, classes: int) -> nn.Module:
@@ -91,15 +95,7 @@ def cnn_comet(shape: Shape, classes: int) -> nn.Module:
     Reading: the paper does not give the channels; 6 and 16, as in the LeNet of the other papers.
     """
     _needs_image("cnn_comet", shape, 16)
-    features = nn.Sequential(
-        nn.Conv2d(shape[0], 6, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-    )
-    return _Convolutional(features, shape, (120, 100, 84, 50), classes)
+    return _Convolutional(_two_convolutions(shape[0], 6, 16), shape, (120, 100, 84, 50), classes)
 
 
 def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
@@ -109,12 +105,4 @@ def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
     FedAvg's CNN.
     """
     _needs_image("cnn_cgpfl", shape, 16)
-    features = nn.Sequential(
-        nn.Conv2d(shape[0], 32, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-    )
-    return _Convolutional(features, shape, (512,), classes)
+    return _Convolutional(_two_convolutions(shape[0], 32, 64), shape, (512,), classes)

@@ -14,6 +14,7 @@ from fedkin.report.intervals import FEW
 from fedkin.report.newcomers import NAMES, newcomers_measure
 
 WAYS = ("up", "down", "total")
+VALUES = 8  # clients whose last value of a method's is shown
 
 
 def show(found: Mapping[str, Any]) -> RenderableType:
@@ -174,13 +175,14 @@ def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Fitting:
     return _table(title, ["round", "client", "reason"], (), rows)
 
 
-def _extras(extras: Mapping[str, Mapping[str, Any]], most: int = 8) -> Fitting:
+def _extras(extras: Mapping[str, Mapping[str, Any]]) -> Fitting:
     rows = []
     for name, values in extras.items():
         remarks = [
-            f"{client}: {formatting.plain(value)}" for client, value in list(values.items())[:most]
+            f"{client}: {formatting.plain(value)}"
+            for client, value in list(values.items())[:VALUES]
         ]
-        more = f" … ({len(values)} in all)" if len(values) > most else ""
+        more = f" … ({len(values)} in all)" if len(values) > VALUES else ""
         rows.append([name, "; ".join(remarks) + more])
     return _table("What the method tells", ["name", "last values"], (), rows)
 

@@ -62,20 +62,19 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
         for value in one.row.values:
             over, numbers = one.over_seeds.get(value.measure), one.numbers.get(value.measure, [])
             measured = mean(numbers) if value.measure not in OVER_SEEDS else over
-            known = measured is not None and isinstance(value.published, float)
+            published = value.published
+            difference = None
+            if measured is not None and isinstance(published, float):
+                difference = measured - published
             rows.append(
                 {
                     "row": one.row.name,
                     "measure": value.measure,
                     "what": TITLES.get(value.measure, value.measure),
-                    "published": value.published,
+                    "published": published,
                     "measured": measured,
                     "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
-                    "difference": (
-                        measured - value.published  # type: ignore[operator]
-                        if known
-                        else None
-                    ),
+                    "difference": difference,
                     "seeds": _seeds(one, value.measure),
                     "estimated_seconds": one.estimated.seconds,
                     "estimate_is_rough": one.estimated.rough,

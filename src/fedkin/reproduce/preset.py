@@ -117,6 +117,17 @@ def _flag(content: Content) -> Flag:
     return Flag(content["says"], tuple(map(float, content.get("numbers", ()))), rows)
 
 
+def contains(row: Row, words: str | None) -> bool:
+    """Whether the row's name contains one of these words.
+
+    Args:
+        row: One of a preset.
+        words: Separated by commas; None or "": every row is meant.
+    """
+    wanted = [word.strip() for word in words.split(",") if word.strip()] if words else [""]
+    return any(word in row.name for word in wanted)
+
+
 def _shown(flag: Flag, rows: tuple[Row, ...]) -> bool:
     """Whether rows show what the flag is about."""
     if not flag.numbers and not flag.rows:

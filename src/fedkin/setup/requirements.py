@@ -1,6 +1,6 @@
 """What a method needs of an experiment, checked before training."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
@@ -55,13 +55,23 @@ def check_needs(
     federation: Federation,
     population: Population,
     models: Mapping[str, Model],
-    architectures: list[str],
+    architectures: Sequence[str],
 ) -> None:
     """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment
     has not.
     """
-    needs = method.needs
     check_panel(federation.evaluate, len(federation.infos))
+    _check_introduction(method)
+    _check_models(method, models, architectures)
+    _check_data(method, population)
+    _check_rounds(method, federation)
+    method.check(federation.start, participants_of(federation))
+
+
+def _check_models(
+    method: Method, models: Mapping[str, Model], architectures: Sequence[str]
+) -> None:
+    needs = method.needs
     if needs.one_architecture and len(set(architectures)) > 1:
         counts = ", ".join(
             f"{name} ({architectures.count(name)})" for name in sorted(set(architectures))
@@ -80,35 +90,40 @@ def check_needs(
     if needs.head:
         for model in models.values():
             _check_head(method.name, model)
-    if needs.public != "none" and population.public is None:
-        raise FedkinError(
-            f"{method.name} needs a public set: set public.source to a data set's name, or to "
-            f"{HELD_OUT!r} to take "
-            "samples of the same data before they are split"
-        )
-    check_public_labels(method, population.public_y is not None)
-    if needs.full_participation and federation.participation < 1:
-        raise FedkinError(
-            f"{method.name} needs every client in every round: set run.participation to 1"
-        )
     if needs.classes and not all(model.family.classes for model in models.values()):
         families = ", ".join(sorted({model.family.name for model in models.values()}))
+        able = _methods(lambda method: not method.needs.classes and method.needs.one_architecture)
         raise FedkinError(
             f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
-            f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
+            f"{able}"
         )
-    _check_introduction(method)
-    if needs.validation and not all(len(rows) for rows in population.val):
+
+
+def _check_data(method: Method, population: Population) -> None:
+    if method.needs.public != "none" and population.public is None:
+        raise FedkinError(
+            f"{method.name} needs a public set: set public.source to a data set's name, or to "
+            f"{HELD_OUT!r} to take samples of the same data before they are split"
+        )
+    check_public_labels(method, population.public_y is not None)
+    if method.needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(
             f"{method.name} chooses by validation: set split.val above 0 so that every client "
             "has some"
         )
-    if federation.min_replies > participants_of(federation):
+
+
+def _check_rounds(method: Method, federation: Federation) -> None:
+    if method.needs.full_participation and federation.participation < 1:
         raise FedkinError(
-            f"run.min_replies is {federation.min_replies}, but a round has "
-            f"{participants_of(federation)} participants"
+            f"{method.name} needs every client in every round: set run.participation to 1"
         )
-    method.check(federation.start, participants_of(federation))
+    participants = participants_of(federation)
+    if federation.min_replies > participants:
+        raise FedkinError(
+            f"run.min_replies is {federation.min_replies}, but a round has {participants} "
+            "participants"
+        )
 
 
 def check_public_labels(method: Method, labeled: bool) -> None:

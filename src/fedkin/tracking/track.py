@@ -15,6 +15,7 @@ from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
 from fedkin.runs.outside import owner
 
+EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
 EVENTS = "events.out.tfevents."  # how the names of TensorBoard's files begin
 
 
@@ -69,7 +70,7 @@ def _own_events(where: Path, mark: str) -> list[Path]:
     return found
 
 
-def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
+def to_mlflow(folder: Path, uri: str) -> str:
     """An MLflow run with parameters, metrics by round and the state as a tag; returns its id.
     Raises as above.
     """
@@ -88,9 +89,9 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
         state = "finished" if run.finished else "unfinished"
         try:
             client = MlflowClient(tracking_uri=uri)
-            found = client.get_experiment_by_name(experiment)
+            found = client.get_experiment_by_name(EXPERIMENT)
             number = (
-                found.experiment_id if found is not None else client.create_experiment(experiment)
+                found.experiment_id if found is not None else client.create_experiment(EXPERIMENT)
             )
             identity = client.create_run(number, run_name=run.folder.name).info.run_id
             for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once

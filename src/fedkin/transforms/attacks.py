@@ -16,6 +16,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Contributions, Step, WeightedSum
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Positive, Whole
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
@@ -34,8 +35,8 @@ def attack(
     *,
     kind: Kind,
     share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2,
-    strength: Annotated[float, Field(gt=0)] | None = None,
-    target: Annotated[int, Field(ge=0)] = 0,
+    strength: Positive | None = None,
+    target: Whole = 0,
 ) -> Change:
     """A share of the clients attacks in every round.
 

@@ -8,14 +8,12 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Rule, Step
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive
 from fedkin.core.method import Method
 from fedkin.transforms import robust
 from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.setting import Change, Setting, participants_at_least, replaceable_mean
-
-Positive = Annotated[float, Field(gt=0)]
-Whole = Annotated[int, Field(ge=1)]
 
 
 def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method:
@@ -79,7 +77,7 @@ def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Chang
     return change
 
 
-def geometric_median(*, iterations: Whole = 100) -> Change:
+def geometric_median(*, iterations: Count = 100) -> Change:
     """The point with the least sum of distances to the messages (Weiszfeld)."""
 
     def change(method: Method, setting: Setting) -> Method:
@@ -89,7 +87,7 @@ def geometric_median(*, iterations: Whole = 100) -> Change:
     return change
 
 
-def krum(*, attackers: Whole, chosen: Whole = 1) -> Change:
+def krum(*, attackers: Count, chosen: Count = 1) -> Change:
     """The messages nearest to their neighbours: one (Krum), or the mean of several (multi-Krum).
 
     attackers: f, at most so many are hostile. chosen: m.

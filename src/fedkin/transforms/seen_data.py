@@ -1,12 +1,12 @@
 """A client's data of which a transform shows its method some parts in another form."""
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
 from fedkin.core.method import ClientContext, ClientInfo
 from fedkin.core.model import Batch
-from fedkin.core.ops import Batches
+from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.tree import Params
 
 
@@ -15,7 +15,7 @@ class Draw(Protocol):
 
     def __call__(
         self,
-        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        draw: BatchSampling = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

@@ -5,10 +5,8 @@ Source: Cao, Fang, Liu & Gong: FLTrust: Byzantine-robust federated learning via 
 """
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from fedkin.core.aggregation import (
@@ -21,6 +19,7 @@ from fedkin.core.aggregation import (
     aggregated,
 )
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive
 from fedkin.core.method import FederationInit, Method, ServerContext, public_set
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -31,12 +30,9 @@ from fedkin.transforms.setting import Change, Setting, replaceable_mean
 from fedkin.transforms.updates import base_in, flattened, unflattened
 
 PARAMETERS = "parameters"
-Whole = Annotated[int, Field(ge=1)]
 
 
-def trust(
-    *, lr: Annotated[float, Field(gt=0)], steps: Whole = 10, batch_size: Whole = 32
-) -> Change:
+def trust(*, lr: Positive, steps: Count = 10, batch_size: Count = 32) -> Change:
     """Updates count by the cosine to the server's own update, and have its length.
 
     lr, steps, batch_size: of the server's own training on the public set in every round; the paper

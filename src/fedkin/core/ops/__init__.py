@@ -3,11 +3,20 @@
 from fedkin.core.ops.abreast import scan_several, side_by_side
 from fedkin.core.ops.gradients import descend, gradient, sgd_step, slope
 from fedkin.core.ops.rows import outputs, over_rows, predictions, right
-from fedkin.core.ops.scans import Batches, Scanner, Step, home_step, over_frozen, scan
+from fedkin.core.ops.scans import (
+    Batches,
+    BatchSampling,
+    Scanner,
+    Step,
+    home_step,
+    over_frozen,
+    scan,
+)
 from fedkin.core.ops.simplex import simplex_step
 from fedkin.core.protected.sealed import at_home
 
 __all__ = [
+    "BatchSampling",
     "Batches",
     "Scanner",
     "Step",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, wraps
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -48,6 +48,10 @@ class Scanner(Protocol):
         Returns:
             The carry after the last step.
         """
+
+
+# how a client's samples come into its mini-batches: see ``ClientContext.batches``
+BatchSampling = Literal["permuted", "uniform", "poisson"]
 
 
 class Batches(NamedTuple):

@@ -34,58 +34,58 @@ def client_problems(
     """
     if sizes is None:
         return [_nobody(source)]
+    small = np.flatnonzero(sizes < FEWEST)
+    hard = np.flatnonzero((sizes >= FEWEST) & (sizes < SMALL))
     found = []
     if len(names) == 1:
         says = f"all rows belong to one client, {names[0]!r}"
         found.append(Problem("one client", says, "there is no one to learn from", share=1.0))
-    small = np.flatnonzero(sizes < FEWEST)
-    few = np.flatnonzero((sizes >= FEWEST) & (sizes < SMALL))
-    which = (
-        f"{len(small)} of {len(names)} clients have fewer than {FEWEST} samples, too few "
-        "for train, validation and"
-    )
     if len(small):
-        says = f"{which} test ({some([names[int(k)] for k in small])})"
-        left = len(small) < len(names)
-        why = "a run refuses them; leave them out" if left else "a run refuses them, and all are so"
-        fix = {"split.empty": "drop"} if left else {}
-        found.append(Problem(SMALL_CLIENT, says, why, fix, len(small) / len(names)))
-    if len(few):
-        says = (
-            f"{len(few)} of {len(names)} clients have fewer than {SMALL} samples, so fewer "
-            f"than {JUDGED} to test on "
-            f"({some([names[int(k)] for k in few])})"
-        )
-        why = (
-            "one sample moves their score by 20 points and more; leave them out, or do not "
-            "judge by them"
-        )
-        found.append(
-            Problem(
-                "client hard to judge",
-                says,
-                why,
-                {"split.least": SMALL},
-                len(few) / len(names),
-                sure=False,
-            )
-        )
-    one = (
-        np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
-        if table is not None
-        else np.empty(0, dtype=np.int64)
-    )
-    if len(one):
-        says = (
-            f"{len(one)} of {len(names)} clients hold one class only "
-            f"({some([names[int(k)] for k in one])})"
-        )
-        found.append(
-            Problem(
-                "one class", says, "any guess of it is right there", share=len(one) / len(names)
-            )
-        )
+        found.append(_too_small(names, small))
+    if len(hard):
+        found.append(_hard_to_judge(names, hard))
+    if table is not None:
+        single = np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
+        if len(single):
+            found.append(_of_one_class(names, single))
     return found
+
+
+def _too_small(names: Sequence[str], which: Ints) -> Problem:
+    """Clients that have fewer samples than splits."""
+    says = (
+        f"{len(which)} of {len(names)} clients have fewer than {FEWEST} samples, too few for "
+        f"train, validation and test ({_those(names, which)})"
+    )
+    left = len(which) < len(names)
+    why = "a run refuses them; leave them out" if left else "a run refuses them, and all are so"
+    fix = {"split.empty": "drop"} if left else {}
+    return Problem(SMALL_CLIENT, says, why, fix, len(which) / len(names))
+
+
+def _hard_to_judge(names: Sequence[str], which: Ints) -> Problem:
+    """Clients that can train, and have too few test samples for a score."""
+    says = (
+        f"{len(which)} of {len(names)} clients have fewer than {SMALL} samples, so fewer than "
+        f"{JUDGED} to test on ({_those(names, which)})"
+    )
+    why = (
+        "one sample moves their score by 20 points and more; leave them out, or do not judge by "
+        "them"
+    )
+    fix = {"split.least": SMALL}
+    share = len(which) / len(names)
+    return Problem("client hard to judge", says, why, fix, share, sure=False)
+
+
+def _of_one_class(names: Sequence[str], which: Ints) -> Problem:
+    says = f"{len(which)} of {len(names)} clients hold one class only ({_those(names, which)})"
+    share = len(which) / len(names)
+    return Problem("one class", says, "any guess of it is right there", share=share)
+
+
+def _those(names: Sequence[str], which: Ints) -> str:
+    return some([names[int(k)] for k in which])
 
 
 def _nobody(source: Source) -> Problem:

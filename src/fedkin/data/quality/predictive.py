@@ -10,6 +10,7 @@ import numpy as np
 from fedkin.data.arrays import Array, Ints
 
 NEAREST = 4  # values of the other half around a cell, whose labels tell its own
+DEPTH = 6  # of a tree over several columns
 FEW = 20  # values up to which a column is a table of values, not a line of numbers
 
 
@@ -94,13 +95,12 @@ def predicted_by_values(codes: Ints, label: Label) -> float:
     return 1 - sum(_by_value(codes, label, *parts) for parts in halves(len(codes))) / label.errors
 
 
-def predicted_together(x: Array, label: Label, depth: int = 6) -> float:
+def predicted_together(x: Array, label: Label) -> float:
     """The same for several columns x [n, columns] without gaps, by a small decision tree.
 
     Args:
         x: Cells without gaps.
         label: The label of these rows.
-        depth: Of the tree.
 
     Returns:
         A share in (−∞, 1].
@@ -112,7 +112,7 @@ def predicted_together(x: Array, label: Label, depth: int = 6) -> float:
     tree = DecisionTreeClassifier if label.classes else DecisionTreeRegressor
     wrong = 0.0
     for learn, ask in halves(len(x)):
-        made = tree(max_depth=depth, min_samples_leaf=2, random_state=0).fit(
+        made = tree(max_depth=DEPTH, min_samples_leaf=2, random_state=0).fit(
             x[learn], label.y[learn]
         )
         wrong += label.wrong(ask, made.predict(x[ask]))

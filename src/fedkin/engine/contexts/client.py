@@ -5,7 +5,6 @@ protocol).
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.measures import IN_SCORES, MEASURES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import Batches, Scanner
+from fedkin.core.ops import Batches, BatchSampling, Scanner
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Params, Tree, dtype_of
 from fedkin.data import batching
@@ -82,7 +81,7 @@ class LocalData:
 
     def batches(
         self,
-        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        draw: BatchSampling = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

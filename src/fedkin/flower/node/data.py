@@ -14,7 +14,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.arrays import Array, class_labels, features, images, targets
+from fedkin.data.arrays import Array, Task, class_labels, features, images, targets
 from fedkin.data.formats.frames import SUFFIXES, place_in
 from fedkin.data.formats.memory import room
 from fedkin.data.formats.npz import divided, load_arrays
@@ -51,6 +51,7 @@ def read(path: Path, label: str = "label") -> Population:
         raise FedkinError(
             f"{path} has no samples to train on: give it rows of split train, or x_train"
         )
+    task: Task
     if y.dtype.kind == "f":
         task, classes, y = "regression", 0, targets(y, str(path))
     else:
@@ -143,7 +144,7 @@ def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
         shape=tuple(population.x.shape[1:]),
         dtype=str(population.x.dtype).removeprefix("torch."),  # type: ignore[arg-type]
         classes=population.classes,
-        task=population.task,  # type: ignore[arg-type]
+        task=population.task,
         digest=digest.hexdigest(),
         columns=columns,
     )
@@ -273,7 +274,7 @@ def check_public(population: Population, place: Place) -> None:
 
 
 def _public(
-    spec: Spec, like: torch.Tensor, classes: int, task: str
+    spec: Spec, like: torch.Tensor, classes: int, task: Task
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """The public set, drawn alike on the server and on every node from the file that [public]
     names.
@@ -295,6 +296,6 @@ def _public(
     other = load(public.source, None if spec.data.dir is None else Path(spec.data.dir))
     size = public.samples or min(MOST_PUBLIC, len(other.x) // 10)
     x, y = like[:1].numpy(), np.zeros(1, dtype=np.int64)
-    private = Source("own data", x, y, classes, task=task)  # type: ignore[arg-type]
+    private = Source("own data", x, y, classes, task=task)
     drawn = draw(Public(size, other, public.labeled), private, np.arange(1), Key(spec.run.seed))
     return torch.from_numpy(drawn.x), None if drawn.y is None else torch.from_numpy(drawn.y)

@@ -83,16 +83,7 @@ def init(
             check_insecure(dialled, "--insecure")
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
-    method = method_of(spec)
-    if method.needs.pooled:
-        raise FedkinError(
-            f"{method.name} needs everybody's data in one place: there is nothing to deploy"
-        )
-    check_deployable(spec)
-    if spec.run.holdout_clients:
-        raise FedkinError(
-            "run.holdout_clients is for simulations: set it to 0, and name the nodes that take part"
-        )
+    _check_experiment(spec)
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
     known = {
@@ -104,22 +95,8 @@ def init(
         "node_port": node_port,
     }
     deployment = made(Deployment, "--clients", known)
-    last = node_port + len(clients) - 1
-    if last > LAST_PORT:
-        raise FedkinError(
-            f"--node-port {node_port}: {len(clients)} nodes would need ports up to {last}, and "
-            f"there are {LAST_PORT}: begin at {LAST_PORT - len(clients) + 1} at most"
-        )
-    if own_data or spec.run.clients is None:
-        spec = spec.model_copy(
-            update={"run": spec.run.model_copy(update={"clients": len(clients)})}
-        )
-    if spec.run.clients != len(clients):
-        raise FedkinError(f"run.clients is {spec.run.clients}, but --clients names {len(clients)}")
-    spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
-    # nodes that rehearse read it from folders of their own
-    spec = resolved(spec if own_data else rooted(spec), method)
-    experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
+    _check_ports(node_port, len(clients))
+    experiment = _experiment(spec, len(clients), own_data)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # also of one that was there, before there is anything in it
     write_file(folder / DEPLOYMENT, text_of(deployment).encode())
@@ -141,6 +118,41 @@ def init(
     _script(folder / "start-superlink", "superlink")
     write_file(folder / "README.md", operator_readme(folder, deployment).encode())
     return folder
+
+
+def _check_experiment(spec: Spec) -> None:
+    method = method_of(spec)
+    if method.needs.pooled:
+        raise FedkinError(
+            f"{method.name} needs everybody's data in one place: there is nothing to deploy"
+        )
+    check_deployable(spec)
+    if spec.run.holdout_clients:
+        raise FedkinError(
+            "run.holdout_clients is for simulations: set it to 0, and name the nodes that take part"
+        )
+
+
+def _check_ports(first: int, clients: int) -> None:
+    last = first + clients - 1
+    if last > LAST_PORT:
+        raise FedkinError(
+            f"--node-port {first}: {clients} nodes would need ports up to {last}, and "
+            f"there are {LAST_PORT}: begin at {LAST_PORT - clients + 1} at most"
+        )
+
+
+def _experiment(spec: Spec, clients: int, own_data: bool) -> str:
+    """The experiment as every site reads it: of so many clients, and no default left open."""
+    method = method_of(spec)
+    if own_data or spec.run.clients is None:
+        spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": clients})})
+    if spec.run.clients != clients:
+        raise FedkinError(f"run.clients is {spec.run.clients}, but --clients names {clients}")
+    spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
+    # nodes that rehearse read it from folders of their own
+    spec = resolved(spec if own_data else rooted(spec), method)
+    return tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
 
 
 def hosts_of(deployment: Deployment) -> list[str]:

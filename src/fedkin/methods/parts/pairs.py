@@ -6,7 +6,6 @@ the clients.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -112,22 +111,6 @@ def replaced(pairs: Tree, rows: Rows) -> Tree:
     )
     order = torch.argsort(of, stable=True)
     return _pairs(of[order], to[order], value[order])
-
-
-def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
-    """[count, count]: for who looks at all of it.
-
-    Args:
-        pairs: As ``no_pairs`` begins them.
-        count: Clients.
-
-    Returns:
-        0 where nothing is known.
-    """
-    of, to, value = (torch.as_tensor(pairs[name]) for name in ("of", "to", "value"))
-    found = torch.zeros(count, count, dtype=value.dtype)
-    found[of, to] = value
-    return found
 
 
 def _joined(pairs: Tree, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:

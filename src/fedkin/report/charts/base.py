@@ -134,6 +134,15 @@ STYLE: dict[str, Any] = {
 }
 
 
+def spaced(shown: int, clients: int) -> str:
+    """The end of a note: how many of the clients stand in the chart, in the order that it told; ""
+    where all do.
+    """
+    if shown == clients:
+        return ""
+    return f" {shown} of {clients} clients are shown, evenly spaced in this order."
+
+
 def faded(opacity: float = 1.0) -> alt.Opacity:
     """Clients that are not the chosen one step back."""
     shown, hidden = alt.value(opacity), alt.value(0.15)

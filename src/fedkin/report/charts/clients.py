@@ -18,6 +18,7 @@ from fedkin.report.charts.base import (
     figure,
     measured_axis,
     rounded,
+    spaced,
 )
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
@@ -86,7 +87,33 @@ def who_has_what(
     bubbles = len(clients) <= MANY and max(len(c.histogram) for c in clients) <= CLASSES
     shown = _ordered(clients, groups, bubbles)
     labels = class_labels(clients, names)
-    rows: list[dict[str, Any]] = [
+    rows = _counts(shown, labels)
+    few = len(shown) <= MANY
+    axis = alt.Axis(labelAngle=-60, labelLimit=80, labels=few, ticks=few)
+    x = alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis)
+    share = alt.Tooltip("share:Q", format=".1%", title="of the client's data")
+    strips = [groups.kind] if groups is not None else []
+    y = alt.Y("label:N", sort=[*strips, *labels], title="class", axis=alt.Axis(labelLimit=110))
+    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=["client:N", "label:N", "samples:Q", share])
+    chart = _bubbles(base) if bubbles else _heat_map(base)
+    if groups is not None:
+        chart, strip_rows = _with_strip(chart, x, y, shown, groups)
+        rows += strip_rows
+    note = _note(bubbles, groups, len(shown), len(clients))
+    line = 22 if bubbles else 18 if len(labels) <= CLASSES else 12
+    height = max(120, min(600, line * (len(labels) + len(strips))))
+    return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
+
+
+def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:
+    """What the classes of the clients' histograms are called."""
+    width = max((len(client.histogram) for client in clients), default=0)
+    return [names[k] if k < len(names) else str(k) for k in range(width)]
+
+
+def _counts(shown: Sequence[Client], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """One row a class that a client has."""
+    return [
         {
             "client": c.name,
             "label": labels[k],
@@ -97,50 +124,31 @@ def who_has_what(
         for k, n in enumerate(c.histogram)
         if n
     ]
-    axis = alt.Axis(
-        labelAngle=-60, labelLimit=80, labels=len(shown) <= MANY, ticks=len(shown) <= MANY
-    )
-    x = alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis)
-    share = alt.Tooltip("share:Q", format=".1%", title="of the client's data")
-    strips = [groups.kind] if groups is not None else []
-    y = alt.Y("label:N", sort=[*strips, *labels], title="class", axis=alt.Axis(labelLimit=110))
-    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=["client:N", "label:N", "samples:Q", share])
+
+
+def _bubbles(base: alt.Chart) -> alt.Chart:
+    size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
+    dots = base.mark_circle(color=BLUE)
+    found: alt.Chart = dots.encode(size=size.legend(tickCount=3), opacity=faded(0.8))
+    return found
+
+
+def _heat_map(base: alt.Chart) -> alt.Chart:
+    colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
+    found: alt.Chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
+    return found
+
+
+def _note(bubbles: bool, groups: Groups | None, shown: int, clients: int) -> str:
+    """What is to be seen, in which order, and how many clients are left out."""
     if bubbles:
-        size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
-        chart = base.mark_circle(color=BLUE).encode(
-            size=size.legend(tickCount=3), opacity=faded(0.8)
-        )
-        note = "The area of a bubble is the number of training samples."
+        seen, order = "The area of a bubble is the number of training samples", ""
     else:
-        colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
-        chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
-        note = (
-            "The darker, the more of a client's data is of the class; clients in order of "
-            "their largest class."
-        )
+        seen = "The darker, the more of a client's data is of the class"
+        order = "; clients in order of their largest class"
     if groups is not None:
-        note = (
-            note.split("; clients")[0].rstrip(".")
-            + f"; clients in order of their {groups.kind}, the strip above."
-        )
-        chart, strip_rows = _with_strip(chart, x, y, shown, groups)
-        rows += strip_rows
-    if len(shown) < len(clients):
-        note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
-    height = max(
-        120,
-        min(
-            600,
-            (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * (len(labels) + len(strips)),
-        ),
-    )
-    return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
-
-
-def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:
-    """What the classes of the clients' histograms are called."""
-    width = max((len(client.histogram) for client in clients), default=0)
-    return [names[k] if k < len(names) else str(k) for k in range(width)]
+        order = f"; clients in order of their {groups.kind}, the strip above"
+    return f"{seen}{order}.{spaced(shown, clients)}"
 
 
 def _ordered(clients: Sequence[Client], groups: Groups | None, few: bool) -> list[Client]:

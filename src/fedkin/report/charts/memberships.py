@@ -7,7 +7,18 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.charts.base import CHOSEN, MANY, OWN, ROWS, Figure, Own, colours, faded, figure
+from fedkin.report.charts.base import (
+    CHOSEN,
+    MANY,
+    OWN,
+    ROWS,
+    Figure,
+    Own,
+    colours,
+    faded,
+    figure,
+    spaced,
+)
 from fedkin.report.matrix import Stack, carried
 from fedkin.report.records import Run, evenly, number
 
@@ -64,9 +75,42 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
         {"corner": str(k), "x": _r(at[k, 0]), "y": _r(at[k, 1]), "order": k} for k in range(parts)
     ]
     edge.append({**edge[0], "order": parts})
-    keep = evenly(range(len(stack.rounds)), PATH)
-    path = carried(stack.values)[keep]
-    values = {
+    hidden = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
+    xs = alt.X("x:Q", axis=hidden, scale=alt.Scale(domain=[-2, 2]))
+    ys = alt.Y("y:Q", axis=hidden, scale=alt.Scale(domain=[-1.25, 1.3]))
+    scale = colours([str(k) for k in range(parts)])
+    large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(200), alt.value(40))
+    base = alt.Chart(ROWS)
+    dots = (
+        base.transform_filter("isValid(datum.client)")
+        .mark_circle()
+        .encode(x=xs, y=ys, size=large, opacity=faded(0.8), tooltip=["client:N", "memberships:N"])
+        .encode(color=alt.Color("component:N", scale=scale, title="largest component"))
+    )
+    way = (
+        alt.Chart(OWN)
+        .mark_line(color="#000", strokeWidth=1.5, point={"size": 12, "color": "#000"})
+        .encode(x="x:Q", y="y:Q", order="n:Q")
+    )
+    note = (
+        "A client is a point at the mean of the corners, weighted by its memberships at the end; "
+        "points that coincide are spread in a spiral. A chosen client's way through the rounds is "
+        "the black line."
+    )
+    if parts > 3:
+        note += (
+            f" {parts} components do not fit a plane: unlike memberships can come to lie at one "
+            "place."
+        )
+    chart = alt.layer(*_edge(base, xs, ys, parts), way, dots)
+    own = Own(["x", "y", "n"], _ways(stack, names, at))
+    return figure("simplex", "Clients between components", note, chart, [*rows, *edge], 380, own)
+
+
+def _ways(stack: Stack, names: list[str], at: NDArray[np.float64]) -> dict[str, list[list[float]]]:
+    """{client: [x, y, moment] of each moment that knows its memberships}; ``at``: the corners."""
+    path = carried(stack.values)[evenly(range(len(stack.rounds)), PATH)]
+    return {
         name: [
             [_r(x), _r(y), n]
             for n, (x, y) in enumerate((np.nan_to_num(path[:, j]) @ at).tolist())
@@ -74,12 +118,10 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
         ]
         for j, name in enumerate(names)
     }
-    hidden = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
-    xs = alt.X("x:Q", axis=hidden, scale=alt.Scale(domain=[-2, 2]))
-    ys = alt.Y("y:Q", axis=hidden, scale=alt.Scale(domain=[-1.25, 1.3]))
-    scale = colours([str(k) for k in range(parts)])
-    large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(200), alt.value(40))
-    base = alt.Chart(ROWS)
+
+
+def _edge(base: alt.Chart, xs: alt.X, ys: alt.Y, parts: int) -> list[alt.Chart]:
+    """The line around the components' corners, and their names."""
     outline = (
         base.transform_filter("isValid(datum.order)")
         .mark_line(color="#999")
@@ -93,33 +135,7 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
             tx="datum.x * 1.13", ty="datum.y * 1.13", tag="'component ' + datum.corner"
         )
     )
-    dots = (
-        base.transform_filter("isValid(datum.client)")
-        .mark_circle()
-        .encode(x=xs, y=ys, size=large, opacity=faded(0.8), tooltip=["client:N", "memberships:N"])
-        .encode(color=alt.Color("component:N", scale=scale, title="largest component"))
-    )
-    way = (
-        alt.Chart(OWN)
-        .mark_line(color="#000", strokeWidth=1.5, point={"size": 12, "color": "#000"})
-        .encode(x="x:Q", y="y:Q", order="n:Q")
-    )
-    note = (
-        "A client is a point at the mean of the corners, weighted by its memberships at "
-        "the end; points that "
-    )
-    note += (
-        "coincide are spread in a spiral. A chosen client's way through the rounds is "
-        "the black line."
-    )
-    if parts > 3:
-        note += (
-            f" {parts} components do not fit a plane: unlike memberships can come to lie "
-            "at one place."
-        )
-    chart = alt.layer(outline, tags, way, dots)
-    own = Own(["x", "y", "n"], values)
-    return figure("simplex", "Clients between components", note, chart, [*rows, *edge], 380, own)
+    return [outline, tags]
 
 
 def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
@@ -168,9 +184,7 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         "A row is a client, in order of its component at the end; the paler, the less it "
         "belongs to one alone. "
     )
-    note += "A chosen client has a black frame."
-    if len(shown) < len(order):
-        note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced in this order."
+    note += "A chosen client has a black frame." + spaced(len(shown), len(order))
     if len(rounds) < stack.among:
         note += f" {len(rounds)} of {stack.among} rounds are shown."
     height = max(120, (8 if len(shown) > 30 else 13) * len(shown))
@@ -206,8 +220,7 @@ def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figur
         )
     )
     note = "The last known memberships, clients in order of their largest component."
-    if len(shown) < len(order):
-        note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced in this order."
+    note += spaced(len(shown), len(order))
     title = "Who is made of which component"
     return figure("membership", title, note, alt.layer(chart), rows, max(100, 30 * last.shape[1]))
 

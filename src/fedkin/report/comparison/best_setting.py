@@ -24,65 +24,36 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     """
     groups = by_experiment(seen)
     label_of = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
-    rows: list[dict[str, Any]] = []
-    warnings: list[str] = []
-    dropped: set[str] = set()
     every = rivalries(groups)
     if not every:
-        warnings.append(
+        nothing = (
             "--best: there is nothing to choose, for no two settings of a method differ in "
             "[method] and [train] alone"
         )
+        return list(seen), [], [nothing]
+    rows: list[dict[str, Any]] = []
+    warnings: list[str] = []
+    dropped: set[str] = set()
     for rivals in every:
-        method, measure = rivals[0][0].row["method"], rivals[0][0].measure
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
         values = [
             _mean([one.validation for one in group if one.row["seed"] in common])
             for group in rivals
         ]
-        finite = [value for value in values if value is not None and math.isfinite(value)]
-        if None in values or not finite:
-            lacking = (
-                "a setting has no validation score"
-                if None in values
-                else "clients diverged under every one"
-            )
-            why = lacking if common else "they have no seed in common"
+        why = _undecided(common, values)
+        if why:
+            method = rivals[0][0].row["method"]
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
-        higher = measure_named(measure).higher
-        winner = values.index(max(finite) if higher else min(finite))
-        shared = ranks(
-            [_paired(group, common) for group in rivals],
-            higher,
-            [value for value in values if value is not None],
-            _weights(rivals, common),
-        )
-        for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
-            if number != winner:
+        scored = [value for value in values if value is not None]
+        names = [label_of[group[0].experiment] for group in rivals]
+        of_rivals = _rows(rivals, names, common, scored)
+        for group, row in zip(rivals, of_rivals, strict=True):
+            if not row["chosen"]:
                 dropped.add(group[0].experiment)
-            row = {
-                "method": method,
-                "setting": label_of[group[0].experiment],
-                "seeds": sorted(common, key=str),
-            }
-            shown = value if value in finite else None
-            rank, tie = shared[number]
-            rows.append(
-                row
-                | {
-                    "measure": measure,
-                    "validation": shown,
-                    "chosen": number == winner,
-                    "rank": rank,
-                    "tie": tie,
-                }
-            )
-    return (
-        [one for one in seen if not one.finished or one.experiment not in dropped],
-        rows,
-        warnings,
-    )
+        rows += of_rivals
+    stay = [one for one in seen if not one.finished or one.experiment not in dropped]
+    return stay, rows, warnings
 
 
 def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
@@ -93,6 +64,48 @@ def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
     for group in groups:
         families.setdefault(group[0].family, []).append(group)
     return [rivals for rivals in families.values() if len(rivals) > 1]
+
+
+def _undecided(seeds: set[Any], values: Sequence[float | None]) -> str:
+    """Why validation data choose none of the settings that have these values; else ""."""
+    if not seeds:
+        return "they have no seed in common"
+    if None in values:
+        return "a setting has no validation score"
+    if not any(math.isfinite(value) for value in values if value is not None):
+        return "clients diverged under every one"
+    return ""
+
+
+def _rows(
+    rivals: Sequence[Sequence[Seen]],
+    names: Sequence[str],
+    seeds: set[Any],
+    values: Sequence[float],
+) -> list[dict[str, Any]]:
+    """One row a setting, of COLUMNS, from its mean over the seeds. The first of the best finite
+    means is chosen.
+    """
+    measure = rivals[0][0].measure
+    higher = measure_named(measure).higher
+    finite = [value for value in values if math.isfinite(value)]
+    winner = values.index(max(finite) if higher else min(finite))
+    shared = ranks(
+        [_paired(group, seeds) for group in rivals], higher, values, _weights(rivals, seeds)
+    )
+    return [
+        {
+            "method": rivals[0][0].row["method"],
+            "setting": name,
+            "seeds": sorted(seeds, key=str),
+            "measure": measure,
+            "validation": value if math.isfinite(value) else None,
+            "chosen": number == winner,
+            "rank": rank,
+            "tie": tie,
+        }
+        for number, (name, value, (rank, tie)) in enumerate(zip(names, values, shared, strict=True))
+    ]
 
 
 def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:

@@ -95,17 +95,7 @@ def read_with_summary(
     try:
         with opened(folder) as run:
             found = of_run(run, asked)
-            measure = found["measure"]
-            last = (found["headline"].get("personal") or {}).get("final")
-            by_client = {} if last is None else values(run, last["round"], "personal", measure)
-            personal = {
-                client: value
-                for client, value in by_client.items()
-                if value is not None and client != FEDERATION  # whose mean is no client's
-            }
-            validation, validated, samples = (
-                (None, {}, {}) if last is None else _validation(run, last["round"], measure)
-            )
+            scored = _scored(run, found)
             facts = run.facts
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
@@ -114,34 +104,29 @@ def read_with_summary(
     # a value of another kind
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return Seen({"run": name, "state": f"damaged: {named_line(error)}"}), {}
-    data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}
-    spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
-    asked_for = (whole.get("run") or {}).items()
-    # a run from before a key was there is as one that leaves it open
-    chosen = {name: value for name, value in asked_for if name in OF_RUN and value is not None}
-    if (found["evaluated"] or {}).get("who") == "participants":
-        chosen["evaluate"] = "participants"  # its final numbers are of others
-    parts = ("method", "rounds", "participation", "model", "versions")
-    fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
+    chosen = _chosen(whole, found)
+    data = setting(facts, found["clients"])
+    experiment, family = _identities(facts, data, chosen)
+    hyper = facts.get("hyper") or {}
     seen = Seen(
         row=_row(name, found),
         setting=data,
-        experiment=key([fixed, facts.get("hyper"), spec]),
-        family=key([fixed, {part: content for part, content in spec.items() if part not in TUNED}]),
-        measure=measure,
-        personal=personal,
-        validation=validation,
-        validated=validated,
-        samples=samples,
+        experiment=experiment,
+        family=family,
+        measure=found["measure"],
+        personal=scored.personal,
+        validation=scored.validation,
+        validated=scored.validated,
+        samples=scored.samples,
         said=[*formatting.diverged(found), *_asked(found)],
-        hyper=facts.get("hyper") or {},
-        tuned=_tuned(facts.get("hyper") or {}, spec.get("train") or {}),
+        hyper=hyper,
+        tuned=_tuned(hyper, whole.get("train") or {}),
         folder=Path(folder),
         attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         persons=persons,
         specified=specified(facts, chosen, found["clients"]),
-        summed=FEDERATION in by_client,
+        summed=scored.summed,
         safe=bool((whole.get("method") or {}).get("safe")),
     )
     return seen, found
@@ -160,6 +145,56 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
         if one.finished:
             groups.setdefault(one.experiment, {}).setdefault(one.row["seed"], one)
     return [list(group.values()) for group in groups.values()]
+
+
+class _Scored(NamedTuple):
+    """A run's final scores; the fields of ``Seen`` of these names."""
+
+    personal: Mapping[int, float] = {}
+    validation: float | None = None
+    validated: Mapping[int, float] = {}
+    samples: Mapping[int, int] = {}
+    summed: bool = False
+
+
+def _scored(run: Run, found: Mapping[str, Any]) -> _Scored:
+    """Of the last round that evaluated; nothing where none did."""
+    last = (found["headline"].get("personal") or {}).get("final")
+    if last is None:
+        return _Scored()
+    measure = found["measure"]
+    by_client = values(run, last["round"], "personal", measure)
+    personal = {
+        client: value
+        for client, value in by_client.items()
+        if value is not None and client != FEDERATION  # whose mean is no client's
+    }
+    validation, validated, samples = _validation(run, last["round"], measure)
+    return _Scored(personal, validation, validated, samples, FEDERATION in by_client)
+
+
+def _chosen(spec: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What [run] asks for that tells experiments apart; whom rounds evaluated is of it, for the
+    final numbers are those clients'.
+    """
+    asked_for = (spec.get("run") or {}).items()
+    # a run from before a key was there is as one that leaves it open
+    chosen = {name: value for name, value in asked_for if name in OF_RUN and value is not None}
+    if (found["evaluated"] or {}).get("who") == "participants":
+        chosen["evaluate"] = "participants"
+    return chosen
+
+
+def _identities(
+    facts: Mapping[str, Any], data: Setting, chosen: Mapping[str, Any]
+) -> tuple[str, str]:
+    """(``Seen.experiment``, ``Seen.family``)."""
+    whole = facts.get("spec") or {}
+    spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
+    untuned = {part: content for part, content in spec.items() if part not in TUNED}
+    parts = ("method", "rounds", "participation", "model", "versions")
+    fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
+    return key([fixed, facts.get("hyper"), spec]), key([fixed, untuned])
 
 
 def _validation(

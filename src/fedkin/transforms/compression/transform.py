@@ -6,14 +6,14 @@ running statistics are such, and whole where only a part of an update is sent.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from fedkin.core.aggregation import Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Part
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
@@ -24,15 +24,14 @@ from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.setting import Change, Setting, message_by_message
 
 UPDATED = ("parameters", "control")  # kinds of which an update is sent
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
-def top_k(*, share: Share, feedback: bool = True) -> Change:
+def top_k(*, share: Part, feedback: bool = True) -> Change:
     """The largest ``share`` of an update's entries, with their places."""
     return _changed("top_k", compressors.top_k(share), feedback)
 
 
-def random_k(*, share: Share, feedback: bool = True) -> Change:
+def random_k(*, share: Part, feedback: bool = True) -> Change:
     """A ``share`` of an update's entries at places drawn each round; without ``feedback``
     multiplied by 1 / share, so that the mean is right.
     """

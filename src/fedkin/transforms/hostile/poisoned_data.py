@@ -1,7 +1,6 @@
 """Attacks on what clients learn from: other labels, and a trigger that stands for a class."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -9,7 +8,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.model import Batch
-from fedkin.core.ops import Batches
+from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.tree import Tree
 from fedkin.transforms.seen_data import SeenData
 
@@ -71,7 +70,7 @@ def poisoned(data: ClientContext, change: Callable[[Batch], Batch]) -> ClientCon
     """
 
     def batches(
-        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        draw: BatchSampling = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

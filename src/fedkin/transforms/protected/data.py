@@ -1,12 +1,10 @@
 """A client's data as its work may see them where every sample is protected."""
 
-from typing import Literal
-
 from torch import Tensor
 
 from fedkin.core.method import ClientContext, ClientInfo
 from fedkin.core.model import Batch
-from fedkin.core.ops import Batches
+from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Aligned, Uncovered
 from fedkin.core.tree import Params, Tree
@@ -31,7 +29,7 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
     drawn = 0
 
     def batches(
-        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        draw: BatchSampling = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,
