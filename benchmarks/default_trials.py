@@ -10,7 +10,6 @@ file. What committed rows tell, and what stands there already, is not run again.
 """
 
 import argparse
-import csv
 import os
 import tempfile
 import warnings
@@ -18,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.defaults import COLUMNS, FOUND, LEFT_OUT, default_of, known
+from benchmarks.defaults import COLUMNS, FOUND, LEFT_OUT, default_of, known, pointed_to
 from benchmarks.leaderboard import rows as committed
 from benchmarks.own_truth import add
 from fedkin.bench.newest import newest
@@ -47,13 +46,14 @@ def main() -> None:
     )
     asked.add_argument("--suite", default="small")
     asked.add_argument("--settings", nargs="+")
-    asked.add_argument("--only", nargs="+", default=list(METHODS))
+    asked.add_argument("--only", nargs="+", help="methods; else those that searches point to")
     given = asked.parse_args()
     warnings.simplefilter("ignore")
     whole = suite(given.suite)
+    methods = given.only or [method for method, _ in pointed_to(newest(committed()))]
     told = _told(given.suite)
     done = {one[:6] for one in known()} if FOUND.exists() else set()
-    for label, method, key, value, lr in _grid(whole, given.settings, given.only):
+    for label, method, key, value, lr in _grid(whole, given.settings, methods):
         at = given.suite, label, method, key, value, lr
         if at not in done:
             if at not in told:

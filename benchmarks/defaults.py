@@ -3,10 +3,10 @@ which benchmarks/leaderboard.py writes.
 
 The rule: a default becomes the value that is the best in at least three federations, and in at
 least twice as many as any other value that was tried there, the earlier default among them. A value
-counts by the best that it reaches at the rates of the suite, which are the same for all values
-(benchmarks/default_trials.py): a search tries each at some rates alone. Equal scores count for
-nobody. Left out is how many groups or models there are, which is the data's, and what would take a
-part of a method away.
+counts by the best that it reaches at the rates of the suite, which are the same for all values: a
+search tries each at some rates alone. Equal scores count for nobody. Tried at equal rates
+(benchmarks/default_trials.py) is what won so often in the searches. Left out is how many groups or
+models there are, which is the data's, and what would take a part of a method away.
 """
 
 import csv
@@ -44,7 +44,9 @@ Key = tuple[str, str]  # method, hyper-parameter
 EARLIER: dict[Key, Any] = {
     ("fedcp", "lam"): 5.0,
     ("fedntd", "beta"): 1.0,
+    ("fedrod", "gamma"): 1.0,
     ("fedtgp", "lam"): 10.0,
+    ("fedu", "pull"): 0.1,
     ("pfedme", "lam"): 15.0,
 }
 
@@ -117,6 +119,17 @@ def winner(wins: Counter[Any]) -> Any | None:
     return value if most >= LEAST and all(most >= 2 * other for _, other in others) else None
 
 
+def pointed_to(rows: list[Row]) -> list[Key]:
+    """Where the searches chose another value than the earlier default so often that it is worth
+    trying at equal rates.
+    """
+    return [
+        key
+        for key, wins in sorted(chosen(rows).items())
+        if winner(wins) not in (None, EARLIER.get(key, default_of(key))) and key[1] not in LEFT_OUT
+    ]
+
+
 def default_of(key: Key) -> Any:
     """As the method is today."""
     method, name = key
@@ -149,7 +162,7 @@ def _verdict(key: Key, wins: Counter[Any]) -> str:
     if key in EARLIER:
         return f"follows validation; before: {EARLIER[key]}"
     if not wins:
-        return "stays: not tried at equal rates"
+        return "stays: searches chose no other often enough"
     if wins[default_of(key)] == max(wins.values()):
         alone = list(wins.values()).count(max(wins.values())) == 1
         return "is the best" if alone else "stays: as often best as another"

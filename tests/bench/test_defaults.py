@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import defaults
+from benchmarks import defaults, leaderboard
 from benchmarks.defaults import Trial, best, default_of, winner
+from fedkin.bench.newest import newest
 
 EQUAL = best(defaults.known())
 
@@ -22,6 +23,10 @@ def test_what_is_said_to_follow_validation_does() -> None:
     for key, before in defaults.EARLIER.items():
         assert before in EQUAL[key]  # it was tried, too
         assert winner(EQUAL[key]) not in (None, before)
+
+
+def test_what_searches_point_to_was_tried_at_equal_rates() -> None:
+    assert set(defaults.pointed_to(newest(leaderboard.rows()))) <= set(EQUAL)
 
 
 def test_nothing_is_tried_that_the_rule_leaves_out() -> None:
