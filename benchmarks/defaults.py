@@ -67,8 +67,16 @@ def known() -> list[Trial]:
     """What was tried at equal rates."""
     with FOUND.open(encoding="utf-8", newline="") as file:
         return [
-            Trial(*row[:4], literal(row[4]), float(row[5]), float(row[6]) if row[6] else None)
-            for row in list(csv.reader(file))[1:]
+            Trial(
+                suite=row["suite"],
+                setting=row["setting"],
+                method=row["method"],
+                key=row["key"],
+                value=literal(row["value"]),
+                lr=float(row["lr"]),
+                validation=float(row["validation"]) if row["validation"] else None,
+            )
+            for row in csv.DictReader(file)
         ]
 
 
