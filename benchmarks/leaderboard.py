@@ -74,7 +74,7 @@ def tables() -> list[tuple[Path, str, str]]:
     return [
         (DOCS / "bench.md", "leaderboard", markdown(small)),
         (DOCS / "bench.md", "standard", markdown(standard)),
-        (DOCS / "bench.md", "defaults", defaults.table(found)),
+        (DOCS / "bench.md", "defaults", defaults.table(found, defaults.known())),
         (DOCS / "choosing.md", "leaderboard", choices(small)),
         (DOCS / "choosing.md", "standard", choices(standard)),
     ]

@@ -29,7 +29,7 @@ WORK = {
     "all": {"epochs": 2},
     "some, decay": {"steps": 3, "participation": 0.4, "milestones": (2,), "decay": 0.5},
 }
-HYPER = {"default": {}, "hardly pulled": {"lam": 0.2}}
+HYPER = {"authors": {"lam": 5.0}, "hardly pulled": {"lam": 0.2}}
 
 
 @pytest.mark.certifies("fedcp", "reference")
@@ -48,7 +48,7 @@ def test_fedcp(hyper, work):
         run.plan(ROUNDS),
         run.participants(ROUNDS),
         run.rates(LR, ROUNDS),
-        hyper.get("lam", 5.0),
+        hyper["lam"],
     )
     worked = set()
     for moment, other in zip(run.moments, theirs, strict=True):

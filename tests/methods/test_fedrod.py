@@ -27,7 +27,10 @@ WORK = {
     "all": {"epochs": 1},
     "some, decay": {"steps": 3, "participation": 0.4, "milestones": (2,), "decay": 0.5},
 }
-HYPER = {"default": {}, "own rate": {"gamma": 0.5, "personal_lr": 0.7, "weights": "uniform"}}
+HYPER = {
+    "paper": {"gamma": 1.0},
+    "own rate": {"gamma": 0.5, "personal_lr": 0.7, "weights": "uniform"},
+}
 
 
 @pytest.mark.certifies("fedrod", "reference")
@@ -45,7 +48,7 @@ def test_fedrod(hyper, work):
         run.participants(ROUNDS),
         run.rates(LR, ROUNDS),
         run.rates(hyper.get("personal_lr", LR), ROUNDS),
-        hyper.get("gamma", 1.0),
+        hyper["gamma"],
         hyper.get("weights") != "uniform",
     )
     for moment, other in zip(run.moments, theirs, strict=True):

@@ -136,7 +136,8 @@ def test_a_pull_that_comes_to_nothing_is_said(changes: dict[str, float], told: b
 def test_a_step_that_overshoots_is_said_of_both_models(
     method: str, lr: float, told: list[str]
 ) -> None:
-    changes = {"train.lr": lr, **({"method.personal_lr": 0.1} if method == "ditto" else {})}
+    own = {"ditto": {"method.personal_lr": 0.1}, "pfedme": {"method.lam": 15.0}}
+    changes = {"train.lr": lr, **own.get(method, {})}
     parts = assemble(Experiment(method, clients=5, rounds=4, **changes).spec)
     said = [one for one in remarks.remarks(parts) if "times lam" in one]
     assert [one.split(": ")[1] for one in said] == told

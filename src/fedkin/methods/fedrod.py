@@ -21,7 +21,7 @@ __all__ = ["fedrod"]
 def fedrod(
     *,
     lr: float,
-    gamma: NotNegative = 1.0,
+    gamma: NotNegative = 0.1,
     personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:
@@ -35,8 +35,9 @@ def fedrod(
 
     Args:
         lr: Learning rate of θ and ψ.
-        gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c} (1 in the paper), n_ic the client's
-            training samples of class c; 0 is FedAvg.
+        gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c}, n_ic the client's training samples of
+            class c; 0 is FedAvg. 1 in the paper, and 0.1 validated best on the leaderboard's
+            federations.
         personal_lr: Learning rate of φ_i; lr if not given.
         weights: "samples" or "uniform": the weights of the server's mean.
     """

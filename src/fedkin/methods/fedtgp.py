@@ -20,7 +20,7 @@ from fedkin.methods.parts.trained_prototypes import generated, generator, separa
 def fedtgp(
     *,
     lr: float,
-    lam: NotNegative = 10.0,
+    lam: NotNegative = 1.0,
     margin: NotNegative = 100.0,
     server_epochs: Count = 100,
     server_lr: Positive = 0.01,
@@ -40,7 +40,8 @@ def fedtgp(
 
     Args:
         lr: Learning rate of local SGD.
-        lam: λ, the pull towards the prototypes; 10 in the authors' script.
+        lam: λ, the pull towards the prototypes; 10 in the authors' script, and 1 validated best on
+            the leaderboard's federations.
         margin: τ, the most that δ(t) = min(max φ(Q^c, Q^c'), τ) is, Q^c the mean over a round's
             clients of P_i^c.
         server_epochs: Passes of the server's SGD of F and P̊ over the prototypes of a round.
