@@ -241,6 +241,24 @@ def test_nodes_have_ports_that_there_are(tmp_path):
     assert not (folder / "nodes" / "late").exists()
 
 
+def test_a_node_that_is_added_has_a_port_that_no_other_ever_had(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    add(folder, "late")
+    # north's key was lost: its name is taken out, and other folders were carried away
+    settings = folder / config.DEPLOYMENT
+    settings.write_text(settings.read_text().replace('"north",', ""))
+    shutil.rmtree(folder / "nodes")
+    add(folder, "north")
+    assert node_of(folder, "north").port == 9104
+    own = folder / "nodes" / "north" / config.NODE
+    own.write_text(own.read_text().replace("9104", "9200"))
+    add(folder, "later")
+    assert node_of(folder, "later").port == 9201
+    (folder / "next_port").write_text("x")
+    with pytest.raises(FedkinError, match="next_port is no number: write one above"):
+        add(folder, "last")
+
+
 def test_a_folder_that_is_there_and_empty_is_taken_and_closed(tmp_path):
     folder = tmp_path / "site"
     folder.mkdir(mode=0o755)

@@ -28,6 +28,7 @@ from fedkin.flower.deployable import check_deployable
 from fedkin.flower.identities import PEERS, lists_in_order, write_peers
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.newcomers_key import with_newcomer
+from fedkin.flower.operator.ports import next_port, note_port
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
@@ -136,6 +137,7 @@ def init(
             insecure=insecure,
         )
         _node(folder, config, experiment)
+    note_port(folder, last + 1)
     if not insecure:  # whatever the experiment: another one may ask for masks
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
@@ -214,6 +216,7 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:
         raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
+    following = next_port(folder, deployment)
     config = made(
         NodeConfig,
         "NAME",
@@ -221,12 +224,13 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "client": client,
             "superlink": deployment.address,
             "data": "data.npz",
-            "port": port or deployment.node_port + len(names),
+            "port": port or following,
             "insecure": deployment.insecure,
         },
     )
     text = with_newcomer(folder / DEPLOYMENT, client)
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
+    note_port(folder, max(following, config.port + 1))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
     if not deployment.insecure:
         spread_peers(folder, known)
