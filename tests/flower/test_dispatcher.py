@@ -269,6 +269,15 @@ def test_a_wrong_clock_is_said_where_a_node_tells_its_time(clock):
         assert len(of.said) == said
 
 
+def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
+    done = Done(op="evaluate", round=1, own=Base(digest=ONE))
+    grid = Grid(clock, names=("a",))
+    grid.changed = {"clock": 5.0, "steps": (done,)}
+    of = dispatching(grid, clients=("a",))
+    (reply, _) = of.exchange(asking(of, "a", steps=(Step(op="evaluate", round=1),)))["a"]
+    assert (reply.clock, of.said) == (5.0, [])
+
+
 @pytest.mark.parametrize(
     ("op", "error", "own", "fine"),
     [
