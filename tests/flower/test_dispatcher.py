@@ -13,12 +13,12 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
-from fedkin.flower import dispatcher
+from fedkin.flower import dispatcher, waiting
 from fedkin.flower.config import Deployment
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello, skewed, states_follow
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skewed, states_follow
 from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
-from fedkin.flower.waiting import word_at
+from fedkin.flower.waiting import hello, hello_again, word_at
 
 ABOUT = RunIdentity("", "0123456789abcdef", "1")
 ONE, TWO = "11" * 32, "22" * 32
@@ -40,6 +40,7 @@ def clock(monkeypatch):
     found = Clock()
     told = SimpleNamespace(time=lambda: found.now, monotonic=lambda: found.now, sleep=found.sleep)
     monkeypatch.setattr(dispatcher, "time", told)
+    monkeypatch.setattr(waiting, "time", told)
     return found
 
 
@@ -243,6 +244,27 @@ def test_a_start_is_ended_while_it_waits(clock, tmp_path):
     assert not clock.slept
 
 
+def test_a_run_that_goes_on_waits_for_its_nodes_then_goes_on_without_them(clock, tmp_path):
+    grid, word = Grid(clock), tmp_path / "word"
+    of = dispatching(grid)
+    hello_again(of, 2, word)
+    assert (clock.slept, of.said, word_at(word)) == ([], [], "")
+    grid.offline = {"b", "c"}
+    hello_again(of, 2, word)
+    assert clock.slept == [1, 1, 1]
+    assert word_at(word) == "going on without b, c (2 of 3 nodes)"
+    assert of.said == [
+        "the run was continued without b, c (2 of 3 nodes); b: its node is not connected"
+    ]
+    grid.offline = set("abc")
+    with pytest.raises(FedkinError, match=r"^3 of 3 clients are not ready\. a: its node is not"):
+        hello_again(of, 2, word)
+    stop = tmp_path / "stop"
+    stop.touch()
+    with pytest.raises(Interrupted, match=r"^stopped while waiting for a, b, c$"):
+        hello_again(of, 2, word, stop)
+
+
 @pytest.mark.parametrize(
     ("clock", "said"),
     [
@@ -326,7 +348,7 @@ def test_reasons_are_told_up_to_a_screen(many, more, clock):
 def test_who_is_waited_for_is_written_when_it_is_somebody_else(clock, tmp_path, monkeypatch):
     grid, word, words = Grid(clock), tmp_path / "word", []
     grid.offline = {"a", "b"}
-    real = dispatcher.Waiting.tell
+    real = waiting.Waiting.tell
 
     def tell(self, missing):
         real(self, missing)
@@ -334,7 +356,7 @@ def test_who_is_waited_for_is_written_when_it_is_somebody_else(clock, tmp_path, 
         grid.offline = {"b"} if len(words) > 1 else grid.offline
         grid.offline = set() if len(words) > 3 else grid.offline
 
-    monkeypatch.setattr(dispatcher.Waiting, "tell", tell)
+    monkeypatch.setattr(waiting.Waiting, "tell", tell)
     hello(dispatching(grid), 9, word)
     two, one = "waiting for a, b (2 of 3 nodes)", "waiting for b (1 of 3 nodes)"
     assert words == [two, two, one, one, ""]
