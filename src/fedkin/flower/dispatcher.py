@@ -17,7 +17,6 @@ from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
-    Facts,
     NodeReply,
     Refused,
     Request,

@@ -140,7 +140,9 @@ with once(Path(os.environ["FOLDER"]), "node"):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent ended")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells a child that its parent ended"
+)
 def test_what_a_killed_keeper_ran_ends_and_a_second_one_names_the_first(tmp_path):
     here = {**os.environ, "FOLDER": str(tmp_path)}
     keeper = subprocess.Popen([sys.executable, "-c", KILLED, KEPT], env=here)

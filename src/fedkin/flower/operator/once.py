@@ -29,7 +29,8 @@ def once(folder: Path, verb: str, kept: Path | None = None) -> Iterator[None]:
         FedkinError: Another process runs it, and which.
     """
     number = (kept or folder) / f"{verb}.pid"
-    lock = FileLock((kept or folder) / f"{verb}.lock")  # a lock ends with its process; a file would stay
+    # a lock ends with its process, and a file would stay
+    lock = FileLock((kept or folder) / f"{verb}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
