@@ -38,9 +38,11 @@ def once(folder: Path, verb: str, kept: Path | None = None) -> Iterator[None]:
             f"fedkin deploy {verb} is running already for {folder}{_named(number)}: "
             "end that one first"
         ) from None
-    with lock:
+    try:
         write_file(number, str(os.getpid()).encode())
         yield
+    finally:
+        lock.release()
 
 
 def _named(number: Path) -> str:
