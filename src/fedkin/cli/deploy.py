@@ -1,5 +1,6 @@
 """``fedkin deploy``: the same experiment on real devices, with Flower (extra ``flower``)."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -146,23 +147,22 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the last run from its last committed round.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
     _extra()
     from fedkin.cli.before_resume import before
-    from fedkin.cli.training import train
+    from fedkin.cli.training import train, train_quietly
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
     found = prepared(folder, resume)
     done = before(found.out) if begun(found.out) else (0, 0)
-    train(
-        found.spec,
-        lambda progress: submit(folder, found.out, progress),
-        done,
-        new=found.looked_at,
-        divided=found.divided,
-    )
+    work = partial(submit, folder, found.out)
+    if as_json:
+        train_quietly(found.spec, work, new=found.looked_at)
+    else:
+        train(found.spec, work, done, new=found.looked_at, divided=found.divided)
 
 
 @app.command()
