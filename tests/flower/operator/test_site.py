@@ -3,7 +3,10 @@
 import ipaddress
 import os
 import shutil
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import tomli_w
@@ -16,6 +19,7 @@ from fedkin.flower import config
 from fedkin.flower.identities import PEERS
 from fedkin.flower.operator.site import add, hosts_of, init, renew
 from fedkin.flower.operator.submit import prepared
+from fedkin.flower.operator.unit import LINK_UNIT, NODE_UNIT
 from tests.engine.small import small
 
 NAMES = ("north", "south")
@@ -61,6 +65,23 @@ def test_what_is_written(tmp_path):
     )
     for script in (folder / "start-superlink", folder / "nodes" / "south" / "start"):
         assert script.stat().st_mode & 0o100
+
+
+def test_systemd_takes_the_units_wherever_the_folder_lies(tmp_path):
+    folder = init(tmp_path / "my site", SPEC, NAMES, "127.0.0.1:9")
+    node = folder / "nodes" / "north"
+    assert f'\nEnvironment="FEDKIN={Path(sys.executable).parent}' in (folder / LINK_UNIT).read_text()
+    assert "\n#Environment=FEDKIN=" in (node / NODE_UNIT).read_text()
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd here")
+    for place, unit in ((folder, LINK_UNIT), (node, NODE_UNIT)):
+        made = subprocess.check_output(
+            ["systemd-escape", "--path", f"--template={unit}", str(place)], text=True
+        )
+        here = {**os.environ, "SYSTEMD_UNIT_PATH": f"{place}:", "XDG_RUNTIME_DIR": str(tmp_path)}
+        verify = ["systemd-analyze", "verify", "--user", "--man=no", made.strip()]
+        done = subprocess.run(verify, env=here, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):

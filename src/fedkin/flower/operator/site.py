@@ -30,6 +30,7 @@ from fedkin.flower.operator import keys
 from fedkin.flower.operator.newcomers_key import with_newcomer
 from fedkin.flower.operator.ports import next_port, note_port
 from fedkin.flower.operator.readme import operator_readme
+from fedkin.flower.operator.unit import link_unit, node_unit
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
@@ -141,6 +142,7 @@ def init(
     if not insecure:  # whatever the experiment: another one may ask for masks
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
+    link_unit(folder)
     write_file(folder / "README.md", operator_readme(folder, deployment).encode())
     return folder
 
@@ -261,6 +263,7 @@ def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
             keys.node_key(own, public)
         write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
     _script(node / "start", "node")
+    node_unit(node)
 
 
 def _script(path: Path, verb: str) -> None:
