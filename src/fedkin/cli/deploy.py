@@ -9,7 +9,7 @@ import typer
 from fedkin.cli.reading import AsJson, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import POSIX
-from fedkin.experiment.terminal import say, warn
+from fedkin.experiment.terminal import ends_with_connection, say, warn
 
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
@@ -159,6 +159,11 @@ def run(
     found = prepared(folder, resume)
     done = before(found.out) if begun(found.out) else (0, 0)
     work = partial(submit, folder, found.out)
+    if ends_with_connection():
+        warn(
+            "note: when this SSH connection breaks, the run ends after its round, and --resume "
+            "continues it: to let it go on, begin it in tmux or with nohup"
+        )
     if as_json:
         train_quietly(found.spec, work, new=found.looked_at)
     else:

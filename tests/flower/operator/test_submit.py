@@ -258,12 +258,14 @@ def test_the_client_app_refuses_what_is_too_large_for_its_node():
 
 
 @pytest.mark.parametrize("own_data", [True, False])
-def test_a_run_is_printed_as_any_other(own_data, tmp_path, monkeypatch):
+def test_a_run_is_printed_as_any_other(own_data, tmp_path, monkeypatch, caplog):
     spec = small("ditto", run__clients=len(NAMES), run__rounds=1)
     fleet = tables(tmp_path) if own_data else Fleet(tmp_path, spec)
     fleet.out = fleet.folder / "runs" / "1"
     monkeypatch.setattr(submit, "submit", lambda folder, out, progress: fleet.run())
+    monkeypatch.setattr(deploy, "ends_with_connection", lambda: own_data)
     done = CliRunner().invoke(deploy.app, ["run", str(fleet.folder), "--json"])
+    assert ("when this SSH connection breaks, the run ends" in caplog.text) is own_data
     found = json.loads(done.stdout)
     assert found["folder"] == str(fleet.out)
     assert not list(Draft202012Validator(schemas()["run"]).iter_errors(found))

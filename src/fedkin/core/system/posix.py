@@ -29,6 +29,7 @@ HANDS_OVER = POSIX and hasattr(socket, "send_fds")  # open files, from process t
 # what tells a process to end
 ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 PARENT_ENDS = 1  # of prctl: which signal a process gets when its parent ends
+HANGUP: int | None = getattr(signal, "SIGHUP", None)  # the terminal is gone
 MEMORY = 4 << 30  # bytes, of a machine that does not say
 
 
