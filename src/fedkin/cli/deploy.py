@@ -171,6 +171,16 @@ def run(
 
 
 @app.command()
+def status(folder: Place, as_json: AsJson = False) -> None:
+    """Say which nodes are connected and how far the last run is, without starting anything."""
+    _extra()
+    from fedkin.cli.talk.deployment import tell
+    from fedkin.flower.operator.status import status as look
+
+    tell(look(folder), as_json)
+
+
+@app.command()
 def add(
     folder: Place,
     name: Annotated[
