@@ -70,7 +70,9 @@ def test_what_is_written(tmp_path):
 def test_systemd_takes_the_units_wherever_the_folder_lies(tmp_path):
     folder = init(tmp_path / "my site", SPEC, NAMES, "127.0.0.1:9")
     node = folder / "nodes" / "north"
-    assert f'\nEnvironment="FEDKIN={Path(sys.executable).parent}' in (folder / LINK_UNIT).read_text()
+    assert (
+        f'\nEnvironment="FEDKIN={Path(sys.executable).parent}' in (folder / LINK_UNIT).read_text()
+    )
     assert "\n#Environment=FEDKIN=" in (node / NODE_UNIT).read_text()
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd here")

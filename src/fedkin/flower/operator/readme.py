@@ -50,7 +50,8 @@ private network that only they and you are in.
 | `certs/ca.key` | signs certificates: keep it offline, bring it back for `fedkin deploy renew` |
 | `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
 | `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
-| `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start`, its unit |
+| `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
+| `*@.service` | units for systemd: of the SuperLink, and in each node's folder |
 | `clients.pub` | of secure aggregation: the clients' keys, in order; `deploy add` changes it |
 | `next_port` | the port that `deploy add` gives to the next node |
 | `app/` | what Flower distributes: two lines that name the installed fedkin |
