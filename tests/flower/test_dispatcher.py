@@ -18,7 +18,7 @@ from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skewed, states_follow
 from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
-from fedkin.flower.waiting import hello, hello_again, word_at
+from fedkin.flower.waiting import hello, word_at
 
 ABOUT = RunIdentity("", "0123456789abcdef", "1")
 ONE, TWO = "11" * 32, "22" * 32
@@ -242,27 +242,6 @@ def test_a_start_is_ended_while_it_waits(clock, tmp_path):
         hello(dispatching(grid), 600, None, stop)
     assert not stop.exists()
     assert not clock.slept
-
-
-def test_a_run_that_goes_on_waits_for_its_nodes_then_goes_on_without_them(clock, tmp_path):
-    grid, word = Grid(clock), tmp_path / "word"
-    of = dispatching(grid)
-    hello_again(of, 2, word)
-    assert (clock.slept, of.said, word_at(word)) == ([], [], "")
-    grid.offline = {"b", "c"}
-    hello_again(of, 2, word)
-    assert clock.slept == [1, 1, 1]
-    assert word_at(word) == "going on without b, c (2 of 3 nodes)"
-    assert of.said == [
-        "the run was continued without b, c (2 of 3 nodes); b: its node is not connected"
-    ]
-    grid.offline = set("abc")
-    with pytest.raises(FedkinError, match=r"^3 of 3 clients are not ready\. a: its node is not"):
-        hello_again(of, 2, word)
-    stop = tmp_path / "stop"
-    stop.touch()
-    with pytest.raises(Interrupted, match=r"^stopped while waiting for a, b, c$"):
-        hello_again(of, 2, word, stop)
 
 
 @pytest.mark.parametrize(

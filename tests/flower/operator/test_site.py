@@ -3,10 +3,7 @@
 import ipaddress
 import os
 import shutil
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import tomli_w
@@ -19,7 +16,6 @@ from fedkin.flower import config
 from fedkin.flower.identities import PEERS
 from fedkin.flower.operator.site import add, hosts_of, init, renew
 from fedkin.flower.operator.submit import prepared
-from fedkin.flower.operator.unit import LINK_UNIT, NODE_UNIT
 from tests.engine.small import small
 
 NAMES = ("north", "south")
@@ -65,25 +61,6 @@ def test_what_is_written(tmp_path):
     )
     for script in (folder / "start-superlink", folder / "nodes" / "south" / "start"):
         assert script.stat().st_mode & 0o100
-
-
-def test_systemd_takes_the_units_wherever_the_folder_lies(tmp_path):
-    folder = init(tmp_path / "my site", SPEC, NAMES, "127.0.0.1:9")
-    node = folder / "nodes" / "north"
-    assert (
-        f'\nEnvironment="FEDKIN={Path(sys.executable).parent}' in (folder / LINK_UNIT).read_text()
-    )
-    assert "\n#Environment=FEDKIN=" in (node / NODE_UNIT).read_text()
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("no systemd here")
-    for place, unit in ((folder, LINK_UNIT), (node, NODE_UNIT)):
-        made = subprocess.check_output(
-            ["systemd-escape", "--path", f"--template={unit}", str(place)], text=True
-        )
-        here = {**os.environ, "SYSTEMD_UNIT_PATH": f"{place}:", "XDG_RUNTIME_DIR": str(tmp_path)}
-        verify = ["systemd-analyze", "verify", "--user", "--man=no", made.strip()]
-        done = subprocess.run(verify, env=here, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
@@ -262,24 +239,6 @@ def test_nodes_have_ports_that_there_are(tmp_path):
     with pytest.raises(FedkinError, match=r"NAME: port: Input should be less than or equal to"):
         add(folder, "late")
     assert not (folder / "nodes" / "late").exists()
-
-
-def test_a_node_that_is_added_has_a_port_that_no_other_ever_had(tmp_path):
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
-    add(folder, "late")
-    # north's key was lost: its name is taken out, and other folders were carried away
-    settings = folder / config.DEPLOYMENT
-    settings.write_text(settings.read_text().replace('"north",', ""))
-    shutil.rmtree(folder / "nodes")
-    add(folder, "north")
-    assert node_of(folder, "north").port == 9104
-    own = folder / "nodes" / "north" / config.NODE
-    own.write_text(own.read_text().replace("9104", "9200"))
-    add(folder, "later")
-    assert node_of(folder, "later").port == 9201
-    (folder / "next_port").write_text("x")
-    with pytest.raises(FedkinError, match="next_port is no number: write one above"):
-        add(folder, "last")
 
 
 def test_a_folder_that_is_there_and_empty_is_taken_and_closed(tmp_path):

@@ -1,10 +1,7 @@
 """What the SuperLink binds, what is insecure and where, and certificates that end."""
 
 import os
-import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -14,10 +11,10 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.flower.config import DEPLOYMENT, NODE, NodeConfig, load
 from fedkin.flower.operator import supervisor
-from fedkin.flower.operator.once import once
 from fedkin.flower.operator.registration import register_now
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
+from tests.flower.operator.programs import KEPT
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
@@ -89,11 +86,6 @@ def test_a_node_is_its_host_and_its_supernode(short_path, kept):
 
 
 MANY = 40  # half seconds
-KEPT = """
-echo $$ >> "${FOLDER:?}/long"
-trap 'sleep 0.3; echo ended >> "$FOLDER/long"; exit' TERM
-while :; do sleep 0.05; done
-"""
 
 
 def test_what_ends_is_started_again_and_nothing_outlives_its_keeper(tmp_path, monkeypatch, capfd):
@@ -127,50 +119,3 @@ def test_what_ends_is_started_again_and_nothing_outlives_its_keeper(tmp_path, mo
     assert "short ended with code 3: starting it again" in err
     assert err.count("warning: a certificate expires") == len(said)
     assert len(tried) == 2  # not again, when it succeeded
-
-
-KILLED = """
-import os, sys
-from fedkin.flower.operator.once import once
-from fedkin.flower.operator.supervisor import Keeper
-from pathlib import Path
-
-with once(Path(os.environ["FOLDER"]), "node"):
-    Keeper({"long": ["sh", "-c", sys.argv[1]]}, os.environ).run()
-"""
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux tells a child that its parent ended"
-)
-def test_what_a_killed_keeper_ran_ends_and_a_second_one_names_the_first(tmp_path):
-    here = {**os.environ, "FOLDER": str(tmp_path)}
-    keeper = subprocess.Popen([sys.executable, "-c", KILLED, KEPT], env=here)
-
-    def lines() -> list[str]:
-        told = tmp_path / "long"
-        return told.read_text().split() if told.exists() else []
-
-    def until(many: int) -> None:
-        end = time.monotonic() + 120
-        while len(lines()) < many and time.monotonic() < end:
-            time.sleep(0.1)
-
-    until(1)
-    (pid,) = lines()
-    try:
-        with (
-            pytest.raises(FedkinError, match=f"running already for .*, process {keeper.pid}: end"),
-            once(tmp_path, "node"),
-        ):
-            pass
-        keeper.kill()
-        keeper.wait()
-        until(2)
-        assert lines() == [pid, "ended"]
-    finally:
-        keeper.kill()
-        if lines() == [pid]:
-            os.kill(int(pid), signal.SIGKILL)
-    with once(tmp_path, "node"):  # its lock ended with it
-        pass
