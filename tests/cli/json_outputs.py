@@ -138,10 +138,29 @@ def deployed(folder: Path) -> Iterator[Any]:
             yield newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", rounds)
 
 
+def states(folder: Path) -> Iterator[Any]:
+    """What ``deploy status`` prints, before a run and in one, of a SuperLink that the test plays;
+    needs the extra flower. tests/flower/operator/test_status.py holds it against the schema.
+    """
+    from fedkin.flower.config import SUBMITTED
+    from fedkin.flower.operator import command_line
+    from fedkin.flower.operator.site import init
+    from fedkin.flower.operator.status import status
+    from tests.engine.small import small
+
+    site = init(folder / "site", small("fedavg", run__clients=2), ("a", "b"), "127.0.0.1:9092")
+    answers: dict[str, Any] = {"nodes": [], "runs": [{"status": "running"}]}
+    with patch.object(command_line.CommandLine, "ask", lambda *_: answers):
+        yield status(site)
+        write_file(site / SUBMITTED, json.dumps({"run": "1", "flower": "12"}).encode())
+        yield status(site)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {command: of(printed) for command, printed in outputs(Path(folder)).items()}
         found["deploy join"] = of(list(deployed(Path(folder))))
+        found["deploy status"] = of(list(states(Path(folder))))
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

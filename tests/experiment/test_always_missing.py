@@ -1,5 +1,6 @@
 """What is said, before and after a run, of clients whose model cannot learn from one sample."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ from torch import Tensor, nn
 
 from fedkin import Experiment
 from fedkin.core.errors import FedkinError
-from fedkin.runs.database import read_only
+from fedkin.experiment.always_missing import mostly_missing
+from fedkin.runs.database import create, read_only
+from fedkin.runs.record import Record
+from fedkin.runs.recorder import Recorder
 
 
 class Normalized(nn.Module):
@@ -66,3 +70,24 @@ def test_a_client_with_one_sample_is_remarked_on(tmp_path: Path) -> None:
         said = database.facts()["said"]
     (one,) = [sentence for sentence in said if "one training sample" in sentence]
     assert "(tiny the first)" in one
+
+
+def record(folder: Path, missing: dict[int, list[int]]) -> list[str]:
+    """What is said of three rounds of four clients. missing: round → who was."""
+    with contextlib.closing(create(folder / "run.db", {})) as database:
+        for number in range(1, 4):
+            why = dict.fromkeys(missing.get(number, []), "its node is not connected")
+            one = Record(number, "round", [0, 1, 2, 3], [], why, {}, {}, {}, {})
+            Recorder(folder, database, lambda *_: [], 0).add(one)
+        return mostly_missing(database)
+
+
+def test_a_run_that_mostly_lacked_most_clients_says_so(tmp_path: Path) -> None:
+    for number, missing in enumerate(
+        ({}, {1: [0, 1, 2]}, {1: [0, 1], 2: [0, 1], 3: [0, 1]}, {1: [0, 1, 2], 3: [1, 2, 3]})
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        said = record(folder, missing)
+        assert bool(said) is (number == 3)
+    assert said[0].startswith("in 2 of 3 rounds most of the clients that were asked were missing")

@@ -4,7 +4,16 @@ import signal
 
 import pytest
 
-from fedkin.experiment.terminal import LONGEST, console, ends_tidily, say, say_all, tell_hints, warn
+from fedkin.experiment.terminal import (
+    LONGEST,
+    console,
+    ends_tidily,
+    ends_with_connection,
+    say,
+    say_all,
+    tell_hints,
+    warn,
+)
 
 BAD = "a\x1b[2Jb"
 
@@ -43,3 +52,21 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_who_came_by_ssh_ends_with_it_but_for_nohup_and_tmux(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SSH_CONNECTION", "TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not ends_with_connection()
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
+    with ends_tidily():
+        assert ends_with_connection()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert not ends_with_connection()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    monkeypatch.setenv("TMUX", "/tmp/tmux")
+    assert not ends_with_connection()

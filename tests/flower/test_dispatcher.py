@@ -13,12 +13,12 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
-from fedkin.flower import dispatcher
+from fedkin.flower import dispatcher, waiting
 from fedkin.flower.config import Deployment
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello, skewed, states_follow
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skewed, states_follow
 from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
-from fedkin.flower.waiting import word_at
+from fedkin.flower.waiting import hello, word_at
 
 ABOUT = RunIdentity("", "0123456789abcdef", "1")
 ONE, TWO = "11" * 32, "22" * 32
@@ -40,6 +40,7 @@ def clock(monkeypatch):
     found = Clock()
     told = SimpleNamespace(time=lambda: found.now, monotonic=lambda: found.now, sleep=found.sleep)
     monkeypatch.setattr(dispatcher, "time", told)
+    monkeypatch.setattr(waiting, "time", told)
     return found
 
 
@@ -269,6 +270,15 @@ def test_a_wrong_clock_is_said_where_a_node_tells_its_time(clock):
         assert len(of.said) == said
 
 
+def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
+    done = Done(op="evaluate", round=1, own=Base(digest=ONE))
+    grid = Grid(clock, names=("a",))
+    grid.changed = {"clock": 5.0, "steps": (done,)}
+    of = dispatching(grid, clients=("a",))
+    (reply, _) = of.exchange(asking(of, "a", steps=(Step(op="evaluate", round=1),)))["a"]
+    assert (reply.clock, of.said) == (5.0, [])
+
+
 @pytest.mark.parametrize(
     ("op", "error", "own", "fine"),
     [
@@ -317,7 +327,7 @@ def test_reasons_are_told_up_to_a_screen(many, more, clock):
 def test_who_is_waited_for_is_written_when_it_is_somebody_else(clock, tmp_path, monkeypatch):
     grid, word, words = Grid(clock), tmp_path / "word", []
     grid.offline = {"a", "b"}
-    real = dispatcher.Waiting.tell
+    real = waiting.Waiting.tell
 
     def tell(self, missing):
         real(self, missing)
@@ -325,7 +335,7 @@ def test_who_is_waited_for_is_written_when_it_is_somebody_else(clock, tmp_path, 
         grid.offline = {"b"} if len(words) > 1 else grid.offline
         grid.offline = set() if len(words) > 3 else grid.offline
 
-    monkeypatch.setattr(dispatcher.Waiting, "tell", tell)
+    monkeypatch.setattr(waiting.Waiting, "tell", tell)
     hello(dispatching(grid), 9, word)
     two, one = "waiting for a, b (2 of 3 nodes)", "waiting for b (1 of 3 nodes)"
     assert words == [two, two, one, one, ""]

@@ -238,6 +238,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
         raise Killed
 
     fleet = Fleet(tmp_path, experiment())
+    fleet.configure(wait=0.1)
     _broken(monkeypatch, "reveal", away, "c0", 1)
     _broken(monkeypatch, stage, killed, name, 2)
     with pytest.raises(Killed):

@@ -114,7 +114,7 @@ def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_pa
 @pytest.fixture
 def parts(monkeypatch, tmp_path):
     """What a run is begun with; nobody is asked, and nothing is trained."""
-    seen = SimpleNamespace(begun=False, recorded=False, noted={}, hellos=[], began=[])
+    seen = SimpleNamespace(begun=False, recorded=False, noted={}, hellos=[], again=[], began=[])
 
     def hello(dispatcher, patience, waiting, stop):
         assert waiting is None
@@ -133,6 +133,7 @@ def parts(monkeypatch, tmp_path):
     monkeypatch.setattr(server, "recorded", lambda _: seen.recorded)
     monkeypatch.setattr(server, "facts_at", lambda _: seen.noted)
     monkeypatch.setattr(server, "hello", hello)
+    monkeypatch.setattr(server, "hello_again", lambda _, *told: seen.again.append(told))
     monkeypatch.setattr(server, "FlowerBackend", backend)
     monkeypatch.setattr(server, "verifier", lambda *told: told)
     monkeypatch.setattr(server, "masked", lambda spec, insecure: not insecure)
@@ -188,6 +189,7 @@ def test_a_run_is_gone_on_with_under_its_name_and_with_the_nodes_it_knows(parts,
     assert len(parts.hellos) == 1
     assert parts.told[1].about.run == "fedcba9876543210"
     assert parts.told[2] == {"a": None, "b": FACTS}
+    assert parts.again == [(7.0, None, tmp_path / "stop")] * 2
     how, told, named = parts.began[-1]
     assert (how, told, named["trust_code"], named["engine"]) == ("resume", (out,), True, "engine")
     (out / NODES).unlink()

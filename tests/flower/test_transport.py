@@ -155,6 +155,18 @@ def test_who_is_away_at_an_evaluation_is_told_and_work_is_missed(transport, node
     assert transport.said() == ["a", "b", *said]
 
 
+def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, nodes, monkeypatch):
+    why = iter([f"reason {k}" for k in (0, 0, 1, 2, 3, 4, 5, 6)])
+    monkeypatch.setattr(nodes, "_reply", lambda *_: next(why))
+    for round in range(8):
+        assert not list(transport.ask("evaluate", round, orders(clients=(1,))))
+    assert transport.said()[2:] == [
+        "c1 was not evaluated: for other reasons (3 times)",
+        "c1 was not evaluated: reason 0 (2 times)",
+        *(f"c1 was not evaluated: reason {k}" for k in (1, 2, 3)),
+    ]
+
+
 def test_a_round_is_enough_where_each_that_is_worked_for_can_count(transport):
     steps = {0: [("evaluate", 1), ("local", 2)], 1: [("local", 2)], 2: [("local", 1)]}
     enough = transport._enough(steps)

@@ -1,5 +1,6 @@
 """``fedkin deploy``: the same experiment on real devices, with Flower (extra ``flower``)."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 from fedkin.cli.reading import AsJson, RoundsOfNewcomer, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import POSIX
-from fedkin.experiment.terminal import say, warn
+from fedkin.experiment.terminal import ends_with_connection, say, warn
 
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
@@ -146,23 +147,37 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the last run from its last committed round.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
     _extra()
     from fedkin.cli.before_resume import before
-    from fedkin.cli.training import train
+    from fedkin.cli.training import train, train_quietly
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
     found = prepared(folder, resume)
     done = before(found.out) if begun(found.out) else (0, 0)
-    train(
-        found.spec,
-        lambda progress: submit(folder, found.out, progress),
-        done,
-        new=found.looked_at,
-        divided=found.divided,
-    )
+    work = partial(submit, folder, found.out)
+    if ends_with_connection():
+        warn(
+            "note: when this SSH connection breaks, the run ends after its round, and --resume "
+            "continues it: to let it go on, begin it in tmux or with nohup"
+        )
+    if as_json:
+        train_quietly(found.spec, work, new=found.looked_at)
+    else:
+        train(found.spec, work, done, new=found.looked_at, divided=found.divided)
+
+
+@app.command()
+def status(folder: Place, as_json: AsJson = False) -> None:
+    """Say which nodes are connected and how far the last run is, without starting anything."""
+    _extra()
+    from fedkin.cli.talk.deployment import tell
+    from fedkin.flower.operator.status import status as look
+
+    tell(look(folder), as_json)
 
 
 @app.command()

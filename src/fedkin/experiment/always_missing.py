@@ -1,5 +1,8 @@
-"""What a run says of clients that were asked in several rounds and are in the sum of none."""
+"""What a run says of clients that were asked and are not in the sum: of some in any round, or of
+most in most rounds.
+"""
 
+import json
 from collections.abc import Mapping
 
 from fedkin.core.errors import many
@@ -10,6 +13,11 @@ MISSING = (
     "SELECT e.client, count(DISTINCT e.round), min(e.text) FROM events e "
     "JOIN rounds r ON r.round = e.round WHERE e.kind = 'missing' AND r.phase = 'round' "
     "AND e.text NOT LIKE 'not scored: %' GROUP BY e.client ORDER BY e.client"
+)
+ROUNDS = (
+    "SELECT r.participants, count(DISTINCT e.client) FROM rounds r "
+    "LEFT JOIN events e ON e.round = r.round AND e.kind = 'missing' "
+    "AND e.text NOT LIKE 'not scored: %' WHERE r.phase = 'round' GROUP BY r.round"
 )
 
 
@@ -38,4 +46,24 @@ def always_missing(
     return [
         f"{many(len(failed), 'client')} failed in every round: {', '.join(called[:NAMED])}{more}; "
         f"nothing of theirs is in the result. Of {called[0]}: {failed[0][1]}"
+    ]
+
+
+def mostly_missing(database: Database) -> list[str]:
+    """A sentence where in most rounds most of the clients that were asked failed: such a run ends
+    as any other.
+
+    Args:
+        database: Whose rounds are committed.
+
+    Returns:
+        With the key by which a run ends in place of going on so.
+    """
+    rounds = list(database.rows(ROUNDS))
+    lacking = sum(2 * missing > len(json.loads(asked)) for asked, missing in rounds)
+    if 2 * lacking <= len(rounds):
+        return []
+    return [
+        f"in {lacking} of {many(len(rounds), 'round')} most of the clients that were asked were "
+        "missing: the result is of the others; run.min_replies ends a run that has fewer replies"
     ]

@@ -21,7 +21,7 @@ from rich.console import (
 from rich.segment import Segment
 
 from fedkin.core.plain import plain, plain_lines
-from fedkin.core.system.posix import ENDS
+from fedkin.core.system.posix import ENDS, HANGUP
 from fedkin.engine.interrupts import TOLD
 
 LONGEST = 2000  # letters of one sentence on stderr
@@ -109,6 +109,14 @@ def ends_tidily() -> Iterator[None]:
         TOLD.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def ends_with_connection() -> bool:
+    """Whether this process was begun over SSH, and would end with that connection: neither nohup
+    nor a terminal that outlives it (tmux, screen) keeps it.
+    """
+    kept = HANGUP is None or signal.getsignal(HANGUP) is signal.SIG_IGN
+    return "SSH_CONNECTION" in os.environ and not kept and not {"TMUX", "STY"} & os.environ.keys()
 
 
 class Plainly:

@@ -17,7 +17,7 @@ from fedkin.engine.interrupts import interrupts
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
-from fedkin.experiment.always_missing import always_missing
+from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.masked_record import federation_means
 from fedkin.experiment.never_drawn import never_drawn
@@ -195,6 +195,7 @@ def _train(
             warnings=[
                 *never_drawn(parts, coordinator.state, taken),
                 *always_missing(database, parts.federation.names, taken),
+                *mostly_missing(database),
             ],
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),

@@ -48,7 +48,7 @@ class Deployment(Section):
     # A round may close after soft_deadline seconds, once this share of the clients has replied
     soft_deadline: float | None = Field(default=None, gt=0)
     quorum: float = Field(default=1.0, gt=0, le=1)
-    wait: float = Field(default=600, gt=0)  # seconds that the start waits for nodes
+    wait: float = Field(default=600, gt=0)  # seconds that a start, or a resume, waits for nodes
     poll: float = Field(default=0.2, gt=0)  # seconds between two looks for replies
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
 

@@ -7,18 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
 
-from fedkin.core.errors import FedkinError, named_line, some
+from fedkin.core.errors import named_line
 from fedkin.engine.op import CHANGING
 from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
-    Facts,
     NodeReply,
     Refused,
     Request,
@@ -30,8 +28,6 @@ from fedkin.flower.envelope import (
 )
 from fedkin.flower.pulls import Parts, Pulls, taken
 from fedkin.flower.records import pack
-from fedkin.flower.stopping import heed
-from fedkin.flower.waiting import SHOWN, Waiting
 
 KIND = "train.fedkin"
 SKEW = 3.0  # seconds between two clocks, from which it is said: Flower refuses 5 of them ahead
@@ -111,8 +107,10 @@ class Dispatcher:
             if isinstance(answer, str):
                 found[name] = answer
                 continue
-            found[name] = reply = self._open(answer, requests[name][0])
-            if not isinstance(reply, str) and reply[0].clock is not None:
+            request = requests[name][0]
+            found[name] = reply = self._open(answer, request)
+            # work asks for no clock: a node that told one all the same could say something a round
+            if not isinstance(reply, str) and reply[0].clock is not None and not request.steps:
                 self.said += skewed(name, reply[0].clock, sent, time.time())
         return found
 
@@ -264,44 +262,6 @@ class Dispatcher:
         except Refused as error:
             return str(error)
         return reply, blobs
-
-
-def hello(
-    dispatcher: Dispatcher, patience: float, word: Path | None = None, stop: Path | None = None
-) -> dict[str, Facts | None]:
-    """What every client's node tells of its data. ``word``: where it is left who is waited for;
-    ``stop``: the file by which somebody ends the waiting.
-
-    Raises FedkinError for nodes that do not come in time, and, once all have come, for those that
-    refuse; Interrupted where it was ended.
-    """
-    end = time.monotonic() + patience
-    names = dispatcher.deployment.clients
-    facts: dict[str, Facts | None] = {}
-    waiting = Waiting(word, len(names))
-    while True:
-        open_names = [name for name in names if name not in facts]
-        nodes = dispatcher.nodes()
-        here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
-        why = {name: dispatcher.why_not(name) for name in open_names}
-        for name, reply in (dispatcher.exchange(here) if here else {}).items():
-            if isinstance(reply, str):
-                why[name] = reply
-            else:
-                facts[name] = reply[0].facts
-                del why[name]
-        waiting.tell(list(why))
-        if not why:
-            return {name: facts[name] for name in names}  # in their order, however they came
-        if time.monotonic() > end or len(here) == len(open_names):
-            missing = [f"{name}: {reason}" for name, reason in why.items()]
-            more = f"; and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-            raise FedkinError(
-                f"{len(missing)} of {len(names)} clients are not ready. "
-                f"{'; '.join(missing[:SHOWN])}{more}"
-            )
-        heed(stop, f"stopped while waiting for {some(list(why), SHOWN)}")
-        time.sleep(1)
 
 
 def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:

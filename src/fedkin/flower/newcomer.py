@@ -19,11 +19,12 @@ from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.commands import deploy
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
 from fedkin.flower.stopping import heed
 from fedkin.flower.transport import answers_of
+from fedkin.flower.waiting import hello
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join

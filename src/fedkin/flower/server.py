@@ -20,10 +20,11 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts_at
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
 from fedkin.flower.stopping import Heeded, heed, join_again, run_again
+from fedkin.flower.waiting import hello, hello_again
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 
@@ -88,6 +89,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
     if goes_on and known.is_file():
         facts = known_facts(known)
         check_clients(facts, deployment.clients, out)
+        hello_again(dispatcher, deployment.wait, waiting, stop)
     else:
         facts = hello(dispatcher, deployment.wait, waiting, stop)
     signed = masked(spec, deployment.insecure)

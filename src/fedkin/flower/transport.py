@@ -3,6 +3,7 @@ that is asked of it.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
 from fedkin.flower.survivors import NOT_IN_IT, Survivors
 from fedkin.runs import checkpoint
+
+REASONS = 4  # of one client, that are told in its own words: it may give another one every round
+OTHERS = "for other reasons"
 
 Following = tuple[RemoteOp, int, Sequence[int]]  # op, round, clients
 Then = Callable[[int], Sequence[Following]]
@@ -53,7 +57,7 @@ class FlowerTransport:
         self._saved_round = -1
         self._committed: dict[int, int] = {}
         self._ahead: dict[tuple[int, RemoteOp, int], tuple[str, TaskResult, Base]] = {}
-        self._said: list[str] = []
+        self._unscored: dict[int, Counter[str]] = {}  # client → why it was not evaluated, how often
 
     def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         assert op != "views"  # a model stays on its node
@@ -83,9 +87,9 @@ class FlowerTransport:
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have
-                self._said.append(
-                    f"{self.places[answer.client][0]} was not evaluated: {answer.error}"
-                )
+                reasons = self._unscored.setdefault(answer.client, Counter())
+                known = answer.error in reasons or len(reasons) < REASONS
+                reasons[answer.error if known else OTHERS] += 1
 
     def sums(self, clients: Iterable[int]) -> list[ExactSum]:
         """None: every node sends its message.
@@ -126,7 +130,13 @@ class FlowerTransport:
         return {client: self._seen.get(client, "") for client in clients}
 
     def said(self) -> list[str]:
-        return sorted({*self._said, *self.dispatcher.said})
+        unscored = [
+            f"{self.places[client][0]} was not evaluated: {reason}{more}"
+            for client, reasons in self._unscored.items()
+            for reason, times in reasons.items()
+            for more in [f" ({times} times)" if times > 1 else ""]
+        ]
+        return sorted({*unscored, *self.dispatcher.said})
 
     def close(self) -> None:
         pass

@@ -51,6 +51,20 @@ def test_certificates_are_renewed_with_the_same_authority(short_path, monkeypatc
     assert not capsys.readouterr().err
 
 
+def test_a_clock_that_is_before_a_certificate_is_told(tmp_path, monkeypatch):
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.datetime(1970, 1, 1, tzinfo=tz)
+
+    keys.certificates(tmp_path, ["127.0.0.1"])
+    begun = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=5)
+    monkeypatch.setattr(keys.datetime, "datetime", Clock)
+    said = keys.expiry(tmp_path / "ca.crt", "ask for another one")
+    assert said.startswith(f"{tmp_path / 'ca.crt'} is valid from {begun:%Y-%m-%d}")
+    assert "this machine's clock says 1970-01-01 00:00: set it" in said
+
+
 def test_an_expired_certificate_starts_nothing(short_path, monkeypatch, kept):
     monkeypatch.setattr(keys, "DAYS", 0)
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092")

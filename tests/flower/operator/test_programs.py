@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -112,8 +113,9 @@ def test_a_supernode_knows_its_host_and_its_node_is_warned(short_path, kept, mon
 class Process:
     """One that a Keeper started: it ends with ``returncode``, if that is a number."""
 
-    def __init__(self, command, env, start_new_session) -> None:
+    def __init__(self, command, env, start_new_session, preexec_fn) -> None:
         assert start_new_session
+        assert (preexec_fn is None) == (sys.platform != "linux")
         self.command, self.env, self.pid = command, env, 4_000_000 + len(command[0])
         self.returncode: int | None = None
         self.ended, self.waited = False, []

@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("flwr")
 
 from filelock import FileLock
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
 
 from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
@@ -24,6 +26,9 @@ from fedkin.flower.waiting import Waiting
 from fedkin.runs import checkpoint
 from fedkin.runs.record import Record
 from tests.engine.small import small
+from tests.flower.fleet import NAMES, Fleet
+from tests.flower.test_columns import site as tables
+from website.json_page import schemas
 
 STOPPED = "stopped after a round; continue with: fedkin deploy run SITE --resume"
 SPEC = small("fedavg", run__clients=2, run__participation=1.0, run__rounds=1)
@@ -250,3 +255,17 @@ def test_two_terminals_begin_no_run_at_once(site):
 def test_the_client_app_refuses_what_is_too_large_for_its_node():
     with pytest.raises(Refused, match="message of 1001 bytes, more than the 1000 allowed"):
         unpack(pack([bytes(1001)]), 1000)
+
+
+@pytest.mark.parametrize("own_data", [True, False])
+def test_a_run_is_printed_as_any_other(own_data, tmp_path, monkeypatch, caplog):
+    spec = small("ditto", run__clients=len(NAMES), run__rounds=1)
+    fleet = tables(tmp_path) if own_data else Fleet(tmp_path, spec)
+    fleet.out = fleet.folder / "runs" / "1"
+    monkeypatch.setattr(submit, "submit", lambda folder, out, progress: fleet.run())
+    monkeypatch.setattr(deploy, "ends_with_connection", lambda: own_data)
+    done = CliRunner().invoke(deploy.app, ["run", str(fleet.folder), "--json"])
+    assert ("when this SSH connection breaks, the run ends" in caplog.text) is own_data
+    found = json.loads(done.stdout)
+    assert found["folder"] == str(fleet.out)
+    assert not list(Draft202012Validator(schemas()["run"]).iter_errors(found))

@@ -14,6 +14,7 @@ from fedkin.flower.operator import supervisor
 from fedkin.flower.operator.registration import register_now
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
+from tests.flower.operator.programs import KEPT
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
@@ -85,11 +86,6 @@ def test_a_node_is_its_host_and_its_supernode(short_path, kept):
 
 
 MANY = 40  # half seconds
-KEPT = """
-echo $$ >> "${FOLDER:?}/long"
-trap 'sleep 0.3; echo ended >> "$FOLDER/long"; exit' TERM
-while :; do sleep 0.05; done
-"""
 
 
 def test_what_ends_is_started_again_and_nothing_outlives_its_keeper(tmp_path, monkeypatch, capfd):

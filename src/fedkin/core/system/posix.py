@@ -4,9 +4,12 @@ Where there is no other way, the caller says so in one sentence. Nothing was run
 tests/core/system/test_posix.py takes these names away on Linux.
 """
 
+import ctypes
 import os
 import signal
 import socket
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -25,6 +28,8 @@ POSIX = hasattr(os, "getuid")  # files have owners and modes, folders can be syn
 HANDS_OVER = POSIX and hasattr(socket, "send_fds")  # open files, from process to process
 # what tells a process to end
 ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+PARENT_ENDS = 1  # of prctl: which signal a process gets when its parent ends
+HANGUP: int | None = getattr(signal, "SIGHUP", None)  # the terminal is gone
 MEMORY = 4 << 30  # bytes, of a machine that does not say
 
 
@@ -61,3 +66,21 @@ def memory() -> int:
     """Bytes of this machine's memory; ``MEMORY`` where it does not say."""
     ask = getattr(os, "sysconf", None)
     return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
+
+
+def tied_to_this() -> Callable[[], None] | None:
+    """What a child of this process does before its program begins, so that it is told to end
+    (SIGTERM) when this process ends, killed or not; None where the system has nothing of the kind,
+    as macOS. The child belongs to the thread that starts it: that is the main one.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+    told = ctypes.c_ulong(signal.SIGTERM)
+
+    def tie() -> None:
+        prctl(PARENT_ENDS, told)
+        if os.getppid() != parent:  # it has ended meanwhile
+            os._exit(1)
+
+    return tie

@@ -76,13 +76,21 @@ def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def expiry(path: Path, remedy: str) -> str | None:
-    """A warning where a certificate expires soon. Raises FedkinError where it has expired."""
+    """A warning where a certificate expires soon, or where this machine's clock is before it; that
+    is no error, for the clock may be set meanwhile. Raises FedkinError where it has expired.
+    """
     try:
         certificate = x509.load_pem_x509_certificate(path.read_bytes())
     except (OSError, ValueError):
         raise FedkinError(f"{path} is no certificate that can be read: {remedy}") from None
-    end = certificate.not_valid_after_utc
-    left = (end - datetime.datetime.now(datetime.UTC)).days
+    now = datetime.datetime.now(datetime.UTC)
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if now < begin:
+        return (
+            f"{path} is valid from {begin:%Y-%m-%d %H:%M} UTC, and this machine's clock says "
+            f"{now:%Y-%m-%d %H:%M}: set it (NTP); until then nothing connects"
+        )
+    left = (end - now).days
     if left < 0:
         raise FedkinError(f"{path} has expired on {end:%Y-%m-%d}: {remedy}")
     if left < WARNING:

@@ -12,10 +12,11 @@ Clients: {clients}. SuperLink: {address}. {security}
 ## Start
 
 1. On the machine of the SuperLink, which keeps this folder: `./start-superlink` (under a
-   supervisor such as systemd; it starts again what ends, and registers the keys in `keys/` by their
-   names).
+   supervisor: `fedkin-superlink@.service` is a unit for systemd; it starts again what ends, and
+   registers the keys in `keys/` by their names).
 2. Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it holds the
-   node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor).
+   node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor:
+   `fedkin-node@.service` beside it).
 3. `{run}`: the live table, and a run directory in `{folder}/runs/`.
    Stopped or cut off: `{resume}`.
 4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and
@@ -50,8 +51,12 @@ private network that only they and you are in.
 | `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
 | `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
 | `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
+| `*@.service` | units for systemd: of the SuperLink, and in each node's folder |
 | `clients.pub` | of secure aggregation: the clients' keys, in order; `deploy add` changes it |
+| `next_port` | the port that `deploy add` gives to the next node |
 | `app/` | what Flower distributes: two lines that name the installed fedkin |
+
+Backups, upgrades, logs and what happens when something fails: docs/deploy.md of fedkin.
 """
 
 

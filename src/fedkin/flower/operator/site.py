@@ -28,7 +28,9 @@ from fedkin.flower.deployable import check_deployable
 from fedkin.flower.identities import PEERS, lists_in_order, write_peers
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.newcomers_key import with_newcomer
+from fedkin.flower.operator.ports import next_port, note_port
 from fedkin.flower.operator.readme import operator_readme
+from fedkin.flower.operator.unit import link_unit, node_unit
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
@@ -113,9 +115,11 @@ def init(
             insecure=insecure,
         )
         _node(folder, config, experiment)
+    note_port(folder, last + 1)
     if not insecure:  # whatever the experiment: another one may ask for masks
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
+    link_unit(folder)
     write_file(folder / "README.md", operator_readme(folder, deployment).encode())
     return folder
 
@@ -226,6 +230,7 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:
         raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
+    following = next_port(folder, deployment)
     config = made(
         NodeConfig,
         "NAME",
@@ -233,12 +238,13 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "client": client,
             "superlink": deployment.address,
             "data": "data.npz",
-            "port": port or deployment.node_port + len(names),
+            "port": port or following,
             "insecure": deployment.insecure,
         },
     )
     text = with_newcomer(folder / DEPLOYMENT, client)
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
+    note_port(folder, max(following, config.port + 1))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
     if not deployment.insecure:
         spread_peers(folder, known)
@@ -269,6 +275,7 @@ def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
             keys.node_key(own, public)
         write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
     _script(node / "start", "node")
+    node_unit(node)
 
 
 def _script(path: Path, verb: str) -> None:

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.posix import not_here
+from fedkin.core.system.posix import not_here, tied_to_this
 from fedkin.flower.address import listening
 from fedkin.flower.commands import deploy, of_shell
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 from fedkin.flower.operator.command_line import connection, environment, program
 from fedkin.flower.operator.keys import expiry
+from fedkin.flower.operator.once import once
 from fedkin.flower.operator.registration import Registration
 
 HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
@@ -55,10 +56,9 @@ def superlink(folder: Path) -> None:
         ):
             command += [f"--ssl-{name}", str(folder / "certs" / file)]
         command.append("--enable-supernode-auth")
-    Keeper({"superlink": command}, environment(home)).run(
-        after=None if deployment.insecure else Registration(folder, deployment).attempt,
-        daily=partial(warn_of, folder),
-    )
+    after = None if deployment.insecure else Registration(folder, deployment).attempt
+    with once(folder, "superlink"):
+        Keeper({"superlink": command}, environment(home)).run(after, partial(warn_of, folder))
 
 
 def warn_of(folder: Path) -> None:
@@ -103,9 +103,10 @@ def node(folder: Path) -> None:
         command += ["--root-certificates", str(folder / "ca.crt")]
         command += ["--auth-supernode-private-key", str(folder / "node.key")]
     host = [sys.executable, "-m", HOST, str(folder)]
-    Keeper({"host": host, "supernode": command}, environment(home)).run(
-        daily=partial(warn_of, folder)
-    )
+    with once(folder, "node", folder / config.state):
+        Keeper({"host": host, "supernode": command}, environment(home)).run(
+            daily=partial(warn_of, folder)
+        )
 
 
 class Keeper:
@@ -116,6 +117,7 @@ class Keeper:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._again: dict[str, float] = {}
         self._stopped = False
+        self._tied = tied_to_this()
 
     def run(
         self,
@@ -157,7 +159,10 @@ class Keeper:
         if name not in self._running and time.monotonic() >= self._again.get(name, 0):
             # a group of its own: Flower starts further processes, which must end with it
             self._running[name] = subprocess.Popen(
-                self.commands[name], env=self.environment, start_new_session=True
+                self.commands[name],
+                env=self.environment,
+                start_new_session=True,
+                preexec_fn=self._tied,
             )
 
     def _stop(self, *_: object) -> None:

@@ -1,0 +1,31 @@
+"""How a deployment is, for people and for programs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from fedkin.cli.talk.json_output import print_json
+from fedkin.experiment.terminal import say
+
+
+def tell(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print what ``fedkin deploy status`` found.
+
+    Args:
+        found: "superlink", "nodes" and "run".
+        as_json: As JSON.
+    """
+    if as_json:
+        print_json(found)
+        return
+    say(f"SuperLink  {found['superlink']}")
+    for state, many in Counter(one["status"] for one in found["nodes"]).items():
+        names = ", ".join(one["name"] for one in found["nodes"] if one["status"] == state)
+        say(f"nodes      {many} {state}: {names}")
+    run = found["run"]
+    if run is None:
+        say("run        none yet")
+    else:
+        more = f", {run['waiting']}" if run["waiting"] else ""
+        done = f"round {run['round']} of {run['rounds']} committed"
+        say(f"run {run['run']:<6} {run['status']}, {done}{more}")

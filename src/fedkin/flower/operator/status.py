@@ -1,0 +1,89 @@
+"""``fedkin deploy status``: which nodes are connected, and how far the last run is. Nothing is
+started, and no node is asked for anything.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
+from fedkin.flower.operator.command_line import LINK, CommandLine
+from fedkin.flower.operator.submit import GOES_ON, Submitted
+from fedkin.flower.waiting import word_at
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import recorded
+
+CONNECTED, UNKNOWN = "connected", "not registered"
+# what Flower calls a node → what it is called here
+STATES = {
+    "online": CONNECTED,
+    "offline": "not connected",
+    "registered": "never connected",
+    "unregistered": "its key was revoked",
+}
+
+
+def status(folder: Path) -> dict[str, Any]:
+    """How a deployment is.
+
+    Args:
+        folder: The deployment's.
+
+    Returns:
+        What ``fedkin deploy status --json`` prints: "superlink", its address; "nodes", each with
+        "name" and "status"; "run", the last one, or None.
+
+    Raises:
+        FedkinError: The SuperLink does not answer.
+    """
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    listed = CommandLine(folder, deployment).ask("supernode", "list", LINK)["nodes"]
+    states = {str(node["node-id"]): str(node["status"]) for node in listed}
+    return {
+        "superlink": deployment.address,
+        "nodes": _unnamed(states) if deployment.insecure else _named(folder, deployment, states),
+        "run": _run(folder, deployment),
+    }
+
+
+def _named(folder: Path, deployment: Deployment, states: dict[str, str]) -> list[dict[str, str]]:
+    """Flower gives its numbers alone: which node has which was noted when it was registered."""
+    found = []
+    for name in dict.fromkeys((*deployment.clients, *deployment.newcomers)):
+        number = folder / "keys" / f"{name}.node"
+        known = number.read_text(encoding="utf-8").strip() if number.is_file() else ""
+        state = states.get(known)
+        shown = UNKNOWN if state is None else STATES.get(state, state)
+        found.append({"name": name, "status": shown})
+    return found
+
+
+def _unnamed(states: dict[str, str]) -> list[dict[str, str]]:
+    """Without keys a node says who it is when it is asked, and here nobody is; each start of one
+    has a number of its own.
+    """
+    here = [number for number, state in states.items() if STATES.get(state) == CONNECTED]
+    return [{"name": f"node {number}", "status": CONNECTED} for number in here]
+
+
+def _run(folder: Path, deployment: Deployment) -> dict[str, Any] | None:
+    try:
+        kept = json.loads((folder / SUBMITTED).read_text(encoding="utf-8"))
+        name, number = str(kept["run"]), str(kept["flower"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    out, done, finished = folder / "runs" / name, 0, False
+    if recorded(out):
+        with read_only(out) as database:
+            done, finished = database.last_trained(), bool(database.facts().get("finished"))
+    flower = Submitted(folder, deployment, number)
+    # the server app leaves word, or the SuperLink knows that it is at work
+    works = not flower.word.is_file() and flower.status().startswith(GOES_ON)
+    return {
+        "run": name,
+        "status": "finished" if finished else "going on" if works else "stopped",
+        "round": done,
+        "rounds": spec_of(folder).run.rounds,
+        "waiting": word_at(waiting_of(folder, number)) if works else "",
+    }

@@ -1,0 +1,75 @@
+"""How a deployment is, as Flower's programs, played by the test, and the run directory tell."""
+
+import json
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from fedkin.cli import deploy
+from fedkin.experiment.run import run
+from fedkin.flower.config import SUBMITTED, ended_of, waiting_of
+from fedkin.flower.operator.site import add, init
+from fedkin.flower.waiting import Waiting
+from tests.cli.json_outputs import states
+from tests.engine.small import small
+from website.json_page import schemas
+
+SPEC = small("fedavg", run__clients=4, run__participation=1.0, run__rounds=2)
+NAMES = ("a", "b", "c", "d")
+
+
+def said(**content):
+    return 0, json.dumps({"success": True, **content}), ""
+
+
+def listed(*known):
+    return said(nodes=[{"node-id": str(k), "status": state} for k, state in enumerate(known)])
+
+
+def told(folder, *options):
+    done = CliRunner().invoke(deploy.app, ["status", str(folder), *options])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_who_is_connected_and_how_far_the_last_run_is(tmp_path, programs):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    add(folder, "late")
+    for number, name in enumerate(NAMES):
+        (folder / "keys" / f"{name}.node").write_text(f"{number}\n")
+    programs.answers = [listed("online", "offline", "online", "unregistered")]
+    lines = told(folder).splitlines()
+    assert lines[1:] == [
+        "nodes      2 connected: a, c",
+        "nodes      1 not connected: b",
+        "nodes      1 its key was revoked: d",
+        "nodes      1 not registered: late",
+        "run        none yet",
+    ]
+    (folder / SUBMITTED).write_text(json.dumps({"run": "1", "flower": "12"}))
+    Waiting(waiting_of(folder, "12"), 4).tell(["b"])
+    for status, shown in (("running", "going on"), ("finished:failed", "stopped")):
+        programs.answers = [listed("online"), said(runs=[{"status": status}])]
+        waits = ", waiting for b (1 of 4 nodes)" if status == "running" else ""
+        line = told(folder).splitlines()[-1]
+        assert line == f"run 1      {shown}, round 0 of 2 committed{waits}"
+    run(SPEC, folder / "runs" / "1")
+    ended_of(folder, "12").write_text("{}")
+    programs.answers = [listed("online")]
+    assert told(folder).splitlines()[-1] == "run 1      finished, round 2 of 2 committed"
+    assert {command[1] for command in programs.asked} == {"supernode", "ls"}  # nothing is started
+
+
+def test_without_keys_nobody_knows_which_node_it_is(tmp_path, programs):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
+    programs.answers = [listed("online", "offline")]
+    assert "nodes      1 connected: node 0" in told(folder)
+
+
+def test_its_json_is_what_its_schema_says(tmp_path):
+    for found in states(tmp_path):
+        assert not list(Draft202012Validator(schemas()["deploy status"]).iter_errors(found))
