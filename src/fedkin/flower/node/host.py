@@ -149,12 +149,11 @@ class Node:
         asked = Asked(self.state / request.run, own)
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place)
-        host.secret = secret
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
         )
-        work = Work(host, node_store, request, message, about, asked)
+        work = Work(host, node_store, request, message, about, asked, secret)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
