@@ -156,6 +156,27 @@ def test_a_newcomer_becomes_a_client(tmp_path):
     assert "the keys of client 4 are not signed by its node" in found["events"][0][3]
 
 
+def test_a_server_that_names_few_clients_has_no_sum_of_few(tmp_path, monkeypatch):
+    """A sum of as few as it can bring to tell it theirs would give it the one update left."""
+    spec = parse({**content("fedavg", **RUNS), "privacy": {"secure_aggregation": True}})[0]
+    fleet = Fleet(tmp_path, spec, own_data=True)
+    people = assemble(experiment(run__clients=4)).population
+    for client, name in enumerate(fleet.nodes):
+        parts = {
+            f"{kind}_{part}": values.numpy()
+            for part in SPLITS
+            for kind, values in zip("xy", people.part(client, part), strict=True)
+        }
+        np.savez(fleet.folder / "nodes" / name / "data.npz", **parts)
+    fleet.configure(clients=("c0", "c1", "c2"))
+    with pytest.raises(FedkinError, match=r"names 3 clients, and run\.clients .* is 4, by which"):
+        fleet.run()
+    monkeypatch.setattr("fedkin.flower.backend.check_clients", lambda *_: None)  # it is dishonest
+    with pytest.raises(FedkinError, match="secure aggregation needs 3 of 3 clients") as ended:
+        fleet.run()
+    assert "client 0: deployment.toml names 3 clients, and run.clients" in str(ended.value)
+
+
 @pytest.mark.parametrize("change", ["missing", "another", "none"])
 def test_a_node_without_the_others_keys_does_no_work(change, tmp_path, monkeypatch):
     fleet = Fleet(tmp_path, experiment())

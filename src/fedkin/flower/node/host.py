@@ -56,7 +56,7 @@ from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import names_of, with_family, with_measure
 from fedkin.setup.build import for_models, method_of, schedule_of, start_of
 from fedkin.setup.sample_privacy import protected_at_node
-from fedkin.setup.secure_aggregation import masking_of, threshold_of
+from fedkin.setup.secure_aggregation import check_clients, masking_of, threshold_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 
@@ -190,6 +190,8 @@ class Node:
                     "its data are not those that it joined the run with: put them back, or begin "
                     "another run"
                 )
+            if place.joined is None:
+                check_clients(spec, place.clients)
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
             raise FedkinError(
