@@ -9,6 +9,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.experiment.run import run
@@ -128,6 +129,26 @@ def test_a_server_that_passes_on_its_own_keys_is_found_out(tmp_path, monkeypatch
     _impostor(monkeypatch, 2)
     with pytest.raises(FedkinError, match="the keys of client 2 are not signed by its node"):
         fleet.run()
+
+
+@pytest.mark.parametrize("op", ["local", "evaluate"])
+def test_a_server_that_sends_others_another_model_has_no_sum(op, tmp_path, monkeypatch):
+    """Their part of the sum would be what the server chose, and the rest one client's own."""
+    monkeypatch.setattr("fedkin.flower.server.verifier", lambda *_: lambda *_: True)
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+
+    def misled(self, parts):
+        if self.config.client != "c0" and (op, 1) in steps(parts) and len(parts) > 1:
+            model = decode(parts[1])
+            next(iter(model["parameters"].values())).fill_(9.0)
+            parts = [parts[0], encode(model)]
+        return answer(self, parts)
+
+    monkeypatch.setattr(Node, "answer", misled)
+    with pytest.raises(FedkinError, match=r"round 1.* needs 3 of 4 clients") as ended:
+        fleet.run()
+    said = "client 0: roster: the keys of client 1 are not signed by its node, or the server sent"
+    assert said in str(ended.value)
 
 
 def test_a_newcomer_becomes_a_client(tmp_path):

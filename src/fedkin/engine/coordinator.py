@@ -19,7 +19,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
+from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
 from fedkin.engine.op import Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
@@ -89,7 +89,7 @@ class Coordinator:
         tasks, downs = self._broadcasts.tasks(self.state, who, sent)
         lost: set[int] = set()
         answers = reaching(self.transport.ask("local", number, tasks), lost)
-        masked = self._masked(number, downs)
+        masked = self._masked(number, tasks, downs)
         if masked is not None:
             mean = masked.mean(self.transport, answers)
             if len(mean.clients) < self.schedule.replies_needed(number):
@@ -113,14 +113,17 @@ class Coordinator:
         record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
-    def _masked(self, number: int, downs: Mapping[int, Tree]) -> MaskedRound | None:
+    def _masked(
+        self, number: int, tasks: Sequence[Task], downs: Mapping[int, Tree]
+    ) -> MaskedRound | None:
         """The round's messages under masks, where the experiment asks for them."""
         method, infos = self.method, self.federation.infos
         threshold, verify = self.federation.threshold, self.federation.verify
         if threshold is None:
             return None
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
-        return of_updates(method, infos, threshold, number, expected, verify)
+        heard = heard_by(tasks, verify)
+        return of_updates(method, infos, threshold, number, expected, verify, heard)
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
@@ -248,7 +251,7 @@ class Coordinator:
             tasks, _ = self._broadcasts.tasks(self.state, asked, [])
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is not None:
-                means, masked = self._masked_scores(number, asked, answers)
+                means, masked = self._masked_scores(number, tasks, answers)
                 scores, measures, counted = means.scores, means.measures, means.counted
                 some_loss = means.some_loss
                 sent += masked.sent
@@ -285,12 +288,13 @@ class Coordinator:
             raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
 
     def _masked_scores(
-        self, number: int, asked: Sequence[int], answers: Iterable[TaskResult]
+        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult]
     ) -> tuple[Means, MaskedRound]:
         """The federation's scores under masks, and the round that made them."""
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
-        masked = of_evaluation(asked, threshold, number, verify)
+        asked, heard = [task.client for task in tasks], heard_by(tasks, verify)
+        masked = of_evaluation(asked, threshold, number, verify, heard)
         return scored(masked, self.transport, answers), masked
 
 

@@ -34,12 +34,18 @@ class MaskedSum:
         asked: Who takes part.
         number: A number that all receive with their delivery.
         verify: Knows clients' signatures; None where nobody signs.
+        heard: Stands for what everybody was sent, which is signed too.
     """
 
     def __init__(
-        self, terms: Terms, asked: Iterable[int], number: int = 0, verify: Verify | None = None
+        self,
+        terms: Terms,
+        asked: Iterable[int],
+        number: int = 0,
+        verify: Verify | None = None,
+        heard: bytes = b"",
     ) -> None:
-        self.terms, self._number, self._verify = terms, number, verify
+        self.terms, self._number, self._verify, self._heard = terms, number, verify, heard
         self.asked = frozenset(asked)
         check_terms(terms, len(self.asked))
         self._public: dict[int, bytes] = {}
@@ -59,7 +65,7 @@ class MaskedSum:
         size = 3 * keys.KEY + (0 if self._verify is None else SIGNATURE)
         (content,) = self._open(Stage.ADVERTISE, blob, size, 1, least=1)
         public, signature = content[: 2 * keys.KEY], content[3 * keys.KEY :]
-        text = said(self.terms.round, client, public)
+        text = said(self.terms.round, client, public, self._heard)
         if self._verify is not None and not self._verify(client, text, signature):
             raise Refused("advertise: its keys are not signed by its node")
         for key in (public[: keys.KEY], public[keys.KEY :]):

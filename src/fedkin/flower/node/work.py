@@ -19,6 +19,7 @@ from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
+from fedkin.masks.signatures import heard_of
 
 
 class Work:
@@ -111,7 +112,8 @@ class Work:
         if self.host.masking is not None and step.op == WORK and message is not None:
             # with other keys: who was cut off between two stages begins the first one again
             update = decode(message)
-            message = self.host.masking.begin(step.round, self.client, update, weight)
+            heard = heard_of(self.message)
+            message = self.host.masking.begin(step.round, self.client, update, weight, heard)
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:
