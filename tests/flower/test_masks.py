@@ -1,6 +1,7 @@
 """Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
 
 import json
+from hashlib import shake_256
 
 import numpy as np
 import pytest
@@ -391,3 +392,39 @@ def test_a_newcomer_is_not_asked_for_its_update(tmp_path):
     reply, sent = ask(node, _asked(spec, "local", 4, Base(), place=place), down(spec))
     assert "a newcomer works alone" in reply.error
     assert not sent
+
+
+def _garbled(monkeypatch, wanted):
+    """A node, c3, whose masked vectors are of nobody's keys, where ``wanted`` says so."""
+    answer = Node.answer
+
+    def lying(self, parts):
+        reply = answer(self, parts)
+        if self.config.client == "c3" and any(map(wanted, steps(parts))) and len(reply) > 1:
+            noise = shake_256(b"other keys").digest(len(reply[1]) - HEADER.size)
+            reply[1] = reply[1][: HEADER.size] + noise
+        return reply
+
+    monkeypatch.setattr(Node, "answer", lying)
+
+
+def test_a_node_that_masks_with_other_keys_costs_a_round_and_no_run(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment())
+    _garbled(monkeypatch, lambda step: step in (("masked", 2), ("count_masked", 1)))
+    found = result(fleet.run())
+    said = [(row[0], row[1], row[3]) for row in found["events"]]
+    no_sum = ": the sum under masks is no sum of messages: a client did not mask what it sent"
+    why = {1: "not scored: round 1: scores" + no_sum, 2: "round 2" + no_sum}
+    assert {(round, client) for round, client, _ in said} == {(r, c) for r in why for c in range(4)}
+    assert all(text.startswith(why[round]) for round, _, text in said)
+    assert {row[0] for row in found["metrics"]} == {2, 3, 4}
+
+
+def test_a_node_that_spoils_every_round_ends_the_run_by_its_round(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment(run__rounds=4))
+    _garbled(monkeypatch, lambda step: step[0] == "masked")
+    said = (
+        r"round 3: the sum .*So it was in 3 rounds one after the other, with client 0, .*client 3"
+    )
+    with pytest.raises(FedkinError, match=said):
+        fleet.run()

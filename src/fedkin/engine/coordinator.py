@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.aggregation import Mean, Reply
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.method import Method, ServerContext, updated
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
@@ -21,7 +21,7 @@ from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.op import Op
+from fedkin.engine.op import LAST, Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
@@ -30,10 +30,12 @@ from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
+from fedkin.masks.wire import NoSum
 from fedkin.runs.record import Record, Sent
 from fedkin.runtime.under_way import arriving
 
 STATE = "the server's state"  # as messages call it
+MOST_WITHOUT_SUM = 3  # rounds under masks, one after the other, in which somebody lied
 
 
 class Coordinator:
@@ -55,6 +57,7 @@ class Coordinator:
         self.schedule = scheduling(method, federation)
         self.state: Tree = method.server(federation.start)
         self._broadcasts = Broadcasts(method.broadcast)
+        self._without_sum: list[set[int]] = []  # who was in the last rounds that came to nothing
         self._receiver = Receiver(
             method, federation, transport, aside, self.schedule.replies_needed
         )
@@ -91,11 +94,10 @@ class Coordinator:
         answers = reaching(self.transport.ask("local", number, tasks), lost)
         masked = self._masked(number, tasks, downs)
         if masked is not None:
-            mean = masked.mean(self.transport, answers)
-            if len(mean.clients) < self.schedule.replies_needed(number):
-                self._receiver.too_few(len(mean.clients), masked.missing, number)
+            mean = self._mean(masked, answers, number)
             at = {"local": time.perf_counter() - began}
-            self._update_by(mean, number)
+            if mean is not None:
+                self._update_by(mean, number)
             missing |= masked.missing
         else:
             replies = self._receiver.usable(
@@ -124,6 +126,27 @@ class Coordinator:
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
         heard = heard_by(tasks, verify)
         return of_updates(method, infos, threshold, number, expected, verify, heard)
+
+    def _mean(self, masked: MaskedRound, answers: Iterable[TaskResult], number: int) -> Mean | None:
+        """The mean of a round under masks; None where a client lied, so that there is none: nobody
+        is in it then, and the server's state stays as it was. After a few such rounds the run ends.
+        """
+        try:
+            mean = masked.mean(self.transport, answers)
+        except NoSum as error:
+            self._without_sum.append(set(masked.weights) - set(masked.missing))
+            if len(self._without_sum) == MOST_WITHOUT_SUM:
+                among = map(self.federation.named, sorted(set.intersection(*self._without_sum)))
+                raise FedkinError(
+                    f"{error}. So it was in {MOST_WITHOUT_SUM} rounds one after the other, with "
+                    f"{some(among, 20)} in all of them"
+                ) from None
+            masked.missing |= dict.fromkeys(masked.weights, str(error))
+            return None
+        self._without_sum.clear()
+        if len(mean.clients) < self.schedule.replies_needed(number):
+            self._receiver.too_few(len(mean.clients), masked.missing, number)
+        return mean
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
@@ -251,7 +274,7 @@ class Coordinator:
             tasks, _ = self._broadcasts.tasks(self.state, asked, [])
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is not None:
-                means, masked = self._masked_scores(number, tasks, answers)
+                means, masked = self._masked_scores(number, tasks, answers, evaluate)
                 scores, measures, counted = means.scores, means.measures, means.counted
                 some_loss = means.some_loss
                 sent += masked.sent
@@ -288,14 +311,22 @@ class Coordinator:
             raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
 
     def _masked_scores(
-        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult]
+        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult], evaluate: Op
     ) -> tuple[Means, MaskedRound]:
-        """The federation's scores under masks, and the round that made them."""
+        """The federation's scores under masks, and the round that made them; none where a client
+        lied, but of the finished model, which is evaluated once.
+        """
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
         asked, heard = [task.client for task in tasks], heard_by(tasks, verify)
         masked = of_evaluation(asked, threshold, number, verify, heard)
-        return scored(masked, self.transport, answers), masked
+        try:
+            return scored(masked, self.transport, answers), masked
+        except NoSum as error:
+            if evaluate == LAST:
+                raise
+            masked.missing |= dict.fromkeys(asked, str(error))
+            return Means({}, {}, {}, True), masked
 
 
 def _after(tasks: list[Task], number: int, trained: int | None) -> list[Task]:

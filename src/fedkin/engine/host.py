@@ -326,14 +326,12 @@ class Host:
             The encoded message, or what is said of one that stays here; with the number of
             training samples as its weight.
         """
-        client = task.client
-        info = self.infos[client]
+        client, info = task.client, self.infos[task.client]
         check_kinds(message, self.method.name)
         largest = check(message, self.method.expected_update(down, info))
         samples = float(info.samples)
         if self.masking is not None:
-            heard = heard_of(task.message)
-            keys = self.masking.begin(round, client, message, samples, heard)
+            keys = self.masking.begin(round, client, message, samples, heard_of(task.message))
             return TaskResult(client, keys, samples)
         if self.held is None:
             return TaskResult(client, encode(message), samples)
@@ -352,13 +350,11 @@ class Host:
         Returns:
             The record, or public keys in its place.
         """
-        client = task.client
+        client, of = task.client, self.population
         if self.masking is None:
             return TaskResult(client, record=record)
-        of = self.population
         samples = {"val": len(of.val[client]), "test": len(of.test[client])}
-        heard = heard_of(task.message)
-        keys = self.masking.begin_scores(round, client, record, samples, heard)
+        keys = self.masking.begin_scores(round, client, record, samples, heard_of(task.message))
         return TaskResult(client, keys)
 
 

@@ -35,8 +35,8 @@ from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import Verify, heard_of
-from fedkin.masks.terms import Terms, of_counts, of_scores
-from fedkin.masks.wire import Refused
+from fedkin.masks.terms import Terms, named, of_counts, of_scores
+from fedkin.masks.wire import NoSum, Refused
 from fedkin.runs.record import Sent
 
 NOTHING = dict.fromkeys(KINDS, 0)
@@ -78,10 +78,13 @@ class MaskedRound:
             The mean of those who are in the sum.
 
         Raises:
-            FedkinError: Fewer than the threshold are left at some stage, or lie.
+            FedkinError: Fewer than the threshold are left at some stage.
+            NoSum: One of them lies.
         """
         try:
             return self._mean(transport, worked)
+        except NoSum:
+            raise
         except FedkinError as error:
             first = [f"client {one}: {why}" for one, why in sorted(self.missing.items())[:3]]
             raise FedkinError("; ".join([str(error), *first])) from None
@@ -120,7 +123,11 @@ class MaskedRound:
         self._ask(transport, reveal, dict.fromkeys(server.survivors, asking), server.revealed)
         clients = tuple(server.survivors)
         weight = sum(self.weights[client] for client in clients)
-        mean = mean_of(server.total(), self.like, weight, len(clients))
+        total = server.total()
+        try:
+            mean = mean_of(total, self.like, weight, len(clients))
+        except NoSum as error:
+            raise NoSum(f"{named(self.session)}: {error}") from None
         for client in clients:  # who is in the sum took part, however it went on
             self.missing.pop(client, None)
         return Mean(clients, mean, {}, weight)
@@ -171,6 +178,9 @@ def heard_by(tasks: Sequence[Task], verify: Verify | None) -> bytes:
     Args:
         tasks: Of all of them.
         verify: None where nobody signs.
+
+    Returns:
+        Its sha256, 32 bytes; none where nobody signs.
 
     Raises:
         FedkinError: They were sent different messages, which they could not compare.

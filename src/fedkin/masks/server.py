@@ -17,6 +17,7 @@ from fedkin.masks.signatures import SIGNATURE, Verify, said
 from fedkin.masks.terms import Terms, check_terms, named, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
+    NoSum,
     Refused,
     Stage,
     by_client,
@@ -149,8 +150,8 @@ class MaskedSum:
         """The sum [size] of the survivors' vectors, modulo 2^64.
 
         Raises:
-            FedkinError: Fewer than the threshold revealed shares, or what they revealed fits no
-                secret.
+            FedkinError: Fewer than the threshold revealed shares.
+            NoSum: What they revealed fits no secret.
         """
         self._close(Stage.REVEAL, Stage.ADVERTISE, self._revealed)
         gone = sorted(set(self._hidden) - self._arrived)
@@ -176,7 +177,7 @@ class MaskedSum:
         try:
             found = recover(shares, self.terms.threshold, right)
         except Refused as error:
-            raise FedkinError(
+            raise NoSum(
                 f"{named(self.terms.round)}: the masks of client {of} cannot be taken off: {error}"
             ) from None
         for point in found.liars:
