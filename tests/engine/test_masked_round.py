@@ -12,12 +12,13 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
 from fedkin.engine import masking as engine_masking
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import OPS, TaskResult
+from fedkin.engine.host import OPS, Task, TaskResult
 from fedkin.engine.masked_scores import DIGITS, PLACES, read_opened
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
+from fedkin.masks.signatures import heard_of
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
@@ -92,6 +93,21 @@ def test_scores_leave_as_sums_alone_and_are_the_plain_runs_means(method, evaluat
         for table in ("metrics", "measures"):
             assert database.rows(f"SELECT DISTINCT client FROM {table}") == [(FEDERATION,)]
         assert not database.rows("SELECT * FROM notes WHERE client != ?", FEDERATION)
+
+
+def _asked(*messages):
+    return [Task(client, message) for client, message in enumerate(messages)]
+
+
+def test_what_nodes_sign_is_the_one_message_of_a_round():
+    def verify(*_):
+        return True
+
+    same, another = b"the model", bytes(bytearray(b"the model"))
+    assert masked_round.heard_by(_asked(same, same, another), verify) == heard_of(same)
+    assert masked_round.heard_by(_asked(same, b"other"), None) == b""
+    with pytest.raises(FedkinError, match="the method sends clients different messages, and nodes"):
+        masked_round.heard_by(_asked(same, b"other"), verify)
 
 
 def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypatch):

@@ -33,6 +33,9 @@ def backend(told=(None, None, None), verify=None, **settings) -> FlowerBackend:
     return FlowerBackend(Deployment(**settings), SimpleNamespace(about=ABOUT), known, verify)
 
 
+MASKS = {"privacy__secure_aggregation": True, "run__participation": 1.0}
+
+
 def small3(method="fedavg", **settings):
     return small(method, **{"run__clients": 3, "run__rounds": 3, **settings})
 
@@ -117,6 +120,15 @@ def test_the_server_knows_sizes_of_own_data_and_no_class():
     del of.facts["b"]
     with pytest.raises(FedkinError, match="b was not in this run: name the clients that were"):
         of.assemble(small3(), None)
+
+
+def test_under_masks_the_experiment_says_how_many_clients_there_are():
+    of = backend((facts(),) * 3, own_data=True)
+    for clients, said in ((4, "4"), (30, "30"), (None, "none")):
+        with pytest.raises(FedkinError, match=f"names 3 clients, and run.clients .* is {said}, "):
+            of.assemble(small3(run__clients=clients, **MASKS), None)
+    assert len(of.assemble(small3(**MASKS), None).infos) == 3
+    assert len(of.assemble(small3(run__clients=4), None).infos) == 3
 
 
 def test_nobody_knows_what_nodes_labels_are_like():

@@ -1,6 +1,7 @@
 """Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
 
 import json
+from hashlib import shake_256
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.experiment.run import run
@@ -130,6 +132,26 @@ def test_a_server_that_passes_on_its_own_keys_is_found_out(tmp_path, monkeypatch
         fleet.run()
 
 
+@pytest.mark.parametrize("op", ["local", "evaluate"])
+def test_a_server_that_sends_others_another_model_has_no_sum(op, tmp_path, monkeypatch):
+    """Their part of the sum would be what the server chose, and the rest one client's own."""
+    monkeypatch.setattr("fedkin.flower.server.verifier", lambda *_: lambda *_: True)
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+
+    def misled(self, parts):
+        if self.config.client != "c0" and (op, 1) in steps(parts) and len(parts) > 1:
+            model = decode(parts[1])
+            next(iter(model["parameters"].values())).fill_(9.0)
+            parts = [parts[0], encode(model)]
+        return answer(self, parts)
+
+    monkeypatch.setattr(Node, "answer", misled)
+    with pytest.raises(FedkinError, match=r"round 1.* needs 3 of 4 clients") as ended:
+        fleet.run()
+    said = "client 0: roster: the keys of client 1 are not signed by its node, or the server sent"
+    assert said in str(ended.value)
+
+
 def test_a_newcomer_becomes_a_client(tmp_path):
     """Its key is in the lists that deploy add wrote: who has an old one refuses to work with it."""
     fleet = Fleet(tmp_path, experiment(run__clients=4), own_data=True)
@@ -154,6 +176,27 @@ def test_a_newcomer_becomes_a_client(tmp_path):
     found = result(fleet.run())
     assert {event[1] for event in found["events"]} == {1}
     assert "the keys of client 4 are not signed by its node" in found["events"][0][3]
+
+
+def test_a_server_that_names_few_clients_has_no_sum_of_few(tmp_path, monkeypatch):
+    """A sum of as few as it can bring to tell it theirs would give it the one update left."""
+    spec = parse({**content("fedavg", **RUNS), "privacy": {"secure_aggregation": True}})[0]
+    fleet = Fleet(tmp_path, spec, own_data=True)
+    people = assemble(experiment(run__clients=4)).population
+    for client, name in enumerate(fleet.nodes):
+        parts = {
+            f"{kind}_{part}": values.numpy()
+            for part in SPLITS
+            for kind, values in zip("xy", people.part(client, part), strict=True)
+        }
+        np.savez(fleet.folder / "nodes" / name / "data.npz", **parts)
+    fleet.configure(clients=("c0", "c1", "c2"))
+    with pytest.raises(FedkinError, match=r"names 3 clients, and run\.clients .* is 4, by which"):
+        fleet.run()
+    monkeypatch.setattr("fedkin.flower.backend.check_clients", lambda *_: None)  # it is dishonest
+    with pytest.raises(FedkinError, match="secure aggregation needs 3 of 3 clients") as ended:
+        fleet.run()
+    assert "client 0: deployment.toml names 3 clients, and run.clients" in str(ended.value)
 
 
 @pytest.mark.parametrize("change", ["missing", "another", "none"])
@@ -350,3 +393,39 @@ def test_a_newcomer_is_not_asked_for_its_update(tmp_path):
     reply, sent = ask(node, _asked(spec, "local", 4, Base(), place=place), down(spec))
     assert "a newcomer works alone" in reply.error
     assert not sent
+
+
+def _garbled(monkeypatch, wanted):
+    """A node, c3, whose masked vectors are of nobody's keys, where ``wanted`` says so."""
+    answer = Node.answer
+
+    def lying(self, parts):
+        reply = answer(self, parts)
+        if self.config.client == "c3" and any(map(wanted, steps(parts))) and len(reply) > 1:
+            noise = shake_256(b"other keys").digest(len(reply[1]) - HEADER.size)
+            reply[1] = reply[1][: HEADER.size] + noise
+        return reply
+
+    monkeypatch.setattr(Node, "answer", lying)
+
+
+def test_a_node_that_masks_with_other_keys_costs_a_round_and_no_run(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment())
+    _garbled(monkeypatch, lambda step: step in (("masked", 2), ("count_masked", 1)))
+    found = result(fleet.run())
+    said = [(row[0], row[1], row[3]) for row in found["events"]]
+    no_sum = ": the sum under masks is no sum of messages: a client did not mask what it sent"
+    why = {1: "not scored: round 1: scores" + no_sum, 2: "round 2" + no_sum}
+    assert {(round, client) for round, client, _ in said} == {(r, c) for r in why for c in range(4)}
+    assert all(text.startswith(why[round]) for round, _, text in said)
+    assert {row[0] for row in found["metrics"]} == {2, 3, 4}
+
+
+def test_a_node_that_spoils_every_round_ends_the_run_by_its_round(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment(run__rounds=4))
+    _garbled(monkeypatch, lambda step: step[0] == "masked")
+    said = (
+        r"round 3: the sum .*So it was in 3 rounds one after the other, with client 0, .*client 3"
+    )
+    with pytest.raises(FedkinError, match=said):
+        fleet.run()

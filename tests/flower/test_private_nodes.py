@@ -1,12 +1,16 @@
 """What [[transforms]] and [privacy] ask of clients is done by nodes: the bits of one process."""
 
+import shutil
 import stat
 
 import pytest
+import torch
 
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import leaves
+from fedkin.engine.codec import decode, encode
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import spec_of
@@ -70,6 +74,35 @@ def test_a_node_has_a_secret_of_its_own_and_another_noise_in_each_run(tmp_path):
     path = first.state / "secret"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(path.read_bytes()) == 32
+
+
+def numbers(message: bytes) -> torch.Tensor:
+    return torch.cat([leaf.double().flatten() for leaf in leaves(decode(message))])
+
+
+def moved(message: bytes) -> bytes:
+    tree = decode(message)
+    for leaf in leaves(tree):
+        leaf += 0.001
+    return encode(tree)
+
+
+def test_two_messages_never_have_one_noise_though_the_state_is_put_back(tmp_path):
+    """As after a backup: what the node forgot is asked with another message, with other noise. The
+    same message has the same noise, so that a round that is asked again tells nothing.
+    """
+    spec = experiment(privacy={"noise": 10.0, "clip": 1.0, "delta": 1e-5, "where": "client"})
+    node, one = made(tmp_path, spec), down(spec)
+    ask(node, request(spec, steps=(), place=None))
+    sent = []
+    for message in (one, moved(one), one):
+        made(tmp_path, spec)
+        sent.append(numbers(ask(node, request(spec), message)[1][0]))
+        for path in node.state.iterdir():
+            if path.name != "secret":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert (sent[0] - sent[2]).abs().max() == 0
+    assert (sent[0] - sent[1]).std() == pytest.approx(10 * 2**0.5, rel=0.05)
 
 
 def test_a_secret_that_is_gone_or_read_by_others_ends_the_nodes_work(tmp_path):

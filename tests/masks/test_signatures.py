@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.keys import KEY, pair_of
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.signatures import SIGNATURE, Identity
+from fedkin.masks.signatures import SIGNATURE, Identity, heard_of
 from fedkin.masks.terms import Terms
 from fedkin.masks.wire import CLIENT, HEADER, MOST_CLIENTS, Refused, Stage, opened, sealed
 
@@ -28,10 +29,18 @@ def _identity(client: int) -> Identity:
     return Identity(lambda text: _signature(client, text), _verify)
 
 
-def _round(signing: int = 4) -> tuple[MaskedSum, dict[int, MaskingClient]]:
-    server = MaskedSum(Terms(7, 3, 2), range(4), 0, _verify)
+MODEL, OTHER = heard_of(b"the model"), heard_of(b"another")
+
+
+def _round(
+    signing: int = 4, heard: Sequence[bytes] = (MODEL,) * 4
+) -> tuple[MaskedSum, dict[int, MaskingClient]]:
+    server = MaskedSum(Terms(7, 3, 2), range(4), 0, _verify, MODEL)
     signers = {client: _identity(client) for client in range(signing)}
-    clients = {one: MaskingClient(one, 7, 3, identity=signers.get(one)) for one in range(4)}
+    clients = {
+        one: MaskingClient(one, 7, 3, identity=signers.get(one), heard=heard[one])
+        for one in range(4)
+    }
     return server, clients
 
 
@@ -74,7 +83,7 @@ def test_a_signature_is_of_one_round_client_and_pair_of_keys() -> None:
     blob = clients[0].advertise()
     with pytest.raises(Refused, match="advertise: its keys are not signed"):
         server.advertised(1, blob)
-    other = MaskedSum(Terms(8, 3, 2), range(4), 0, _verify)
+    other = MaskedSum(Terms(8, 3, 2), range(4), 0, _verify, MODEL)
     again = blob[: HEADER.size].replace(b"\x07", b"\x08", 1) + blob[HEADER.size :]
     with pytest.raises(Refused, match="advertise: its keys are not signed"):
         other.advertised(0, again)
@@ -88,3 +97,22 @@ def test_who_does_not_sign_is_refused_where_others_do() -> None:
     server, clients = _round(signing=3)
     with pytest.raises(Refused, match="bytes with 1 entries"):
         server.advertised(3, clients[3].advertise())
+
+
+def test_who_was_sent_something_else_is_in_no_sum_with_the_others() -> None:
+    """By its own check, whatever the server's is: of the others' sum, which began from a model that
+    tells it, one update would be left.
+    """
+    server, clients = _round(heard=(MODEL, OTHER, OTHER, OTHER))
+    server.advertised(0, clients[0].advertise())
+    with pytest.raises(Refused, match="advertise: its keys are not signed by its node"):
+        server.advertised(1, clients[1].advertise())
+    server, clients = _round(heard=(MODEL, OTHER, OTHER, OTHER))
+    server._verify = lambda *_: True
+    for one, client in clients.items():
+        server.advertised(one, client.advertise())
+    roster = server.roster()
+    for client in clients.values():
+        with pytest.raises(Refused, match="or the server sent it something else than this client"):
+            client.share(roster)
+    assert heard_of(None) == heard_of(b"") != MODEL

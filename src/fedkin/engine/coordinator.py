@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.aggregation import Mean, Reply
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.method import Method, ServerContext, updated
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
+from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.op import Op
+from fedkin.engine.op import LAST, Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
@@ -30,10 +30,12 @@ from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
+from fedkin.masks.wire import NoSum
 from fedkin.runs.record import Record, Sent
 from fedkin.runtime.under_way import arriving
 
 STATE = "the server's state"  # as messages call it
+MOST_WITHOUT_SUM = 3  # rounds under masks, one after the other, in which somebody lied
 
 
 class Coordinator:
@@ -55,6 +57,7 @@ class Coordinator:
         self.schedule = scheduling(method, federation)
         self.state: Tree = method.server(federation.start)
         self._broadcasts = Broadcasts(method.broadcast)
+        self._without_sum: list[set[int]] = []  # who was in the last rounds that came to nothing
         self._receiver = Receiver(
             method, federation, transport, aside, self.schedule.replies_needed
         )
@@ -89,13 +92,12 @@ class Coordinator:
         tasks, downs = self._broadcasts.tasks(self.state, who, sent)
         lost: set[int] = set()
         answers = reaching(self.transport.ask("local", number, tasks), lost)
-        masked = self._masked(number, downs)
+        masked = self._masked(number, tasks, downs)
         if masked is not None:
-            mean = masked.mean(self.transport, answers)
-            if len(mean.clients) < self.schedule.replies_needed(number):
-                self._receiver.too_few(len(mean.clients), masked.missing, number)
+            mean = self._mean(masked, answers, number)
             at = {"local": time.perf_counter() - began}
-            self._update_by(mean, number)
+            if mean is not None:
+                self._update_by(mean, number)
             missing |= masked.missing
         else:
             replies = self._receiver.usable(
@@ -113,14 +115,38 @@ class Coordinator:
         record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
-    def _masked(self, number: int, downs: Mapping[int, Tree]) -> MaskedRound | None:
+    def _masked(
+        self, number: int, tasks: Sequence[Task], downs: Mapping[int, Tree]
+    ) -> MaskedRound | None:
         """The round's messages under masks, where the experiment asks for them."""
         method, infos = self.method, self.federation.infos
         threshold, verify = self.federation.threshold, self.federation.verify
         if threshold is None:
             return None
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
-        return of_updates(method, infos, threshold, number, expected, verify)
+        heard = heard_by(tasks, verify)
+        return of_updates(method, infos, threshold, number, expected, verify, heard)
+
+    def _mean(self, masked: MaskedRound, answers: Iterable[TaskResult], number: int) -> Mean | None:
+        """The mean of a round under masks; None where a client lied, so that there is none: nobody
+        is in it then, and the server's state stays as it was. After a few such rounds the run ends.
+        """
+        try:
+            mean = masked.mean(self.transport, answers)
+        except NoSum as error:
+            self._without_sum.append(set(masked.weights) - set(masked.missing))
+            if len(self._without_sum) == MOST_WITHOUT_SUM:
+                among = map(self.federation.named, sorted(set.intersection(*self._without_sum)))
+                raise FedkinError(
+                    f"{error}. So it was in {MOST_WITHOUT_SUM} rounds one after the other, with "
+                    f"{some(among, 20)} in all of them"
+                ) from None
+            masked.missing |= dict.fromkeys(masked.weights, str(error))
+            return None
+        self._without_sum.clear()
+        if len(mean.clients) < self.schedule.replies_needed(number):
+            self._receiver.too_few(len(mean.clients), masked.missing, number)
+        return mean
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
@@ -248,7 +274,7 @@ class Coordinator:
             if self.federation.scoring is None:
                 found = self._scored(number, answers)
             else:
-                means, masked = self._masked_scores(number, asked, answers)
+                means, masked = self._masked_scores(number, tasks, answers, evaluate)
                 found = _Evaluated(means.scores, {}, means.measures, means.counted)
                 sent += masked.sent
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
@@ -284,13 +310,22 @@ class Coordinator:
         return found
 
     def _masked_scores(
-        self, number: int, asked: Sequence[int], answers: Iterable[TaskResult]
+        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult], evaluate: Op
     ) -> tuple[Means, MaskedRound]:
-        """The federation's scores under masks, and the round that made them."""
+        """The federation's scores under masks, and the round that made them; none where a client
+        lied, but of the finished model, which is evaluated once.
+        """
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
-        masked = of_evaluation(asked, threshold, number, verify)
-        means = scored(masked, self.transport, answers)
+        asked, heard = [task.client for task in tasks], heard_by(tasks, verify)
+        masked = of_evaluation(asked, threshold, number, verify, heard)
+        try:
+            means = scored(masked, self.transport, answers)
+        except NoSum as error:
+            if evaluate == LAST:
+                raise
+            masked.missing |= dict.fromkeys(asked, str(error))
+            return Means({}, {}, {}, True), masked
         if not means.some_loss:  # where too few clients have one for a sum, none is in the scores
             check_losses(number, means.scores, self.method)
         return means, masked

@@ -26,6 +26,7 @@ from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
+from fedkin.masks.signatures import heard_of
 from fedkin.runtime.generators import drawing_from
 from fedkin.runtime.replay import Runtime
 
@@ -311,12 +312,12 @@ class Host:
             self.store.put(client, state)
             self._dirty.add(client)
 
-    def answer(self, client: int, message: Tree, down: Tree, round: int) -> TaskResult:
+    def answer(self, task: Task, message: Tree, down: Tree, round: int) -> TaskResult:
         """Check a message against what the method promises, and encode it, or hold it for a sum;
         under masks it waits here, and its client's public keys go in its place.
 
         Args:
-            client: Its number.
+            task: Of the client, with what it was sent.
             message: What its update returned.
             down: What it had received, on which the expected form may depend.
             round: Counts from 1.
@@ -325,34 +326,36 @@ class Host:
             The encoded message, or what is said of one that stays here; with the number of
             training samples as its weight.
         """
-        info = self.infos[client]
+        client, info = task.client, self.infos[task.client]
         check_kinds(message, self.method.name)
         largest = check(message, self.method.expected_update(down, info))
         samples = float(info.samples)
         if self.masking is not None:
-            return TaskResult(client, self.masking.begin(round, client, message, samples), samples)
+            keys = self.masking.begin(round, client, message, samples, heard_of(task.message))
+            return TaskResult(client, keys, samples)
         if self.held is None:
             return TaskResult(client, encode(message), samples)
         rest, size = self.held.put(client, message, samples)
         said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, rest, samples, held=said)
 
-    def evaluated(self, client: int, record: Evaluation, round: int) -> TaskResult:
+    def evaluated(self, task: Task, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
 
         Args:
-            client: Its number.
+            task: Of the client, with what it was sent.
             record: Its scores, measures and notes.
             round: After which it is evaluated.
 
         Returns:
             The record, or public keys in its place.
         """
+        client, of = task.client, self.population
         if self.masking is None:
             return TaskResult(client, record=record)
-        of = self.population
         samples = {"val": len(of.val[client]), "test": len(of.test[client])}
-        return TaskResult(client, self.masking.begin_scores(round, client, record, samples))
+        keys = self.masking.begin_scores(round, client, record, samples, heard_of(task.message))
+        return TaskResult(client, keys)
 
 
 def _introduce(host: Host, round: int, task: Task) -> TaskResult:
@@ -366,7 +369,7 @@ def _local(host: Host, round: int, task: Task) -> TaskResult:
     with host.given(task, round) as (down, own):
         data = host.training(round, task.client)
         state, message = host.method.client_update(down, own, data)
-    answer = host.answer(task.client, message, host.receive(task).handed(), round)
+    answer = host.answer(task, message, host.receive(task).handed(), round)
     host.keep(task.client, state)
     return answer
 
@@ -388,7 +391,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
     )
     told = measures if any(measures.values()) else {}
     record = Evaluation(scores, host.method.client_metrics(own), told)
-    return host.evaluated(task.client, record, round)
+    return host.evaluated(task, record, round)
 
 
 def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
@@ -396,7 +399,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
     record = Evaluation(scores, host.method.client_metrics(own), measures)
-    return host.evaluated(task.client, record, round)
+    return host.evaluated(task, record, round)
 
 
 def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:

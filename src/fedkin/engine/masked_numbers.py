@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.sums.digits import DIGIT, LOWEST
 from fedkin.core.sums.exact import ExactSum
 from fedkin.core.tree import Tree, leaves, map_tree
 from fedkin.masks.vectors import Vector
-from fedkin.masks.wire import Refused
+from fedkin.masks.wire import NoSum, Refused
 
 USUAL = 1024.0  # numbers up to here always fit
 FEWEST, MOST = 2, 4  # digits
@@ -94,12 +93,12 @@ def mean_of(total: Vector, like: Tree, weight: float, clients: int) -> Tree:
         A tree of the structure of ``like``.
 
     Raises:
-        FedkinError: It is no sum of so many vectors: one of them was masked with other keys.
+        NoSum: It is no sum of so many vectors: one of them was masked with other keys.
     """
     whole = total.view(np.int64)
     most = clients * HIGHEST
     if len(whole) and (int(whole.max()) > most or int(whole.min()) < -most):
-        raise FedkinError(
+        raise NoSum(
             "the sum under masks is no sum of messages: a client did not mask what it sent with "
             "the keys that it advertised"
         )

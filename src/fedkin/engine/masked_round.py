@@ -34,9 +34,9 @@ from fedkin.engine.op import (
 from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.signatures import Verify
-from fedkin.masks.terms import Terms, of_counts, of_scores
-from fedkin.masks.wire import Refused
+from fedkin.masks.signatures import Verify, heard_of
+from fedkin.masks.terms import Terms, named, of_counts, of_scores
+from fedkin.masks.wire import NoSum, Refused
 from fedkin.runs.record import Sent
 
 NOTHING = dict.fromkeys(KINDS, 0)
@@ -49,7 +49,8 @@ class MaskedRound:
     stages: what they are asked, in order. number: of the round. session: the number that their keys
     are for. threshold: t. like: what each client's message looks like. weights: of each client that
     is asked. digits: that carry a number. scalars: of a message, by kind. verify: knows the
-    signatures of their keys, None where nobody signs. sent: every message of the protocol. missing:
+    signatures of their keys, None where nobody signs. heard: stands for what all of them were sent
+    first, which is signed too. sent: every message of the protocol. missing:
     who is not in the sum, with the reason.
     """
 
@@ -62,6 +63,7 @@ class MaskedRound:
     digits: int
     scalars: Mapping[str, int]
     verify: Verify | None = None
+    heard: bytes = b""
     sent: list[Sent] = field(default_factory=list)
     missing: dict[int, str] = field(default_factory=dict)
 
@@ -76,10 +78,13 @@ class MaskedRound:
             The mean of those who are in the sum.
 
         Raises:
-            FedkinError: Fewer than the threshold are left at some stage, or lie.
+            FedkinError: Fewer than the threshold are left at some stage.
+            NoSum: One of them lies.
         """
         try:
             return self._mean(transport, worked)
+        except NoSum:
+            raise
         except FedkinError as error:
             first = [f"client {one}: {why}" for one, why in sorted(self.missing.items())[:3]]
             raise FedkinError("; ".join([str(error), *first])) from None
@@ -108,7 +113,7 @@ class MaskedRound:
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
         shares, masked, reveal = self.stages
         terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
-        server = MaskedSum(terms, self.weights, self.digits, self.verify)
+        server = MaskedSum(terms, self.weights, self.digits, self.verify, self.heard)
         self._take(worked, server.advertised)
         roster = server.roster()
         self._ask(transport, shares, dict.fromkeys(server.advertising, roster), server.shared)
@@ -118,7 +123,11 @@ class MaskedRound:
         self._ask(transport, reveal, dict.fromkeys(server.survivors, asking), server.revealed)
         clients = tuple(server.survivors)
         weight = sum(self.weights[client] for client in clients)
-        mean = mean_of(server.total(), self.like, weight, len(clients))
+        total = server.total()
+        try:
+            mean = mean_of(total, self.like, weight, len(clients))
+        except NoSum as error:
+            raise NoSum(f"{named(self.session)}: {error}") from None
         for client in clients:  # who is in the sum took part, however it went on
             self.missing.pop(client, None)
         return Mean(clients, mean, {}, weight)
@@ -163,6 +172,31 @@ class MaskedRound:
             self.sent.append(Sent(client, "up", 0, dict(scalars), size))
 
 
+def heard_by(tasks: Sequence[Task], verify: Verify | None) -> bytes:
+    """What stands for the one message that all clients were sent, where they sign it.
+
+    Args:
+        tasks: Of all of them.
+        verify: None where nobody signs.
+
+    Returns:
+        Its sha256, 32 bytes; none where nobody signs.
+
+    Raises:
+        FedkinError: They were sent different messages, which they could not compare.
+    """
+    if verify is None:
+        return b""
+    messages = {id(task.message): task.message for task in tasks}
+    found = {heard_of(message) for message in messages.values()}
+    if len(found) > 1:
+        raise FedkinError(
+            "[privacy] secure_aggregation: the method sends clients different messages, and nodes "
+            "reveal a sum only of clients who were sent the same: take a method that sends one"
+        )
+    return found.pop()
+
+
 def of_updates(
     method: Method,
     infos: Mapping[int, ClientInfo],
@@ -170,6 +204,7 @@ def of_updates(
     number: int,
     expected: Mapping[int, Tree],
     verify: Verify | None = None,
+    heard: bytes = b"",
 ) -> MaskedRound:
     """A round's updates.
 
@@ -180,6 +215,7 @@ def of_updates(
         number: Of the round.
         expected: What each client's message must look like.
         verify: Knows signatures.
+        heard: As ``heard_by`` says.
 
     Raises:
         FedkinError: Clients send messages of different forms.
@@ -190,11 +226,17 @@ def of_updates(
     weights = {client: how.weight_of(float(infos[client].samples)) for client in expected}
     digits = digits_for(max(weights.values()))
     scalars = count(like, 0).scalars
-    return MaskedRound(STAGES, number, number, threshold, like, weights, digits, scalars, verify)
+    return MaskedRound(
+        STAGES, number, number, threshold, like, weights, digits, scalars, verify, heard
+    )
 
 
 def of_evaluation(
-    clients: Iterable[int], threshold: int, number: int, verify: Verify | None = None
+    clients: Iterable[int],
+    threshold: int,
+    number: int,
+    verify: Verify | None = None,
+    heard: bytes = b"",
 ) -> MaskedRound:
     """How many clients have which scores of an evaluation.
 
@@ -203,11 +245,12 @@ def of_evaluation(
         threshold: t.
         number: Of the round after which they are evaluated.
         verify: Knows signatures.
+        heard: As ``heard_by`` says.
     """
     weights = dict.fromkeys(clients, 1.0)
     session, like = of_counts(number), blank_counts()
     return MaskedRound(
-        COUNT_STAGES, number, session, threshold, like, weights, FEWEST, NOTHING, verify
+        COUNT_STAGES, number, session, threshold, like, weights, FEWEST, NOTHING, verify, heard
     )
 
 
@@ -238,6 +281,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         DIGITS,
         NOTHING,
         counting.verify,
+        counting.heard,
     )
     sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
     counting.sent += adding.sent

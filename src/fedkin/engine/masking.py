@@ -66,7 +66,9 @@ class Masking:
         self._identity, self._scoring = identity, scoring
         self._waiting: dict[tuple[str, int], list[Waiting]] = {}
 
-    def begin(self, round: int, client: int, message: Tree, samples: float) -> bytes:
+    def begin(
+        self, round: int, client: int, message: Tree, samples: float, heard: bytes = b""
+    ) -> bytes:
         """Keep a round's message back.
 
         Args:
@@ -74,17 +76,23 @@ class Masking:
             client: Whose it is.
             message: What its update returned.
             samples: Its number of training samples.
+            heard: Stands for what it was sent, from which its work began.
 
         Returns:
             What it says in the message's place: its public keys.
         """
-        masking = self._client(client, round, self._threshold)
+        masking = self._client(client, round, self._threshold, heard)
         waiting = Waiting(masking, message, self._how.weight_of(samples))
         self._waiting[STAGES[-1], client] = [waiting]
         return masking.advertise()
 
     def begin_scores(
-        self, round: int, client: int, record: Evaluation, samples: Mapping[str, int]
+        self,
+        round: int,
+        client: int,
+        record: Evaluation,
+        samples: Mapping[str, int],
+        heard: bytes = b"",
     ) -> bytes:
         """Keep an evaluation's scores back, and which of them there are.
 
@@ -93,13 +101,14 @@ class Masking:
             client: Whose they are.
             record: Its scores, measures and notes.
             samples: Its "val" and "test" samples.
+            heard: Stands for what it was sent, and evaluated.
 
         Returns:
             What it says in their place: public keys for the count of who has which.
         """
         threshold = self._threshold if self._scoring is None else self._scoring(round)
-        counting = self._client(client, of_counts(round), threshold)
-        scoring = self._client(client, of_scores(round), threshold)
+        counting = self._client(client, of_counts(round), threshold, heard)
+        scoring = self._client(client, of_scores(round), threshold, heard)
         counts = Waiting(counting, counts_of(record, samples), 1.0)
         self._keep(COUNT_STAGES[-1], client, counts)
         # without a number until it is known which of them enough clients have
@@ -112,9 +121,9 @@ class Masking:
         # a node is asked for the last round's and for the finished model's scores at once
         self._waiting[last, client] = [*others[-1:], waiting]
 
-    def _client(self, client: int, session: int, threshold: int) -> MaskingClient:
+    def _client(self, client: int, session: int, threshold: int, heard: bytes) -> MaskingClient:
         return MaskingClient(
-            client, session, threshold, self._draw(session, client), self._identity
+            client, session, threshold, self._draw(session, client), self._identity, heard
         )
 
     def waiting(self, client: int, last: Stage | ScoringStage = STAGES[-1]) -> Waiting | None:

@@ -28,6 +28,7 @@ from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, around, assemble, method_of
 from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
+from fedkin.setup.secure_aggregation import check_clients
 
 OWN = "the nodes' own"  # among a run's facts: its split, which no partition of [split] made
 NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
@@ -79,6 +80,7 @@ class FlowerBackend:
         spec = accounted(rooted(spec))
         method = method_of(spec, given)
         names = self.deployment.clients
+        check_clients(spec, len(names))
         if stranger := next((name for name in names if name not in self.facts), None):
             raise FedkinError(f"{stranger} was not in this run: name the clients that were")
         facts = [facts_of_one for name in names if (facts_of_one := self.facts[name]) is not None]

@@ -36,6 +36,7 @@ class MaskingClient:
         threshold: t, as the client's own experiment says: the server's word counts for nothing.
         draw: Where its secrets come from.
         identity: Signs its keys, and knows the others' signatures; None where nobody signs.
+        heard: Stands for what it was sent (``heard_of``): the others must have been sent the same.
     """
 
     def __init__(
@@ -45,9 +46,10 @@ class MaskingClient:
         threshold: int,
         draw: Randomness = of_the_system,
         identity: Identity | None = None,
+        heard: bytes = b"",
     ) -> None:
         self.client, self.round, self.threshold, self._draw = client, round, threshold, draw
-        self._identity = identity
+        self._identity, self._heard = identity, heard
         self._next = Stage.ADVERTISE
         self._channel = keys.pair_of(draw("channel key", keys.KEY))
         self._masking = keys.pair_of(draw("masking key", keys.KEY))
@@ -62,7 +64,7 @@ class MaskingClient:
         public = self._channel.public + self._masking.public
         content = public + keys.commitment(self._seed)
         if self._identity is not None:
-            content += self._identity.sign(said(self.round, self.client, public))
+            content += self._identity.sign(self._said(self.client, public))
         return sealed(Stage.ADVERTISE, self.round, [content])
 
     def share(self, roster: bytes) -> bytes:
@@ -96,10 +98,17 @@ class MaskingClient:
         found = {}
         for client, entry in roster.items():
             public, signature = entry[: 2 * keys.KEY], entry[2 * keys.KEY :]
-            if not self._identity.verify(client, said(self.round, client, public), signature):
-                raise Refused(f"roster: the keys of client {client} are not signed by its node")
+            if not self._identity.verify(client, self._said(client, public), signature):
+                raise Refused(
+                    f"roster: the keys of client {client} are not signed by its node, or the "
+                    "server sent it something else than this client"
+                )
             found[client] = public
         return found
+
+    def _said(self, client: int, public: bytes) -> bytes:
+        """What a client of this round signs, where it was sent the same as this one."""
+        return said(self.round, client, public, self._heard)
 
     def _hidden_pairs(self) -> list[bytes]:
         threshold, points = self.threshold, [point_of(one) for one in self._roster]

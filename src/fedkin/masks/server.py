@@ -17,6 +17,7 @@ from fedkin.masks.signatures import SIGNATURE, Verify, said
 from fedkin.masks.terms import Terms, check_terms, named, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
+    NoSum,
     Refused,
     Stage,
     by_client,
@@ -34,12 +35,18 @@ class MaskedSum:
         asked: Who takes part.
         number: A number that all receive with their delivery.
         verify: Knows clients' signatures; None where nobody signs.
+        heard: Stands for what everybody was sent, which is signed too.
     """
 
     def __init__(
-        self, terms: Terms, asked: Iterable[int], number: int = 0, verify: Verify | None = None
+        self,
+        terms: Terms,
+        asked: Iterable[int],
+        number: int = 0,
+        verify: Verify | None = None,
+        heard: bytes = b"",
     ) -> None:
-        self.terms, self._number, self._verify = terms, number, verify
+        self.terms, self._number, self._verify, self._heard = terms, number, verify, heard
         self.asked = frozenset(asked)
         check_terms(terms, len(self.asked))
         self._public: dict[int, bytes] = {}
@@ -59,7 +66,7 @@ class MaskedSum:
         size = 3 * keys.KEY + (0 if self._verify is None else SIGNATURE)
         (content,) = self._open(Stage.ADVERTISE, blob, size, 1, least=1)
         public, signature = content[: 2 * keys.KEY], content[3 * keys.KEY :]
-        text = said(self.terms.round, client, public)
+        text = said(self.terms.round, client, public, self._heard)
         if self._verify is not None and not self._verify(client, text, signature):
             raise Refused("advertise: its keys are not signed by its node")
         for key in (public[: keys.KEY], public[keys.KEY :]):
@@ -143,8 +150,8 @@ class MaskedSum:
         """The sum [size] of the survivors' vectors, modulo 2^64.
 
         Raises:
-            FedkinError: Fewer than the threshold revealed shares, or what they revealed fits no
-                secret.
+            FedkinError: Fewer than the threshold revealed shares.
+            NoSum: What they revealed fits no secret.
         """
         self._close(Stage.REVEAL, Stage.ADVERTISE, self._revealed)
         gone = sorted(set(self._hidden) - self._arrived)
@@ -170,7 +177,7 @@ class MaskedSum:
         try:
             found = recover(shares, self.terms.threshold, right)
         except Refused as error:
-            raise FedkinError(
+            raise NoSum(
                 f"{named(self.terms.round)}: the masks of client {of} cannot be taken off: {error}"
             ) from None
         for point in found.liars:

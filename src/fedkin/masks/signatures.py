@@ -1,5 +1,11 @@
-"""Signed public keys: a server passes keys on, and cannot put its own in their place."""
+"""Signed public keys: a server passes keys on, and cannot put its own in their place.
 
+Beside its keys a client signs what it was sent: from a sum with others who began from another model
+a server could tell its update (Pasquini, Francati & Ateniese: Eluding secure aggregation in
+federated learning via model inconsistency, 2022).
+"""
+
+import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,6 +22,13 @@ class Identity(NamedTuple):
     verify: Verify
 
 
-def said(round: int, client: int, public: bytes) -> bytes:
-    """What a client signs: that these public keys are its own in this round."""
-    return f"fedkin masks 1: keys of client {client} in round {round}:".encode() + public
+def heard_of(message: bytes | None) -> bytes:
+    """32 bytes that stand for what a client was sent: sha256."""
+    return hashlib.sha256(message or b"").digest()
+
+
+def said(round: int, client: int, public: bytes, heard: bytes = b"") -> bytes:
+    """What a client signs: that these public keys are its own in this round, for an answer to what
+    ``heard`` stands for.
+    """
+    return f"fedkin masks 1: keys of client {client} in round {round}:".encode() + public + heard

@@ -36,6 +36,12 @@ class Refused(FedkinError):
     """What arrived is not what this stage of this round asks for: it is not used."""
 
 
+class NoSum(FedkinError):
+    """What clients sent has no sum: one of them lies, and nobody can tell which. The round is of no
+    use.
+    """
+
+
 class Opened(NamedTuple):
     """A message that is well formed: its number, and its entries."""
 

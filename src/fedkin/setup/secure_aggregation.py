@@ -39,6 +39,25 @@ def threshold_of(spec: Spec, participants: int) -> int | None:
     return usual_threshold(participants) if asked.threshold is None else asked.threshold
 
 
+def check_clients(spec: Spec, clients: int) -> None:
+    """Hold a federation of nodes with files of their own to the number that its experiment says.
+
+    Args:
+        spec: The experiment, as the node or the server has it.
+        clients: How many the deployment names: the threshold follows from it, and the server could
+            name as few as it likes.
+
+    Raises:
+        FedkinError: There are masks, and it is another number.
+    """
+    if spec.privacy.secure_aggregation is not None and clients != spec.run.clients:
+        said = "none" if spec.run.clients is None else f"{spec.run.clients:,}"
+        raise FedkinError(
+            f"deployment.toml names {clients:,} clients, and run.clients of experiment.toml is "
+            f"{said}, by which masks hide an update among others: set run.clients on every machine"
+        )
+
+
 def scores_threshold(spec: Spec, clients: int, round: int) -> int:
     """t of an evaluation: the rounds' own where it asks as many clients as a round has.
 

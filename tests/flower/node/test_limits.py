@@ -1,31 +1,26 @@
-"""What a node writes of what it was asked, where the disk is full."""
+"""What a node refuses to be asked, by what it wrote of what it was asked before."""
 
 import re
+import shutil
 
 import pytest
 
 pytest.importorskip("flwr")
 
-from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Place, Refused, Request, Step
+from fedkin.flower.node.begun import BEGUN
 from fedkin.flower.node.limits import ASKED, Asked
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
-from tests.flower.rogue import full
-
-
-def test_a_full_disk_is_told_and_leaves_no_half_line(tmp_path):
-    """Files may have 16 bytes: the first line fits, of the second one a part would."""
-    asked = Asked(tmp_path)
-    asked._append(["a 1 b"])
-    with pytest.raises(StoreError, match="cannot be written"):
-        full(lambda: asked._append(["local 2 " + "c" * 64]))
-    assert (tmp_path / ASKED).read_bytes() == b"a 1 b\n"
-    asked._append(["local 2 d"])
-    assert (tmp_path / ASKED).read_bytes() == b"a 1 b\nlocal 2 d\n"
-
 
 SPEC = small("fedavg", run__rounds=3)
+NOISE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
+
+
+def private(**privacy):
+    return parse({**content("fedavg", run__rounds=3), "privacy": privacy})[0]
+
+
 RUN = "0123456789abcdef"
 
 
@@ -111,9 +106,8 @@ def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tm
     ],
 )
 def test_a_nodes_noise_of_a_round_covers_one_message(privacy, most, tmp_path):
-    """Its noise is a function of the round: the difference of two messages would have none."""
-    noised = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, **privacy}
-    spec = parse({**content("fedavg", run__rounds=3), "privacy": noised})[0]
+    """Epsilon counts a round once."""
+    spec = private(**NOISE, **privacy)
     asked = Asked(tmp_path / RUN)
     for number in range(most):
         asked.check(spec, asking("local", 1), bytes([number]))
@@ -183,7 +177,7 @@ def test_a_node_holds_two_hundred_runs(tmp_path):
 def test_what_was_asked_is_on_the_disk_before_it_is_done(tmp_path, monkeypatch):
     """A line is a step and half a digest; a host that was started again knows those of before."""
     synced = []
-    monkeypatch.setattr("fedkin.flower.node.limits.os.fsync", synced.append)
+    monkeypatch.setattr("fedkin.flower.node.lines.os.fsync", synced.append)
     Asked(tmp_path / "deep" / RUN).check(SPEC, asking("local", 1), b"one")
     assert len(synced) == 1
     (line,) = (tmp_path / "deep" / RUN / ASKED).read_text().splitlines()
@@ -221,3 +215,47 @@ def test_what_was_asked_before_data_were_written_down_counts(tmp_path):
     Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 2), b"new")
     with pytest.raises(Refused, match="local 1 was asked 10 times already"):
         Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 1), b"more")
+
+
+def test_other_data_give_a_noised_round_no_second_message(tmp_path):
+    """Nor does putting the old data back, as the node's reason says."""
+    spec, one, two = private(**NOISE, where="client"), "11" * 32, "22" * 32
+    Asked(tmp_path / RUN, one).check(spec, asking("local", 1), b"one")
+    Asked(tmp_path / RUN, two).check(spec, asking("evaluate", 1), b"one")
+    for data in (two, one):
+        asked = Asked(tmp_path / RUN, data)
+        asked.check(spec, asking("local", 1), b"one")
+        with pytest.raises(Refused, match="local 1 was asked once already"):
+            asked.check(spec, asking("local", 1), b"two")
+
+
+HIDDEN = [private(**NOISE, where="client"), private(secure_aggregation=True)]
+
+
+@pytest.mark.parametrize("spec", [*HIDDEN, SPEC], ids=["noise", "masks", "plain"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_protected_run_ends_where_what_it_was_asked_is_gone(spec, whole, tmp_path):
+    """Who removes it must not make two answers of one round."""
+    path = tmp_path / RUN
+    Asked(path).check(spec, asking("local", 1), b"one")
+    Asked(path).check(spec, asking("local", 2), b"one")
+    shutil.rmtree(path) if whole else (path / ASKED).unlink()
+    if spec is SPEC:
+        Asked(path).check(spec, asking("local", 1), b"two")
+        assert not (tmp_path / BEGUN).exists()
+        return
+    for sent in (b"one", b"two"):
+        with pytest.raises(Refused, match="asked is gone, by which no round is told twice: begin"):
+            Asked(path).check(spec, asking("local", 1), sent)
+    other = "f" * 16
+    Asked(tmp_path / other).check(spec, asking("local", 1, run=other), b"two")
+    assert (tmp_path / BEGUN).read_text().split() == [RUN, other]
+
+
+@pytest.mark.parametrize("spec", HIDDEN)
+def test_a_protected_run_that_is_over_is_not_opened_again(spec, tmp_path):
+    asked = Asked(tmp_path / RUN)
+    asked.check(spec, asking("local", 1), b"one")
+    asked.finish()
+    with pytest.raises(Refused, match="finished on this node: begin another run"):
+        asked.check(spec, asking("local", 2), b"one")

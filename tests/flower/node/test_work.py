@@ -15,6 +15,7 @@ from fedkin.flower.node.host import Node
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.node.work import Work
+from fedkin.masks.signatures import heard_of
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
 
@@ -115,7 +116,8 @@ class Masks:
             return SimpleNamespace(message=tree(7.0))
         return SimpleNamespace(record=self.record) if last == "score_reveal" else None
 
-    def begin(self, round, client, message, weight):
+    def begin(self, round, client, message, weight, heard):
+        assert heard == heard_of(b"down")
         self.begun.append((round, client, message["parameters"]["w"].item(), weight))
         return b"other keys"
 

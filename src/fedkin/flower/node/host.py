@@ -56,7 +56,7 @@ from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import names_of, with_family, with_measure
 from fedkin.setup.build import for_models, method_of, schedule_of, start_of
 from fedkin.setup.sample_privacy import protected_at_node
-from fedkin.setup.secure_aggregation import masking_of, threshold_of
+from fedkin.setup.secure_aggregation import check_clients, masking_of, threshold_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 
@@ -149,12 +149,11 @@ class Node:
         asked = Asked(self.state / request.run, own)
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place)
-        host.secret = secret
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
         )
-        work = Work(host, node_store, request, message, about, asked)
+        work = Work(host, node_store, request, message, about, asked, secret)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
@@ -191,6 +190,8 @@ class Node:
                     "its data are not those that it joined the run with: put them back, or begin "
                     "another run"
                 )
+            if place.joined is None:
+                check_clients(spec, place.clients)
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
             raise FedkinError(

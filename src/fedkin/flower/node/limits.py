@@ -2,19 +2,19 @@
 none when it is over.
 
 A server is not trusted with a node's states or its time. What it asked is kept in a file of the
-run, one line a step and content, so that a restart of the host forgets nothing of it.
+run, one line a step and content, so that a restart of the host forgets nothing of it. A run whose
+updates are protected ends on a node that lost this file.
 """
 
-import errno
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.engine.op import CHANGING, LAST, SCORING, WORK, RemoteOp
-from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
+from fedkin.flower.node.begun import is_begun, note_begun
+from fedkin.flower.node.lines import add_lines
 from fedkin.runs.spec import Spec
 
 # Of one step: a server that was cut off asks it again, with other clients missing in between
@@ -22,7 +22,7 @@ MOST_CONTENTS = 10
 # Two sums of one round's updates, of different clients, would tell an update; so with scores, of
 # which one list is opened
 ONCE = {"reveal": 1, "count_reveal": 1, "score_keys": 1, "score_reveal": 1}
-# A node's noise of a round covers one message: of two, the difference would have none
+# A node's noise of a round is counted for one message
 ONCE_NOISED = {**ONCE, "local": 1}
 MOST_RUNS = 200  # on one node
 ASKED = "asked"  # the file in a run's folder
@@ -47,11 +47,12 @@ class Asked:
             else []
         )
         self._contents: dict[str, set[str]] = {}
+        self._ever: dict[str, set[str]] = {}  # whatever the data were
         for key, _, content in (line.rpartition(" ") for line in lines):
             if key == DATA:
                 self._begin(content)
             else:
-                self._contents.setdefault(key, set()).add(content)
+                self._enter(key, content)
         self.done = DONE in lines
 
     def check(self, spec: Spec, request: Request, message: bytes | None) -> None:
@@ -64,29 +65,51 @@ class Asked:
         contents = _contents(request, message)
         lines = [f"{DATA} {self._data}"] if self._data not in ("", self._told) else []
         self._begin(self._data)
-        new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
         once = ONCE_NOISED if spec.privacy.at_client else ONCE
-        if self.done and any(_op(key) not in SCORING for key in new):
-            raise Refused(
-                f"its run is finished on this node: remove {self._path.name} from its folder "
-                "to let it go on"
-            )
+        known = {key: self._known(key, once) for key in contents}
+        new = [key for key in contents if contents[key] not in known[key]]
+        self._check_open(spec, new)
         for key in new:
             most = once.get(_op(key), MOST_CONTENTS)
-            if len(self._contents.get(key, set())) >= most:
+            if len(known[key]) >= most:
                 times = "once" if most == 1 else f"{most} times"
                 raise Refused(f"{key} was asked {times} already, with different messages")
         if new:
-            self._append([*lines, *(f"{key} {contents[key]}" for key in new)])
+            add_lines(self._path, [*lines, *(f"{key} {contents[key]}" for key in new)])
             for key in new:
-                self._contents.setdefault(key, set()).add(contents[key])
+                self._enter(key, contents[key])
+        if protected(spec):
+            note_begun(self.folder)
+
+    def _known(self, key: str, once: dict[str, int]) -> set[str]:
+        """What a step was asked with: what is asked once, whatever the data were."""
+        return (self._ever if _op(key) in once else self._contents).get(key, set())
+
+    def _enter(self, key: str, content: str) -> None:
+        for contents in (self._contents, self._ever):
+            contents.setdefault(key, set()).add(content)
 
     def _begin(self, data: str) -> None:
-        """With other data of the node's own, but for what is asked once whatever they are."""
+        """With other data of the node's own."""
         if self._told and data and self._told != data:
-            once = {key for key in self._contents if _op(key) in ONCE}
-            self._contents = {key: self._contents[key] for key in once}
+            self._contents = {}
         self._told = data or self._told
+
+    def _check_open(self, spec: Spec, new: list[str]) -> None:
+        """Refuse what is new to a run that is over, and a run of which it is not known any more
+        what was asked: two answers to one round would tell what one of them hides.
+        """
+        hidden = protected(spec)
+        if hidden and not self._path.is_file() and is_begun(self.folder):
+            raise Refused(
+                f"this run began on this node, and its file {self._path.name} is gone, by which no "
+                "round is told twice: begin another run"
+            )
+        if self.done and any(_op(key) not in SCORING for key in new):
+            remedy = f"remove {self._path.name} from its folder to let it go on"
+            raise Refused(
+                "its run is finished on this node: " + ("begin another run" if hidden else remedy)
+            )
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, and
@@ -94,7 +117,7 @@ class Asked:
         cut off while they left asks for them again.
         """
         if not self.done:
-            self._append([DONE])
+            add_lines(self._path, [DONE])
             self.done = True
 
     def _check_run(self, request: Request) -> None:
@@ -128,19 +151,10 @@ class Asked:
                 f"{request.base.round}"
             )
 
-    def _append(self, lines: list[str]) -> None:
-        """All of the lines or none. Raises StoreError where the disk is full."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(self._path, "ab", buffering=0) as file:
-                before = file.tell()
-                content = "".join(f"{line}\n" for line in lines).encode()
-                if file.write(content) < len(content):  # no half a line stays
-                    file.truncate(before)
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"{self.folder} cannot be written: {error.strerror}") from None
+
+def protected(spec: Spec) -> bool:
+    """Whether a node's answers hide something of it, which a second answer would tell."""
+    return spec.privacy.at_client or spec.privacy.secure_aggregation is not None
 
 
 def _runs(state: Path) -> Iterator[Path]:

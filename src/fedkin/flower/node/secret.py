@@ -33,3 +33,20 @@ def secret_at(state: Path, spec: Spec, run: str, data: str = "") -> Secret | Non
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = secret_of(state) if known else new_secret(state)
     return found.of(f"run {run} of {data}" if data else f"run {run}")
+
+
+def for_content(secret: Secret | None, content: str) -> Secret | None:
+    """What noise is drawn from for one content: two messages of a node never have the same noise,
+    whatever was forgotten of its runs, or put back.
+
+    Args:
+        secret: Of the run.
+        content: A digest of all that the work is made of but the data: the experiment, the round,
+            the state that it begins from, and the message.
+
+    Returns:
+        The same for the same content. One of the seed, which protects nobody, stays as it is.
+    """
+    if secret is None or secret.seeded:
+        return secret
+    return secret.of(f"content {content}")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Secret
 from fedkin.data.population import SPLITS
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
@@ -16,7 +17,9 @@ from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
+from fedkin.masks.signatures import heard_of
 
 
 class Work:
@@ -30,12 +33,13 @@ class Work:
         message: bytes | None,
         about: Callable[[], dict[str, Any]],
         asked: Asked,
+        secret: Secret | None = None,
     ) -> None:
         assert request.place is not None
         self.host, self.node_store, self.request, self.message = host, node_store, request, message
         self.place, self.about = request.place, about
         self.client = request.place.client
-        self.asked = asked
+        self.asked, self.secret = asked, secret
         self.own = self._start(request.base)
 
     def all(self) -> tuple[list[Done], list[bytes]]:
@@ -108,10 +112,12 @@ class Work:
         if self.host.masking is not None and step.op == WORK and message is not None:
             # with other keys: who was cut off between two stages begins the first one again
             update = decode(message)
-            message = self.host.masking.begin(step.round, self.client, update, weight)
+            heard = heard_of(self.message)
+            message = self.host.masking.begin(step.round, self.client, update, weight, heard)
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:
+        self.host.secret = for_content(self.secret, self._content(step))
         (answer,) = self.host.do(step.op, step.round, [self._task(step)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
@@ -177,9 +183,18 @@ class Work:
         return step.round - 1 if step.trained is None else step.trained
 
     def _key(self, step: Step) -> str:
+        return self._digest_of(step, step.op)
+
+    def _content(self, step: Step) -> str:
+        """What a step is made of, whatever is done with it: what is deployed at the end has the
+        noise of what was evaluated.
+        """
+        return self._digest_of(step, self.request.experiment)
+
+    def _digest_of(self, step: Step, of: str) -> str:
         base = self.own
         whole = hashlib.sha256(
-            f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode()
+            f"{of} {step.round} {base.round} {base.digest} {self.place}".encode()
         )
         whole.update(self.message or b"")
         return whole.hexdigest()

@@ -115,7 +115,7 @@ def init(
             insecure=insecure,
         )
         _node(folder, config, experiment)
-    note_port(folder, last + 1)
+    note_port(folder, node_port + len(clients))
     if not insecure:  # whatever the experiment: another one may ask for masks
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
