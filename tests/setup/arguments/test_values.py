@@ -1,0 +1,110 @@
+"""What a record keeps of a method that was given as a Python value."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import nn
+
+from fedkin.bench.counting import counted
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method, ServerContext
+from fedkin.core.tree import Tree, add, scale, sub
+from fedkin.methods import make
+from fedkin.methods.ditto import ditto
+from fedkin.methods.fedavg import fedavg
+from fedkin.setup.arguments.values import check_given, facts_of
+from fedkin.setup.build import assemble
+from tests.engine.small import small
+
+
+def damped(lr: float = 0.1, c: float = 1.0, name: str = "damped") -> Method:
+    """FedAvg whose server goes a part of the way; nothing of it is declared."""
+
+    def server_update(state: Tree, mean: Any, server: ServerContext) -> Tree:
+        moved = sub(mean.mean["parameters"], state["parameters"])
+        return {"parameters": add(state["parameters"], scale(c, moved))}
+
+    return fedavg(lr=lr)._replace(name=name, server_update=server_update)
+
+
+def kept(method: Method, of: str = "fedavg", **settings: Any) -> dict[str, Any]:
+    found: dict[str, Any] = facts_of(assemble(small(of, **settings), method))
+    return found.get("values", {}).get("method", {})
+
+
+def test_what_functions_hold_is_kept_and_what_a_name_stands_for_is_not() -> None:
+    one, other = kept(damped(c=1.0)), kept(damped(c=0.1))
+    assert (one["settings"]["c"], other["settings"]["c"]) == (1.0, 0.1)
+    assert one["code"] == other["code"]
+    assert len(one["code"]) == 12
+    assert facts_of(assemble(small("fedavg"))) == {}
+    lr = small("fedavg").train.lr
+    named = make("fedavg", {}, {"lr": lr})
+    assert kept(named) == {}
+    assert kept(counted(named)[0]) == {}  # bench gives every method as a value
+    assert kept(fedavg(lr=2 * lr)) != {}  # whose learning rate is not what [train] says
+    assert kept(damped(lr, name="fedavg")) != {}
+
+
+def test_functions_of_another_method_of_fedkin_s_are_not_those_of_the_name() -> None:
+    lr = small("fedavg").train.lr
+    borrowed = make("fedavg", {}, {"lr": lr})
+    tempered = [borrowed._replace(predict=ditto(lr=lr, lam=lam).client_update) for lam in (1.0, 2)]
+    first, second = map(kept, tempered)
+    assert first["settings"]["lam"] == 1.0
+    assert second["settings"]["lam"] == 2
+    assert first["code"] == second["code"]
+
+
+class Rule:
+    """A function that is an object."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def __call__(self, *_: Any) -> dict[str, Any]:
+        return {}
+
+    def method(self, *_: Any) -> dict[str, Any]:
+        return {}
+
+
+def test_partial_functions_objects_and_defaults_hold_values_too() -> None:
+    def settings(metrics: Any) -> Any:
+        return kept(damped()._replace(client_metrics=metrics))["settings"]
+
+    def metrics(share: float, _: Any) -> dict[str, Any]:
+        return {}
+
+    assert settings(Rule(0.3))["share"] == 0.3
+    assert settings(Rule(0.4).method)["share"] == 0.4
+    assert settings(functools.partial(metrics, share=0.5))["share"] == 0.5
+    assert settings(lambda _, share=0.6: {})["share"] == 0.6
+    teacher = nn.Linear(2, 2)
+    both = settings(lambda _, *, c=7, held=(1, 2): {"x": teacher})
+    assert both == {"c": 1.0, "<lambda>.c": 7, "held": (1, 2)}
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_who_changes_the_file_changes_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "mine47.py"
+    file.write_text("def metrics(state):\n    return {}\n")
+    from mine47 import metrics  # type: ignore[import-not-found]
+
+    method = damped()._replace(client_metrics=metrics)
+    before = kept(method)
+    file.write_text("def metrics(state):\n    return {'x': 1}\n")
+    assert kept(method)["code"] != before["code"]
+
+
+def test_a_run_of_a_value_needs_the_value(tmp_path: Path) -> None:
+    facts = facts_of(assemble(small("fedavg"), damped()))
+    with pytest.raises(FedkinError, match="no name stands for: from Python, give it"):
+        check_given(tmp_path, None, facts, "give it")
+    check_given(tmp_path, damped(), facts, "give it")
+    check_given(tmp_path, None, {}, "give it")
