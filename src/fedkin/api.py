@@ -466,7 +466,8 @@ def resume(
 
     Args:
         folder: The run directory.
-        method: The Method value that the run was started with, where it was one.
+        method: The Method value that the run was started with, where it was one; one with another
+            name or other hyper-parameters is refused.
         progress: Called with the Record of every round.
         trust_code: Whether a model class named in the run may be imported; it runs its code.
 

@@ -44,3 +44,39 @@ def test_a_method_with_its_name_does_not_go_on(stopped: Path, tmp_path: Path) ->
     assert load(stopped, method=halved(lr=0.1)).at.trained == 1
     whole = run(small("ditto"), tmp_path / "whole", method=halved(lr=0.1))
     assert outcome(resume(stopped, method=halved(lr=0.1))) == outcome(whole)
+
+
+@pytest.mark.parametrize(
+    ("method", "what"),
+    [
+        (halved(lr=0.1, mix=0.7), "was made with mix = 0.5, not 0.7"),
+        (halved(lr=0.2), "was made with lr = 0.1, not 0.2"),
+        (halved(lr=0.1)._replace(name="other"), "is called 'ditto', not 'other'"),
+        (fedavg(lr=0.05)._replace(name="ditto"), "was made with lr = 0.1, not 0.05"),
+        (
+            fedavg(lr=0.1)._replace(name="ditto", hyper=halved(lr=0.1).hyper),
+            "holds lr = 0.05, not 0.1",
+        ),
+    ],
+)
+def test_what_it_was_made_with_is_what_it_goes_on_with(
+    method: Method, what: str, stopped: Path
+) -> None:
+    said = f"the method that this run began with .*{what}: give that one, or start another"
+    with pytest.raises(FedkinError, match=said):
+        resume(stopped, method=method)
+    with pytest.raises(FedkinError, match=said):
+        load(stopped, method=method)
+
+
+def test_other_functions_are_told(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("fedkin.experiment.resume.warn", said.append)
+    with pytest.raises(Interrupted):
+        resume(stopped, method=halved(lr=0.1), progress=stop)
+    assert said == []
+    own = halved(lr=0.1)._replace(client_metrics=lambda state: {})
+    with pytest.raises(Interrupted):
+        resume(stopped, method=own, progress=stop)
+    (note,) = said
+    assert note.startswith(f"note: {stopped}: the functions of ditto are not in the files that")

@@ -19,7 +19,7 @@ from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.architectures import code_of, permit
-from fedkin.setup.arguments.values import check_given
+from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
 from fedkin.setup.hosts import host_of
@@ -141,6 +141,7 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
     here = with_engine(spec_of(folder, None, trust_code), device="cpu")
     parts = assemble(here, method)
     same_data(folder, parts, facts)
+    same_given(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
     host = host_of(parts, sorted(parts.infos), aside / "state")
     transport = InProcess(host)

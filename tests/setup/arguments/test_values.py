@@ -84,7 +84,7 @@ def test_partial_functions_objects_and_defaults_hold_values_too() -> None:
     assert settings(lambda _, share=0.6: {})["share"] == 0.6
     teacher = nn.Linear(2, 2)
     both = settings(lambda _, *, c=7, held=(1, 2): {"x": teacher})
-    assert both == {"c": 1.0, "<lambda>.c": 7, "held": (1, 2)}
+    assert both == {"lr": 0.1, "c": 1.0, "<lambda>.c": 7, "held": (1, 2)}
 
 
 @pytest.mark.usefixtures("own_modules")

@@ -31,9 +31,8 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         parts: The run.
 
     Returns:
-        {"values": {"method": {"code": digest of its functions, "settings": {name: value}}}}, the
-        settings without those that its hyper-parameters are; {} where the specification names all
-        that runs.
+        {"values": {"method": {"code": digest of its functions, "settings": {name: value}}}}; {}
+        where the specification names all that runs.
     """
     if parts.given is None or _is_named(parts.spec, parts.given):
         return {}
@@ -57,6 +56,46 @@ def check_given(folder: Path, method: Method | None, facts: Mapping[str, Any], h
             f"{folder} ran a Method that was given as a Python value, which no name stands for: "
             f"from Python, {how}"
         )
+
+
+def same_given(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list[str]:
+    """A run goes on with the method that it began with, where that is given as a value.
+
+    Args:
+        folder: The run's.
+        parts: Its objects, built again with the value that is given now.
+        facts: What its record says of it.
+
+    Returns:
+        [] or a sentence: its functions' files are others. It is no refusal: a comment changes a
+        file, too.
+
+    Raises:
+        FedkinError: The value has another name, or was made with other values.
+    """
+    if parts.given is None:
+        return []
+    then = (facts.get("values") or {}).get("method") or {}
+    now = _Functions(parts.given).standing
+    sides: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+        ("is called", {"": facts.get("method")}, {"": parts.method.name}),
+        ("was made with", facts.get("hyper") or {}, parts.method.hyper),
+        ("holds", then.get("settings") or {}, now["settings"]),
+    ]
+    for verb, before, given in sides:
+        for name, value in before.items():
+            if text_of(given.get(name)) != text_of(value):
+                which = f"{verb} {name} =" if name else verb
+                raise FedkinError(
+                    f"{folder}: the method that this run began with {which} {value!r}, not "
+                    f"{given.get(name)!r}: give that one, or start another run"
+                )
+    if then.get("code", now["code"]) == now["code"]:
+        return []
+    return [
+        f"the functions of {parts.method.name} are not in the files that this run began with, so "
+        "its rounds may be of two methods: put them back, or start another run"
+    ]
 
 
 def _is_named(spec: Spec, given: Method) -> bool:
@@ -83,7 +122,6 @@ class _Functions:
         self._code: dict[str, str] = {}
         self._settings: dict[str, Any] = {}
         self._known: set[int] = set()
-        self._hyper = method.hyper
         for part in method:
             self._look(part)
 
@@ -91,9 +129,7 @@ class _Functions:
     def standing(self) -> dict[str, Any]:
         """What a record keeps of them."""
         code = hashlib.sha256(text_of(self._code).encode()).hexdigest()[:12]
-        said = {name: text_of(value) for name, value in self._hyper.items()}
-        more = {k: v for k, v in self._settings.items() if said.get(k) != text_of(v)}
-        return {"code": code, "settings": more}
+        return {"code": code, "settings": self._settings}
 
     def _look(self, part: Any) -> None:
         if id(part) in self._known:
