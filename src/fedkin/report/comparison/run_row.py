@@ -11,7 +11,7 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.measures import in_columns, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
-from fedkin.report.comparison.specified import specified
+from fedkin.report.comparison.specified import of_values, specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
@@ -123,11 +123,13 @@ def read_with_summary(
     if (found["evaluated"] or {}).get("who") == "participants":
         chosen["evaluate"] = "participants"  # its final numbers are of others
     parts = ("method", "rounds", "participation", "model", "versions")
-    fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
+    held, code = of_values(facts)
+    fixed = [data.text, chosen, *(facts.get(part) for part in parts), *([code] if code else [])]
+    hyper = facts.get("hyper") or {}
     seen = Seen(
         row=_row(name, found),
         setting=data,
-        experiment=key([fixed, facts.get("hyper"), spec]),
+        experiment=key([fixed, facts.get("hyper"), spec, *([held] if held else [])]),
         family=key([fixed, {part: content for part, content in spec.items() if part not in TUNED}]),
         measure=measure,
         personal=personal,
@@ -135,8 +137,8 @@ def read_with_summary(
         validated=validated,
         samples=samples,
         said=[*formatting.diverged(found), *_asked(found)],
-        hyper=facts.get("hyper") or {},
-        tuned=_tuned(facts.get("hyper") or {}, spec.get("train") or {}),
+        hyper=hyper,
+        tuned=_tuned({**held, **hyper}, spec.get("train") or {}),
         folder=Path(folder),
         attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         persons=persons,

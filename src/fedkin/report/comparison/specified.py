@@ -30,4 +30,17 @@ def specified(facts: Mapping[str, Any], chosen: Mapping[str, Any], clients: int)
             for key, value in whole.items():
                 found.setdefault(section if key == "name" else f"{section}.{key}", value)
     found.pop("data.dir", None)  # where files lie is not what is in them
-    return found
+    return {**found, **of_values(facts)[1]}
+
+
+def of_values(facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What stands for a method that was given as a Python value: (what its functions hold, which is
+    tuned as hyper-parameters are, {key: what tells its code from other code}).
+
+    Args:
+        facts: What the record says of the run; one that has no such method, or is older than what
+            is kept of it, says nothing.
+    """
+    method = (facts.get("values") or {}).get("method") or {}
+    code = {"method.code": method["code"]} if "code" in method else {}
+    return dict(method.get("settings") or {}), code
