@@ -61,3 +61,18 @@ def test_a_method_given_as_a_value_is_told_from_others_with_its_name(tmp_path: P
     # what its functions hold is chosen by validation data, as hyper-parameters are; code is not
     assert len(comparison([one, again], best=True).choice) == 2
     assert comparison([one, run("other", 7, 0.1, "bb")], best=True).choice.empty
+
+
+def test_a_model_given_as_a_value_is_told_from_others_with_its_name(tmp_path: Path) -> None:
+    def run(name: str, seed: int, **changed: object) -> Path:
+        net = {"code": "aa", "layers": "bb", "parameters": 8, **changed}
+        return write(tmp_path / name, seed=seed, values={"models": {"Net@python": net}})
+
+    one, same = run("one", 7), run("same", 8)
+    assert list(comparison([one, same]).seeds["seeds"]) == [[7, 8]]
+    others = [run(key, 8, **{key: 64}) for key in ("code", "layers", "parameters")]
+    for other in others:
+        assert comparison([one, other]).seeds.empty
+    wide = run("wide", 7, parameters=64)
+    settings = comparison([one, same, wide, others[2]]).seeds["setting"]
+    assert list(settings) == ["Net@python.parameters = 8", "Net@python.parameters = 64"]

@@ -14,7 +14,9 @@ from fedkin.core.tree import Tree, add, scale, sub
 from fedkin.methods import make
 from fedkin.methods.ditto import ditto
 from fedkin.methods.fedavg import fedavg
-from fedkin.setup.arguments.values import check_given, facts_of
+from fedkin.models.build import GIVEN_MODELS
+from fedkin.setup.arguments.keywords import given_model
+from fedkin.setup.arguments.values import check_given, facts_of, same_given
 from fedkin.setup.build import assemble
 from tests.engine.small import small
 
@@ -108,3 +110,49 @@ def test_a_run_of_a_value_needs_the_value(tmp_path: Path) -> None:
         check_given(tmp_path, None, facts, "give it")
     check_given(tmp_path, damped(), facts, "give it")
     check_given(tmp_path, None, {}, "give it")
+
+
+def net(width: int, act: type[nn.Module]) -> type[nn.Module]:
+    """A class whose name does not say what it is made of."""
+
+    class Net(nn.Sequential):
+        def __init__(self, classes: int) -> None:
+            layers = nn.Linear(64, width), act(), nn.Linear(width, classes)
+            super().__init__(nn.Flatten(), *layers)
+
+    return Net
+
+
+@pytest.fixture
+def model() -> Any:
+    """Makes the parts of a run with a model that is given."""
+
+    def parts(value: Any) -> Any:
+        return assemble(small("fedavg", model__name=given_model(value)))
+
+    yield parts
+    GIVEN_MODELS.pop("Net@python", None)
+
+
+def test_a_model_keeps_its_layers_and_the_number_of_its_parameters(model: Any) -> None:
+    def kept(value: Any) -> Any:
+        return facts_of(model(value))["values"]["models"]["Net@python"]
+
+    small, wide, smooth = (kept(net(*of)) for of in ((8, nn.ReLU), (64, nn.ReLU), (8, nn.Sigmoid)))
+    assert (small["parameters"], wide["parameters"]) == (8 * 65 + 90, 64 * 65 + 650)
+    assert len({one["layers"] for one in (small, wide, smooth)}) == 3
+    assert kept(net(8, nn.ReLU)(10)) == small  # given as a module
+    assert small["code"] == smooth["code"]
+    assert len(small["code"]) == 12
+
+
+def test_a_run_goes_on_with_its_model(model: Any, tmp_path: Path) -> None:
+    facts = facts_of(model(net(8, nn.ReLU)))
+    assert same_given(tmp_path, model(net(8, nn.ReLU)), facts) == []
+    with pytest.raises(FedkinError, match="'Net@python' is not what this run began with"):
+        same_given(tmp_path, model(net(8, nn.Sigmoid)), facts)
+    with pytest.raises(FedkinError, match="610 then, 4810 now"):
+        same_given(tmp_path, model(net(64, nn.ReLU)), facts)
+    facts["values"]["models"]["Net@python"]["code"] = "other"
+    (said,) = same_given(tmp_path, model(net(8, nn.ReLU)), facts)
+    assert said.startswith("the file of model Net@python is not what this run began with")

@@ -85,6 +85,21 @@ def _in_place(content: dict[str, Any], data: Given) -> None:
         content["data"] = {**section, "categorical": [*named, *more]}
 
 
+class Copies:
+    """Makes copies of a module that was given.
+
+    Args:
+        module: Whose copies, with the parameters that it has.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+
+    def __call__(self) -> nn.Module:
+        """A copy."""
+        return copy.deepcopy(self.module)
+
+
 def given_model(model: Callable[..., Any]) -> str:
     """The name under which a class, a function or a module is built here, as long as Python runs.
 
@@ -93,7 +108,7 @@ def given_model(model: Callable[..., Any]) -> str:
     make: Any = model
     name = getattr(model, "__name__", type(model).__name__)
     if isinstance(model, nn.Module):
-        name, make = type(model).__name__, lambda: copy.deepcopy(model)
+        name, make = type(model).__name__, Copies(model)
     elif not (inspect.isclass(model) or inspect.isroutine(model)):
         raise FedkinError(
             f"model={model!r} is no torch module, no class and no function that makes one"
