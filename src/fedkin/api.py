@@ -78,6 +78,8 @@ class Experiment:
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         _check(self.spec, self.method)
+        name = self.spec.model.name
+        self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
 
     def __repr__(self) -> str:
         shown = {key: self._shown(key, value) for key, value in self._asked.items()}
@@ -174,6 +176,7 @@ class Experiment:
     def _placed(self) -> Iterator[Spec]:
         """The specification, with given data in a folder of their own for as long as it lasts."""
         permit(self.spec)  # who wrote the program typed the names in it
+        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
         if self.given is None:
             yield self.spec
             return

@@ -237,3 +237,20 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     assert not Path("none").exists()
     with pytest.raises(FedkinError, match="begins its runs from names"):
         Experiment("fedavg", **{**keys, "data": patients}).sweep({"train.lr": [0.1]})
+
+
+def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
+    def net(width: int) -> type[nn.Module]:
+        class Net(nn.Sequential):
+            def __init__(self) -> None:
+                layers = nn.Linear(64, width), nn.ReLU(), nn.Linear(width, 10)
+                super().__init__(nn.Flatten(), *layers)
+
+        return Net
+
+    made = [Experiment("fedavg", data="digits", clients=2, model=net(w), **SMALL) for w in (3, 5)]
+    sizes = [
+        sum(value.numel() for value in run(one, tmp_path / str(k)).personal(0).parameters())
+        for k, one in enumerate(made)
+    ]
+    assert sizes == [65 * 3 + 4 * 10, 65 * 5 + 6 * 10]
