@@ -254,3 +254,15 @@ def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
         for k, one in enumerate(made)
     ]
     assert sizes == [65 * 3 + 4 * 10, 65 * 5 + 6 * 10]
+
+
+def test_settings_that_a_method_value_would_drop_are_refused() -> None:
+    mine = fedavg(lr=0.1)._replace(name="mine")
+    for key in ("method.mix", "method__weights"):
+        with pytest.raises(FedkinError, match=r"is not for a Method given as a value.*mine\("):
+            Experiment(mine, **{key: "uniform"}, **SMALL)
+    for key in ("lr", "train.lr"):
+        with pytest.raises(FedkinError, match=r"train\.lr is 0\.3, .* was made with lr = 0\.1"):
+            Experiment(mine, **{key: 0.3}, **SMALL)
+    Experiment(mine, lr=0.1, **{"method.safe": True, "server.optimizer": "adam"}, **SMALL)
+    Experiment(mine._replace(hyper={}), lr=0.3, **SMALL)  # nobody knows its rate
