@@ -45,7 +45,7 @@ from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.keywords import content_of
-from fedkin.setup.arguments.method_value import check_settings
+from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once
@@ -78,6 +78,7 @@ class Experiment:
         self.spec, hints = parse(content, where="Experiment")
         if self.method is not None:
             check_settings(self.method, content, self.spec.train.lr)
+            hints = [*hints, *check_called(self.method)]
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         _check(self.spec, self.method)

@@ -135,4 +135,4 @@ def _is_named(spec: Spec, given: Method) -> bool:
     except FedkinError:
         return False
     same = (given.name, text_of(given.hyper)) == (other.name, text_of(other.hyper))
-    return same and standing(given) == standing(other)
+    return same and text_of(standing(given)) == text_of(standing(other))
