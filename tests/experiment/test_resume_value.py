@@ -1,5 +1,6 @@
 """A run whose method was given as a Python value goes on with that value only."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,17 @@ def test_other_functions_are_told(stopped: Path, monkeypatch: pytest.MonkeyPatch
         resume(stopped, method=own, progress=stop)
     (note,) = said
     assert note.startswith(f"note: {stopped}: the functions of ditto are not in the files that")
+
+
+def test_what_continues_it_is_said_as_python_takes_it(
+    stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key(record: Record) -> None:
+        raise KeyboardInterrupt
+
+    call = rf"fedkin\.resume\('{stopped}', method=THE METHOD\)"
+    with pytest.raises(Interrupted, match=f"committed up to round 2: {call}"):
+        resume(stopped, method=halved(lr=0.1), progress=key)
+    monkeypatch.setattr("fedkin.experiment.training.interrupts", lambda: nullcontext(lambda: True))
+    with pytest.raises(Interrupted, match=f"after round 3; continue with: {call}"):
+        resume(stopped, method=halved(lr=0.1))

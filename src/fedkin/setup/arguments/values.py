@@ -11,6 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.models.build import GIVEN_MODELS
+from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.functions import is_own, short, standing, text_of, written_in
 from fedkin.setup.arguments.keywords import Copies
@@ -49,7 +50,7 @@ def check_given(folder: Path, method: Method | None, facts: Mapping[str, Any], h
     Raises:
         FedkinError: None is given, and the run had one.
     """
-    if method is None and "method" in (facts.get("values") or {}):
+    if method is None and of_value(facts):
         raise FedkinError(
             f"{folder} ran a Method that was given as a Python value, which no name stands for: "
             f"from Python, {how}"
