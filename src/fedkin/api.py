@@ -44,7 +44,7 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
-from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.keywords import content_of, texts_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
@@ -158,7 +158,7 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = _texts(space)
+        texts = texts_of(space)
         permit(self.spec)
         return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
@@ -196,16 +196,6 @@ class _InWords:
 
     def __repr__(self) -> str:
         return self.says
-
-
-def _texts(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
-    if not isinstance(space, Mapping):
-        return [space] if isinstance(space, str) else list(space)
-    return [
-        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
-        for key, values in space.items()
-    ]
 
 
 def named_data(spec: Spec, path: Path) -> Spec:

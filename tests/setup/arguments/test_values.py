@@ -1,6 +1,5 @@
 """What a record keeps of a method that was given as a Python value."""
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -58,50 +57,6 @@ def test_functions_of_another_method_of_fedkin_s_are_not_those_of_the_name() -> 
     assert first["settings"]["lam"] == 1.0
     assert second["settings"]["lam"] == 2
     assert first["code"] == second["code"]
-
-
-class Rule:
-    """A function that is an object."""
-
-    def __init__(self, share: float) -> None:
-        self.share = share
-
-    def __call__(self, *_: Any) -> dict[str, Any]:
-        return {}
-
-    def method(self, *_: Any) -> dict[str, Any]:
-        return {}
-
-
-def test_partial_functions_objects_and_defaults_hold_values_too() -> None:
-    def settings(metrics: Any) -> Any:
-        return kept(damped()._replace(client_metrics=metrics))["settings"]
-
-    def metrics(share: float, _: Any) -> dict[str, Any]:
-        return {}
-
-    assert settings(Rule(0.3))["share"] == 0.3
-    assert settings(Rule(0.4).method)["share"] == 0.4
-    assert settings(functools.partial(metrics, share=0.5))["share"] == 0.5
-    assert settings(lambda _, share=0.6: {})["share"] == 0.6
-    teacher = nn.Linear(2, 2)
-    both = settings(lambda _, *, c=7, held=(1, 2): {"x": teacher})
-    assert both == {"lr": 0.1, "c": 1.0, "<lambda>.c": 7, "held": (1, 2)}
-
-
-@pytest.mark.usefixtures("own_modules")
-def test_who_changes_the_file_changes_the_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    file = tmp_path / "mine47.py"
-    file.write_text("def metrics(state):\n    return {}\n")
-    from mine47 import metrics  # type: ignore[import-not-found]
-
-    method = damped()._replace(client_metrics=metrics)
-    before = kept(method)
-    file.write_text("def metrics(state):\n    return {'x': 1}\n")
-    assert kept(method)["code"] != before["code"]
 
 
 def test_a_run_of_a_value_needs_the_value(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -56,6 +56,16 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     if data is not None:
         _in_place(content, data)
     return content, hints, data
+
+
+def texts_of(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
+    if not isinstance(space, Mapping):
+        return [space] if isinstance(space, str) else list(space)
+    return [
+        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
+        for key, values in space.items()
+    ]
 
 
 def _place(key: str) -> str:
