@@ -44,7 +44,8 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
-from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.keywords import content_of, texts_of
+from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once
@@ -75,9 +76,14 @@ class Experiment:
             assign(content, "engine.name", "inprocess")
         self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
+        if self.method is not None:
+            check_settings(self.method, content, self.spec.train.lr)
+            hints = [*hints, *check_called(self.method)]
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         _check(self.spec, self.method)
+        name = self.spec.model.name
+        self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
 
     def __repr__(self) -> str:
         shown = {key: self._shown(key, value) for key, value in self._asked.items()}
@@ -152,7 +158,7 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = _texts(space)
+        texts = texts_of(space)
         permit(self.spec)
         return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
@@ -174,6 +180,7 @@ class Experiment:
     def _placed(self) -> Iterator[Spec]:
         """The specification, with given data in a folder of their own for as long as it lasts."""
         permit(self.spec)  # who wrote the program typed the names in it
+        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
         if self.given is None:
             yield self.spec
             return
@@ -189,16 +196,6 @@ class _InWords:
 
     def __repr__(self) -> str:
         return self.says
-
-
-def _texts(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
-    if not isinstance(space, Mapping):
-        return [space] if isinstance(space, str) else list(space)
-    return [
-        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
-        for key, values in space.items()
-    ]
 
 
 def named_data(spec: Spec, path: Path) -> Spec:
@@ -466,7 +463,8 @@ def resume(
 
     Args:
         folder: The run directory.
-        method: The Method value that the run was started with, where it was one.
+        method: The Method value that the run was started with, where it was one; one with another
+            name or other hyper-parameters is refused.
         progress: Called with the Record of every round.
         trust_code: Whether a model class named in the run may be imported; it runs its code.
 

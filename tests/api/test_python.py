@@ -237,3 +237,32 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     assert not Path("none").exists()
     with pytest.raises(FedkinError, match="begins its runs from names"):
         Experiment("fedavg", **{**keys, "data": patients}).sweep({"train.lr": [0.1]})
+
+
+def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
+    def net(width: int) -> type[nn.Module]:
+        class Net(nn.Sequential):
+            def __init__(self) -> None:
+                layers = nn.Linear(64, width), nn.ReLU(), nn.Linear(width, 10)
+                super().__init__(nn.Flatten(), *layers)
+
+        return Net
+
+    made = [Experiment("fedavg", data="digits", clients=2, model=net(w), **SMALL) for w in (3, 5)]
+    sizes = [
+        sum(value.numel() for value in run(one, tmp_path / str(k)).personal(0).parameters())
+        for k, one in enumerate(made)
+    ]
+    assert sizes == [65 * 3 + 4 * 10, 65 * 5 + 6 * 10]
+
+
+def test_settings_that_a_method_value_would_drop_are_refused() -> None:
+    mine = fedavg(lr=0.1)._replace(name="mine")
+    for key in ("method.mix", "method__weights"):
+        with pytest.raises(FedkinError, match=r"is not for a Method given as a value.*mine\("):
+            Experiment(mine, **{key: "uniform"}, **SMALL)
+    for key in ("lr", "train.lr"):
+        with pytest.raises(FedkinError, match=r"train\.lr is 0\.3, .* was made with lr = 0\.1"):
+            Experiment(mine, **{key: 0.3}, **SMALL)
+    Experiment(mine, lr=0.1, **{"method.safe": True, "server.optimizer": "adam"}, **SMALL)
+    Experiment(mine._replace(hyper={}), lr=0.3, **SMALL)  # nobody knows its rate

@@ -181,6 +181,8 @@ class Model(NamedTuple):
     """
     inputs: Inputs = PLAIN
     """How samples enter its torch module, which ``outputs`` sees to."""
+    layers: Callable[[], str] | None = None
+    """Its torch module in words; None: it has none."""
 
     def freezing(self, frozen: Params) -> "Model":
         """This model with some of its parameters as constants: methods see the others only.
@@ -379,6 +381,7 @@ def from_module(
         pads=not mixes,
         state_dict=state_dict_of(module),
         inputs=inputs,
+        layers=lambda: repr(module),
     )
 
 

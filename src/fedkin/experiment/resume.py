@@ -15,6 +15,7 @@ from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
 from fedkin.runs.directory import SPEC, unrecorded
 from fedkin.runs.spec import Spec
+from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import same_data, spec_of
 
@@ -54,10 +55,12 @@ def resume(
                 )
             spec = spec_of(folder, workers, trust_code)
             unchanged(folder, spec, facts.get("spec", {}))
+            check_given(folder, method, facts, f"fedkin.resume({str(folder)!r}, method=THE METHOD)")
             check_engine(spec, method)
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)
-            for said in changed_code(own_files(spec), facts):
+            differing = same_given(folder, parts, facts)
+            for said in [*changed_code(own_files(spec), facts), *differing]:
                 warn(f"note: {folder}: {said}")
             train(parts, folder, database, progress, engine)
     return folder

@@ -16,6 +16,7 @@ from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN
 from fedkin.setup.architectures import measure_of
+from fedkin.setup.arguments.values import facts_of as facts_of_values
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import facts_of as facts_of_frozen
 from fedkin.setup.privacy import facts_of as facts_of_privacy
@@ -50,6 +51,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
         **({"label_counts": summed_labels(parts)} if parts.federation.masked else {}),
         **given_of(parts),
+        **facts_of_values(parts),
         **({"code": code} if (code := own_files(parts.spec)) else {}),
     }
 

@@ -27,7 +27,7 @@ from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
-from fedkin.runs.directory import RECORD
+from fedkin.runs.directory import RECORD, resumed_by
 from fedkin.runs.record import EPSILON, FEDERATION, Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.secret_file import new_secret
@@ -140,7 +140,7 @@ def train(
     except KeyboardInterrupt:  # also while workers start
         last = max(database.last_round(), 0)
         raise Interrupted(
-            f"stopped at once, committed up to round {last}: fedkin resume {folder}"
+            f"stopped at once, committed up to round {last}: {_again(folder, database)}"
         ) from None
 
 
@@ -183,7 +183,7 @@ def _train(
                 progress(record)
                 if interrupted() and number <= spec.run.rounds:
                     raise Interrupted(
-                        f"stopped after round {number}; continue with: fedkin resume {folder}"
+                        f"stopped after round {number}; continue with: {_again(folder, database)}"
                     )
             except Interrupted:  # of a deployment's operator, or of this process
                 recorder.commit(**cut_off.stopped)
@@ -283,7 +283,8 @@ def _join(
         recorder.commit(newcomers=known)
         if interrupted():
             raise Interrupted(
-                f"stopped while held-out clients join; continue with: fedkin resume {recorder.run}"
+                "stopped while held-out clients join; continue with: "
+                f"{_again(recorder.run, recorder.database)}"
             )
 
 
@@ -315,6 +316,10 @@ def _server_of(states: dict[int, Path]) -> Tree:
 
 def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
     return {client: path for client, path in states.items() if client != checkpoint.SERVER}
+
+
+def _again(folder: Path, database: Database) -> str:
+    return resumed_by(str(folder), database.facts())
 
 
 def _silent(record: Record) -> None:

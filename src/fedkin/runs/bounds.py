@@ -112,7 +112,9 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
         ),
         (str,),
     ),
-    **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
+    **dict.fromkeys(
+        ("hyper", "parameters", "spec", "values", "versions", "privacy", "frozen"), (dict,)
+    ),
     **dict.fromkeys(("class_names", "said", "newcomers", "warnings", "label_counts"), (list,)),
     **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
     "participation": (int, float),

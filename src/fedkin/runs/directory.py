@@ -6,8 +6,11 @@ no name leads out of it, and nothing is reached through a link. This is the one 
 """
 
 import os
+import shlex
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS
@@ -56,6 +59,27 @@ def unrecorded(run: Path) -> bool:
     record, so where there are some the record was lost.
     """
     return begun(run) and not recorded(run) and not any(states_of(run).glob("*"))
+
+
+def resumed_by(folder: str, facts: Mapping[str, Any]) -> str:
+    """What continues a run.
+
+    Args:
+        folder: The run's.
+        facts: What its record says of it.
+
+    Returns:
+        The command; where the run's method was given as a Python value, which no command can name,
+        the call.
+    """
+    if of_value(facts):
+        return f"fedkin.resume({folder!r}, method=THE METHOD)"
+    return f"fedkin resume {shlex.quote(folder)}"
+
+
+def of_value(facts: Mapping[str, Any]) -> bool:
+    """Whether a run's method was given as a Python value."""
+    return "method" in (facts.get("values") or {})
 
 
 def leftover(path: Path) -> bool:

@@ -63,6 +63,7 @@ class Assembled(NamedTuple):
     held_out: Population | None = None  # [run] holdout_clients: they never train
     costs: SampleCosts | None = None  # of [privacy] unit = "sample"
     scheduling: Scheduling = synchronous
+    given: Method | None = None  # a value in place of [method], as it was given
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
@@ -154,6 +155,7 @@ def around(
     """
     method = method_of(spec, given)
     parts = _checked(resolved(spec, method), method, population, architectures)
+    parts = parts._replace(given=given)
     if parts.spec.run.rounds == spec.run.rounds:
         return parts
     # built again: a method and a schedule that are told the number of rounds are told those that

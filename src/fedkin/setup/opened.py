@@ -19,6 +19,7 @@ from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.architectures import code_of, permit
+from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
 from fedkin.setup.hosts import host_of
@@ -135,10 +136,12 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
             f"{folder} is a run of a deployment: its personal models never left their nodes, where "
             "fedkin deploy export and predict find them"
         )
+    check_given(folder, method, facts, f"fedkin.Result({str(folder)!r}, method=THE METHOD)")
     # where it is looked at there may be no GPU
     here = with_engine(spec_of(folder, None, trust_code), device="cpu")
     parts = assemble(here, method)
     same_data(folder, parts, facts)
+    same_given(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
     host = host_of(parts, sorted(parts.infos), aside / "state")
     transport = InProcess(host)

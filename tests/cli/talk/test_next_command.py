@@ -9,6 +9,7 @@ from fedkin.certificates.transforms import CERTIFIED
 from fedkin.cli.talk.next_command import AROUND, NEXT
 from tests.awkward import record
 from tests.cli.command import fedkin
+from tests.report.records_for_tests import write
 from website.commands import paths
 
 GROUPS = {"bench", "deploy"}
@@ -115,3 +116,10 @@ def test_programs_and_mistakes_get_none(tmp_path: Path) -> None:
     assert fedkin("show", run, "--json").stderr == ""
     assert "next: " not in fedkin("show", tmp_path / "nosuch").stderr
     assert fedkin("data", "check", tmp_path / "nosuch.csv").stderr.count("next: ") == 0
+
+
+def test_a_report_of_a_method_value_names_no_export(tmp_path: Path) -> None:
+    value = {"method": {"code": "aa", "settings": {}}}
+    for name, facts, verb in (("named", {}, "export"), ("value", {"values": value}, "show")):
+        folder = write(tmp_path / name, **facts)
+        assert NEXT["report"]({"folder": folder}).startswith(f"{verb} ")

@@ -39,3 +39,40 @@ def test_who_takes_part_and_how_long_tells_experiments_apart(
     open_ = {**spec, "run": {**spec["run"], "patience": None}}
     later = write(tmp_path / "later", spec=open_, seed=8)  # a run of before says nothing of it
     assert list(comparison([one, later]).seeds["seeds"]) == [[7, 8]]
+
+
+def test_a_method_given_as_a_value_is_told_from_others_with_its_name(tmp_path: Path) -> None:
+    def run(name: str, seed: int, c: float, code: str = "aa") -> Path:
+        method = {"code": code, "settings": {"c": c}}
+        return write(tmp_path / name, seed=seed, values={"method": method})
+
+    one, same = run("one", 7, 1.0), run("same", 8, 1.0)
+    assert list(comparison([one, same]).seeds["seeds"]) == [[7, 8]]
+    held, edited = run("held", 8, 0.1), run("edited", 8, 1.0, "bb")
+    for other in (held, edited, write(tmp_path / "named", seed=8)):
+        assert comparison([one, other]).seeds.empty
+    again = run("again", 7, 0.1)
+    assert comparison([one, again]).warnings == []  # not the same experiment with the same seed
+    assert list(comparison([one, same, again, held]).seeds["setting"]) == ["c = 1.0", "c = 0.1"]
+    assert list(comparison([one, same, edited, run("last", 7, 1.0, "bb")]).seeds["setting"]) == [
+        "method.code = aa",
+        "method.code = bb",
+    ]
+    # what its functions hold is chosen by validation data, as hyper-parameters are; code is not
+    assert len(comparison([one, again], best=True).choice) == 2
+    assert comparison([one, run("other", 7, 0.1, "bb")], best=True).choice.empty
+
+
+def test_a_model_given_as_a_value_is_told_from_others_with_its_name(tmp_path: Path) -> None:
+    def run(name: str, seed: int, **changed: object) -> Path:
+        net = {"code": "aa", "layers": "bb", "parameters": 8, **changed}
+        return write(tmp_path / name, seed=seed, values={"models": {"Net@python": net}})
+
+    one, same = run("one", 7), run("same", 8)
+    assert list(comparison([one, same]).seeds["seeds"]) == [[7, 8]]
+    others = [run(key, 8, **{key: 64}) for key in ("code", "layers", "parameters")]
+    for other in others:
+        assert comparison([one, other]).seeds.empty
+    wide = run("wide", 7, parameters=64)
+    settings = comparison([one, same, wide, others[2]]).seeds["setting"]
+    assert list(settings) == ["Net@python.parameters = 8", "Net@python.parameters = 64"]

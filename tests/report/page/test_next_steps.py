@@ -49,6 +49,22 @@ def test_what_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "fedkin run alone/x/experiment.toml --method local --out alone/local" in commands
 
 
+def test_no_command_runs_a_method_that_was_a_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value = {"values": {"method": {"code": "aa", "settings": {}}}}
+    change(write(tmp_path / "local", method="local"), 1, 0.1)
+    said, commands = steps(write(tmp_path / "comet", **value))
+    assert "with safe = true each one keeps what its validation prefers." in said
+    assert not any("safe" in command for command in commands)
+    assert "fedkin compare local comet --html compare.html" in commands
+    _, commands = steps(write(tmp_path / "alone" / "x y", **value))
+    assert any("--method local" in command for command in commands)
+    _, commands = steps(write(tmp_path / "half way", finished=False, until=1, **value))
+    assert commands[0] == "fedkin.resume('half way', method=THE METHOD)"
+
+
 @pytest.mark.parametrize(("facts", "proposed"), OF_SAFE)
 def test_safe_is_proposed_where_it_was_not_asked_for(
     facts: dict[str, Any], proposed: bool, tmp_path: Path

@@ -79,6 +79,16 @@ def _compare(given: Given) -> str:
     return f"compare {_q(given, 'folders')}{asked} --html page.html"
 
 
+def _report(given: Given) -> str:
+    """Models of a method that was given as a Python value are taken out from Python."""
+    from fedkin.runs.database import read_only
+    from fedkin.runs.directory import of_value
+
+    with read_only(Path(given["folder"])) as database:
+        value = of_value(database.facts())
+    return f"show {_q(given, 'folder')} --json" if value else f"export {_q(given, 'folder')} --all"
+
+
 def _sweep(given: Given) -> str:
     out = _q(given, "out", otherwise="sweep")
     return f"compare {out}/* --best{_option(given, 'measure')}"
@@ -125,7 +135,7 @@ def _verify_of_rows(given: Given) -> str:
 
 NEXT: dict[str, Callable[[Given], str]] = {
     "show": lambda given: f"report {_q(given, 'folder')}",
-    "report": lambda given: f"export {_q(given, 'folder')} --all",
+    "report": _report,
     "compare": _compare,
     "audit": lambda given: f"report {_q(given, 'folder')}",
     "export": lambda given: (

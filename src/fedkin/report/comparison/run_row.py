@@ -11,7 +11,7 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.measures import in_columns, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
-from fedkin.report.comparison.specified import specified
+from fedkin.report.comparison.specified import of_values, specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
@@ -107,6 +107,7 @@ def read_with_summary(
     whole = facts.get("spec") or {}
     chosen = _chosen(whole, found)
     data = setting(facts, found["clients"])
+    held, _ = of_values(facts)
     experiment, family = _identities(facts, data, chosen)
     hyper = facts.get("hyper") or {}
     seen = Seen(
@@ -121,7 +122,7 @@ def read_with_summary(
         samples=scored.samples,
         said=[*formatting.diverged(found), *_asked(found)],
         hyper=hyper,
-        tuned=_tuned(hyper, whole.get("train") or {}),
+        tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
         folder=Path(folder),
         attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         persons=persons,
@@ -193,8 +194,10 @@ def _identities(
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
     untuned = {part: content for part, content in spec.items() if part not in TUNED}
     parts = ("method", "rounds", "participation", "model", "versions")
-    fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
-    return key([fixed, facts.get("hyper"), spec]), key([fixed, untuned])
+    held, code = of_values(facts)
+    fixed = [data.text, chosen, *(facts.get(part) for part in parts), *([code] if code else [])]
+    whole_key = key([fixed, facts.get("hyper"), spec, *([held] if held else [])])
+    return whole_key, key([fixed, untuned])
 
 
 def _validation(

@@ -30,4 +30,20 @@ def specified(facts: Mapping[str, Any], chosen: Mapping[str, Any], clients: int)
             for key, value in whole.items():
                 found.setdefault(section if key == "name" else f"{section}.{key}", value)
     found.pop("data.dir", None)  # where files lie is not what is in them
-    return found
+    return {**found, **of_values(facts)[1]}
+
+
+def of_values(facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What stands for a method and models that were given as Python values: (what the method's
+    functions hold, which is tuned as hyper-parameters are, {key: what tells code from other code}).
+
+    Args:
+        facts: What the record says of the run; one that has no such value, or is older than what is
+            kept of it, says nothing.
+    """
+    values = facts.get("values") or {}
+    method, models = values.get("method") or {}, values.get("models") or {}
+    code = {"method.code": method["code"]} if "code" in method else {}
+    for name, kept in models.items():
+        code |= {f"{name}.{key}": value for key, value in kept.items()}
+    return dict(method.get("settings") or {}), code

@@ -15,7 +15,7 @@ from fedkin.report.page.gain import LOCAL, Gain
 from fedkin.report.page.lead import apart, ends_of, signed
 from fedkin.report.records import Run
 from fedkin.report.scores import curves
-from fedkin.runs.directory import SPEC
+from fedkin.runs.directory import SPEC, of_value, resumed_by
 from fedkin.runs.record import FEDERATION
 
 LEVEL = 0.05  # of the signed-rank test
@@ -40,7 +40,7 @@ def next_steps(
     steps = []
     if not found["finished"]:
         said = f"The run stopped after {formatting.progress(found)}: it can go on from there."
-        steps.append(Step(said, f"fedkin resume {folder}"))
+        steps.append(Step(said, resumed_by(shlex.split(folder)[0], run.facts)))
     steps += _of_divergence(run)
     if not found["headline"]:
         return steps
@@ -55,7 +55,15 @@ def next_steps(
         beside = shown(run.folder.parent / LOCAL)
         steps.append(Step(said, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
     everything = "Every number, for a script:"
-    return [*steps, Step(everything, f"fedkin show {folder} --json")]
+    steps.append(Step(everything, f"fedkin show {folder} --json"))
+    return [_typed(step, run) for step in steps] if of_value(run.facts) else steps
+
+
+def _typed(step: Step, run: Run) -> Step:
+    """Without a command that would run a method which no command can name."""
+    file = _spec_file(run)
+    again = step.command.startswith((f"fedkin run {file}", f"fedkin doctor {file}"))
+    return Step(step.text) if again and "--method" not in step.command else step
 
 
 def box(steps: Sequence[Step], what: str = "this run") -> str:

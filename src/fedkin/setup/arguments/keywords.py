@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -58,6 +58,16 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     return content, hints, data
 
 
+def texts_of(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
+    if not isinstance(space, Mapping):
+        return [space] if isinstance(space, str) else list(space)
+    return [
+        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
+        for key, values in space.items()
+    ]
+
+
 def _place(key: str) -> str:
     known = key in PLACES or "." in key or key in USUAL_NAMES
     if not known:
@@ -85,6 +95,21 @@ def _in_place(content: dict[str, Any], data: Given) -> None:
         content["data"] = {**section, "categorical": [*named, *more]}
 
 
+class Copies:
+    """Makes copies of a module that was given.
+
+    Args:
+        module: Whose copies, with the parameters that it has.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+
+    def __call__(self) -> nn.Module:
+        """A copy."""
+        return copy.deepcopy(self.module)
+
+
 def given_model(model: Callable[..., Any]) -> str:
     """The name under which a class, a function or a module is built here, as long as Python runs.
 
@@ -93,7 +118,7 @@ def given_model(model: Callable[..., Any]) -> str:
     make: Any = model
     name = getattr(model, "__name__", type(model).__name__)
     if isinstance(model, nn.Module):
-        name, make = type(model).__name__, lambda: copy.deepcopy(model)
+        name, make = type(model).__name__, Copies(model)
     elif not (inspect.isclass(model) or inspect.isroutine(model)):
         raise FedkinError(
             f"model={model!r} is no torch module, no class and no function that makes one"

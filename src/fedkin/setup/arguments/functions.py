@@ -1,0 +1,144 @@
+"""What stands for the functions of a method that was given as a Python value: what they hold beside
+their arguments, and the files that they are written in.
+
+What those files import is not looked at.
+"""
+
+import functools
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from fedkin.core.method import Method
+from fedkin.models.own_code import file_digest
+
+LONGEST = 200  # characters of a value that is kept
+
+
+def standing(method: Method) -> dict[str, Any]:
+    """What a record keeps of a method's functions.
+
+    Args:
+        method: The value.
+
+    Returns:
+        {"code": digest of what they are called and of the files that they are in, "settings":
+        {name: number, text, or list of these}}. Of fedkin's functions those of its methods count.
+    """
+    return _Functions(method).standing
+
+
+def text_of(value: Any) -> str:
+    """A value as text, by which it is compared with what a record kept of it."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def short(text: str) -> str:
+    """The first twelve hexadecimal digits of a text's sha256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def is_own(found: Any) -> bool:
+    """Whether a function or a class is neither torch's nor fedkin's machinery."""
+    module = str(getattr(found, "__module__", ""))
+    return _package(found) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
+
+
+def written_in(found: Any) -> str:
+    """The digest of the file of a function or a class; of its own text where there is no file, as
+    in a notebook; "" where there is neither.
+    """
+    try:
+        return file_digest(found) or short(inspect.getsource(found))
+    except (OSError, TypeError):
+        return ""
+
+
+class _Functions:
+    """The functions of a method that are not fedkin's machinery, with those that they hold; of
+    fedkin's only those of its methods count.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self._code: dict[str, str] = {}
+        self._settings: dict[str, Any] = {}
+        self._known: set[int] = set()
+        for part in method:
+            self._look(part)
+
+    @property
+    def standing(self) -> dict[str, Any]:
+        """What a record keeps of them."""
+        return {"code": short(text_of(self._code)), "settings": self._settings}
+
+    def _look(self, part: Any) -> None:
+        if id(part) in self._known:
+            return
+        self._known.add(id(part))
+        if isinstance(part, Method):
+            for one in part:
+                self._look(one)
+        elif isinstance(part, functools.partial):
+            self._hold(part.func, dict(enumerate(part.args)) | part.keywords)
+            self._look(part.func)
+        elif inspect.ismethod(part):
+            self._look(part.__self__)
+            self._look(part.__func__)
+        elif inspect.isfunction(part):
+            self._read(part)
+            self._hold(part, _held(part))
+        elif callable(part) and not inspect.isclass(part):
+            self._read(type(part))
+            if is_own(type(part)) and not isinstance(part, nn.Module):
+                self._hold(type(part), getattr(part, "__dict__", {}))
+
+    def _read(self, found: Callable[..., Any]) -> None:
+        if not is_own(found):
+            return
+        name = _called(found)
+        if _package(found) == "fedkin":
+            self._code[f"{found.__module__}.{name}"] = ""
+        else:
+            self._code[name] = written_in(found)
+
+    def _hold(self, holder: Callable[..., Any], content: Mapping[Any, Any]) -> None:
+        for name, value in content.items():
+            if not _plain(value):
+                self._look(value)
+            elif is_own(holder):
+                first = self._settings.setdefault(str(name), value)
+                if text_of(first) != text_of(value):  # two functions call different things so
+                    self._settings[f"{_called(holder).rpartition('.')[2]}.{name}"] = value
+
+
+def _held(function: Any) -> dict[str, Any]:
+    """What a function holds: variables of the function that made it, and defaults."""
+    held = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    code, defaults = function.__code__, function.__defaults__ or ()
+    arguments = code.co_varnames[: code.co_argcount]
+    held |= dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
+    return held | (function.__kwdefaults__ or {})
+
+
+def _called(found: Any) -> str:
+    return str(getattr(found, "__qualname__", type(found).__qualname__))
+
+
+def _package(found: Any) -> str:
+    return str(getattr(found, "__module__", "")).partition(".")[0]
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return len(str(value)) <= LONGEST and all(map(_plain, value))
+    short = not isinstance(value, str) or len(value) <= LONGEST
+    return short and (value is None or isinstance(value, bool | int | float | str))
