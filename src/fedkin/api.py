@@ -42,11 +42,11 @@ from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
-from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
+from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, reading_once
 
 
@@ -77,6 +77,7 @@ class Experiment:
         self.spec, hints = parse(content, where="Experiment")
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
+        permit(self.spec)  # who wrote the program typed the names in it
         _check(self.spec, self.method)
 
     def __repr__(self) -> str:
@@ -173,7 +174,7 @@ class Experiment:
     @contextlib.contextmanager
     def _placed(self) -> Iterator[Spec]:
         """The specification, with given data in a folder of their own for as long as it lasts."""
-        permit(self.spec)  # who wrote the program typed the names in it
+        permit(self.spec)  # another process may have made the experiment
         if self.given is None:
             yield self.spec
             return
@@ -225,7 +226,7 @@ class Result:
 
     Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
     in their order without label and client. Classes are numbered in the sorted order of the labels;
-    ``class_names`` are their values. ``trust_code``: the classes that the run of somebody else
+    ``class_names`` are their values. ``trust_code``: code that the run of somebody else
     names may be imported (docs/security.md).
     """
 
@@ -468,7 +469,7 @@ def resume(
         folder: The run directory.
         method: The Method value that the run was started with, where it was one.
         progress: Called with the Record of every round.
-        trust_code: Whether a model class named in the run may be imported; it runs its code.
+        trust_code: Whether code that the run names may be imported; it runs with your rights.
 
     Returns:
         The finished run.

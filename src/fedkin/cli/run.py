@@ -38,7 +38,7 @@ def run(
             "--method",
             WHAT,
             "NAME",
-            "comet, fedavg, …: see fedkin methods.",
+            "comet, fedavg, …: see fedkin methods; or my_module:function.",
             autocompletion=completion.method_names,
         ),
     ] = None,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.models.own_code import OwnCode, file_digest
+from fedkin.core.system.own_code import OwnCode, file_digest
 
 
 @pytest.fixture
