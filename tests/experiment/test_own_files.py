@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.own_files import own_files, method_file
+from fedkin.experiment.own_files import method_file, own_files
 from fedkin.runs.spec import parse
 from tests.experiment.registered import registered
 

@@ -82,6 +82,19 @@ def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
     assert deployed == result(run(spec, tmp_path / "plain"))
 
 
+HALVED = "tests.parity.halved:halved"
+
+
+def test_a_method_of_ones_own_gives_the_bits_of_one_process(tmp_path):
+    spec = experiment(HALVED, method__share=0.25)
+    fleet = Fleet(tmp_path, spec)
+    with pytest.raises(FedkinError, match=f"names code .{HALVED}. that this node does not import"):
+        Fleet(tmp_path / "unlisted", spec).run()
+    for node in fleet.nodes.values():  # as an operator's line in node.toml
+        node.config = node.config.model_copy(update={"imports": (HALVED,)})
+    assert result(fleet.run()) == result(run(spec, tmp_path / "plain"))
+
+
 BODY = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}
 
 

@@ -19,6 +19,7 @@ from fedkin.experiment.resume import resume
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
 from fedkin.flower.node.placement import models_at
+from fedkin.methods import own as methods
 from fedkin.models.build import build
 from fedkin.models.own import allow, own_class
 from fedkin.runs import trust
@@ -77,6 +78,66 @@ def test_no_command_runs_what_a_file_names(command, code, strange):
     assert "names code" in sentence
     assert "--trust-code" in sentence
     assert not (strange / "witness").exists()
+
+
+METHODS = ["os:system", "shutil:rmtree", "a_strangers_nets:make"]
+HOSTILE = 'name = "{}"\ncommand = "touch witness"\npath = "run"'
+
+
+@pytest.mark.parametrize("code", METHODS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("resume", "run"),
+        ("export", "run", "--client", "0"),
+        ("predict", "run", "--client", "0", "--data", "x.npz"),
+        ("join", "run", "--data", "x.npz"),
+        ("audit", "run"),
+        ("doctor", "run/experiment.toml", "--rounds", "0"),
+        ("run", "run/experiment.toml"),
+        ("sweep", "run/experiment.toml", "--space", "train.lr=0.1,0.2"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_nor_a_method_that_a_file_names(command, code, here, monkeypatch):
+    """A run directory from elsewhere whose [method] is a function of some module."""
+    monkeypatch.setattr(methods._code, "_allowed", set())
+    imported = []
+    monkeypatch.setattr("importlib.import_module", imported.append)
+    given_the_method(here / "run", code)
+    if command[0] == "resume":
+        without_record(here / "run")
+    sentence = told(*command)
+    assert f"names code ({code})" in sentence
+    assert "--trust-code" in sentence
+    assert code.partition(":")[0] not in imported
+    assert not (here / "witness").exists()
+    assert (here / "run").is_dir()
+
+
+@pytest.mark.parametrize("command", ["show", "report", "compare", "track"])
+def test_nor_is_it_imported_where_a_record_is_read(command, here):
+    given_the_method(here / "run", "a_strangers_nets:make")
+    fedkin(command, "run", *(["--tensorboard", "there"] if command == "track" else []))
+    assert not (here / "witness").exists()
+
+
+@pytest.mark.parametrize("code", ["os:system", "shutil:rmtree"])
+def test_who_trusts_it_still_calls_methods_only(code, here):
+    """The second lock: what does not say that it makes a method is not called."""
+    given_the_method(here / "run", code)
+    without_record(here / "run")
+    assert "is no function that makes a method" in told("resume", "run", "--trust-code")
+    assert not (here / "witness").exists()
+    assert (here / "run").is_dir()
+
+
+def given_the_method(run: Path, code: str) -> None:
+    """A run whose specification and record say that its method is that one."""
+    assert fedkin("run", *SMALL, "--out", run).exit_code == 0
+    text = (run / "experiment.toml").read_text()
+    assert 'name = "fedavg"' in text
+    (run / "experiment.toml").write_text(text.replace('name = "fedavg"', HOSTILE.format(code)))
 
 
 def test_resume_does_not_either(strange):

@@ -57,7 +57,7 @@ def test_other_frozen_parameters_are_refused() -> None:
 )
 def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch) -> None:
     allowed = []
-    monkeypatch.setattr(placement, "allow", allowed.extend)
+    monkeypatch.setattr(placement.models, "allow", allowed.extend)
     monkeypatch.setattr(placement, "infos_of", lambda *_: (_ for _ in ()).throw(LookupError))
     error = LookupError if known else FedkinError
     with pytest.raises(error) as told:
@@ -65,3 +65,19 @@ def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch)
     assert allowed == ([code] if known else [])
     if not known:
         assert f'node.toml says so: imports = ["{code}"]' in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("fedavg", True), ("mine.net:method", True), ("own.net:Net", False), ("mine:net", False)],
+)
+def test_only_a_method_that_the_operator_lists_is_imported(name, known, monkeypatch) -> None:
+    allowed = []
+    monkeypatch.setattr(placement.methods, "allow", allowed.extend)
+    spec = SPEC.model_copy(update={"method": SPEC.method.model_copy(update={"name": name})})
+    if known:
+        placement.permit_method(Node, spec)
+    else:
+        with pytest.raises(FedkinError, match=r"the experiment names code .* imports = \["):
+            placement.permit_method(Node, spec)
+    assert allowed == ([name] if known and ":" in name else [])
