@@ -4,10 +4,12 @@ a node.
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,42 +101,51 @@ HOSTILE = 'name = "{}"\ncommand = "touch witness"\npath = "run"'
     ],
     ids=lambda command: command[0],
 )
-def test_nor_a_method_that_a_file_names(command, code, here, monkeypatch):
+def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypatch):
     """A run directory from elsewhere whose [method] is a function of some module."""
     monkeypatch.setattr(methods._code, "_allowed", set())
-    imported = []
-    monkeypatch.setattr("importlib.import_module", imported.append)
-    given_the_method(here / "run", code)
+    imported: list[str] = []
+    only = SimpleNamespace(import_module=imported.append)
+    monkeypatch.setattr("fedkin.core.system.own_code.importlib", only)
+    given_the_method(kept_run, here / "run", code)
     if command[0] == "resume":
         without_record(here / "run")
     sentence = told(*command)
     assert f"names code ({code})" in sentence
     assert "--trust-code" in sentence
-    assert code.partition(":")[0] not in imported
+    assert imported == []
     assert not (here / "witness").exists()
     assert (here / "run").is_dir()
 
 
 @pytest.mark.parametrize("command", ["show", "report", "compare", "track"])
-def test_nor_is_it_imported_where_a_record_is_read(command, here):
-    given_the_method(here / "run", "a_strangers_nets:make")
+def test_nor_is_it_imported_where_a_record_is_read(command, here, kept_run):
+    given_the_method(kept_run, here / "run", "a_strangers_nets:make")
     fedkin(command, "run", *(["--tensorboard", "there"] if command == "track" else []))
     assert not (here / "witness").exists()
 
 
 @pytest.mark.parametrize("code", ["os:system", "shutil:rmtree"])
-def test_who_trusts_it_still_calls_methods_only(code, here):
+def test_who_trusts_it_still_calls_methods_only(code, here, kept_run):
     """The second lock: what does not say that it makes a method is not called."""
-    given_the_method(here / "run", code)
+    given_the_method(kept_run, here / "run", code)
     without_record(here / "run")
     assert "is no function that makes a method" in told("resume", "run", "--trust-code")
     assert not (here / "witness").exists()
     assert (here / "run").is_dir()
 
 
-def given_the_method(run: Path, code: str) -> None:
-    """A run whose specification and record say that its method is that one."""
+@pytest.fixture(scope="module")
+def kept_run(tmp_path_factory):
+    """A finished run, to be copied."""
+    run = tmp_path_factory.mktemp("kept") / "run"
     assert fedkin("run", *SMALL, "--out", run).exit_code == 0
+    return run
+
+
+def given_the_method(kept: Path, run: Path, code: str) -> None:
+    """A run from elsewhere whose specification says that its method is that one."""
+    shutil.copytree(kept, run)
     text = (run / "experiment.toml").read_text()
     assert 'name = "fedavg"' in text
     (run / "experiment.toml").write_text(text.replace('name = "fedavg"', HOSTILE.format(code)))
