@@ -19,6 +19,7 @@ from fedkin.flower.node import placement
 from fedkin.flower.node.model import exportable
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
+from fedkin.methods.own import allow
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.setup.build import assemble
@@ -86,6 +87,7 @@ HALVED = "tests.parity.halved:halved"
 
 
 def test_a_method_of_ones_own_gives_the_bits_of_one_process(tmp_path):
+    allow([HALVED])  # as by --trust-code of fedkin deploy init
     spec = experiment(HALVED, method__share=0.25)
     fleet = Fleet(tmp_path, spec)
     with pytest.raises(FedkinError, match=f"names code .{HALVED}. that this node does not import"):
