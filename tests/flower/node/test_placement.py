@@ -57,7 +57,7 @@ def test_other_frozen_parameters_are_refused() -> None:
 )
 def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch) -> None:
     allowed = []
-    monkeypatch.setattr(placement.models, "allow", allowed.extend)
+    monkeypatch.setattr(placement, "allow", allowed.extend)
     monkeypatch.setattr(placement, "infos_of", lambda *_: (_ for _ in ()).throw(LookupError))
     error = LookupError if known else FedkinError
     with pytest.raises(error) as told:
@@ -73,7 +73,7 @@ def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch)
 )
 def test_only_a_method_that_the_operator_lists_is_imported(name, known, monkeypatch) -> None:
     allowed = []
-    monkeypatch.setattr(placement.methods, "allow", allowed.extend)
+    monkeypatch.setattr(placement, "allow_methods", allowed.extend)
     spec = SPEC.model_copy(update={"method": SPEC.method.model_copy(update={"name": name})})
     if known:
         placement.permit_method(Node, spec)

@@ -9,8 +9,8 @@ from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
-from fedkin.methods import own as methods
-from fedkin.models import own as models
+from fedkin.methods.own import allow as allow_methods
+from fedkin.models.own import allow
 from fedkin.runs.spec import ModelSection, Spec
 from fedkin.setup.architectures import described, models_of, names_of
 from fedkin.setup.frozen import digest
@@ -32,14 +32,14 @@ def models_at(
     own = spec.model_copy(update={"model": ModelSection(name=info.architecture, **same)})
     # the experiment's options are not for it
     recipe = spec if info.architecture in names_of(spec) else own
-    found = models_of(recipe, population, [info.architecture])
-    if digest(found[info.architecture]) != place.frozen:
+    models = models_of(recipe, population, [info.architecture])
+    if digest(models[info.architecture]) != place.frozen:
         raise FedkinError(
             f"its frozen parameters of model {info.architecture!r} are not those of the server: "
             "they are drawn from run.seed, or loaded by the model's class, whose files must be the "
             "same everywhere"
         )
-    return found, info
+    return models, info
 
 
 def _permit(node: NodeConfig, architecture: str) -> None:
@@ -52,7 +52,7 @@ def _permit(node: NodeConfig, architecture: str) -> None:
     listed = _listed(node, code)
     if not listed and architecture != node.model:
         raise _not_listed(code)
-    models.allow([code])
+    allow([code])
 
 
 def permit_method(node: NodeConfig, spec: Spec) -> None:
@@ -71,7 +71,7 @@ def permit_method(node: NodeConfig, spec: Spec) -> None:
         return
     if not _listed(node, name):
         raise _not_listed(name)
-    methods.allow([name])
+    allow_methods([name])
 
 
 def _listed(node: NodeConfig, code: str) -> bool:
