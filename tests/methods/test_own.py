@@ -78,10 +78,10 @@ def test_its_hyper_parameters_are_those_of_its_signature() -> None:
     assert make("own51:part", {"share": 0.25}, {"lr": 0.4}).hyper == {"lr": 0.4, "share": 0.25}
 
 
-def test_it_is_not_taken_for_the_method_that_it_is_made_of() -> None:
+def test_it_is_called_as_its_function_is() -> None:
     allow(["own51:near", "own51:part"])
     assert make("own51:near", {}, {"lr": 0.4}).name == "near"
-    assert make("own51:part", {}, {"lr": 0.4}).name == "mine"
+    assert make("own51:part", {}, {"lr": 0.4}).name == "part"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin import Result
-from fedkin.cli.export import find_own_code
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.resume import resume
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place

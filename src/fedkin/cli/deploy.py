@@ -85,7 +85,7 @@ def init(
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.deployable import unused
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
@@ -153,8 +153,8 @@ def run(
     """Train on the nodes. The run directory is in DIR/runs."""
     _extra()
     from fedkin.cli.before_resume import before
-    from fedkin.cli.export import find_own_code
     from fedkin.cli.training import train
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
@@ -272,7 +272,7 @@ def predict(
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.node.model import exportable
 
     find_own_code()

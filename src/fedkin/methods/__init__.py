@@ -349,8 +349,5 @@ def made_by(
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
     if METHODS.get(name) is function:
         return function(**chosen)
-    method = made_beside(name, function, chosen)
-    if not is_own(name):  # a run writes the name down, to find the function again
-        return method._replace(name=name)
-    # one that still has the name of the method that it is made of would be taken for it
-    return method if method.name not in METHODS else method._replace(name=name.partition(":")[2])
+    # a name that is left of the method that it is made of would be taken for that one
+    return made_beside(name, function, chosen)._replace(name=name.rpartition(":")[2])

@@ -8,7 +8,7 @@ from rich.console import Console
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.own_code import find_own_code, is_own
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -56,7 +56,6 @@ def _listed() -> list[dict[str, Any]]:
 
 def own_found(name: str) -> Callable[..., Any]:
     """The function of one's own that somebody typed. Raises FedkinError where there is none."""
-    from fedkin.cli.export import find_own_code
     from fedkin.methods.own import allow, own_recipe
 
     find_own_code()

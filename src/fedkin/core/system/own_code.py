@@ -6,7 +6,9 @@ A name that nobody has allowed is not imported. What may be called is for the ca
 import hashlib
 import importlib
 import inspect
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,12 @@ class OwnCode:
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line(error)
             raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+
+
+def find_own_code() -> None:
+    """Look for it in the folder of the command too, last: no file there stands in for a library."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def file_digest(found: Callable[..., Any]) -> str:
