@@ -74,7 +74,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("mine.csv").write_text("\n".join([head, *more[:24]]) + "\n")
         Path("my_package").mkdir()
         Path("my_package/nets.py").write_text(NETS)
-        Path("my_methods.py").write_text(HALFWAY)
+        Path("my_package/methods.py").write_text(HALFWAY)
         Path("experiment.toml").write_text('[data]\nname = "digits"\n[method]\nname = "cgpfl"\n')
         shutil.copytree(ROOT / "examples", "examples")
         shutil.copytree(ROOT / "docs" / "reproduction", "docs/reproduction")
