@@ -42,12 +42,12 @@ from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
-from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.keywords import content_of, texts_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
+from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, reading_once
 
 
@@ -81,6 +81,7 @@ class Experiment:
             hints = [*hints, *check_called(self.method)]
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
+        permit(self.spec)  # who wrote the program typed the names in it
         _check(self.spec, self.method)
         name = self.spec.model.name
         self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
@@ -179,7 +180,7 @@ class Experiment:
     @contextlib.contextmanager
     def _placed(self) -> Iterator[Spec]:
         """The specification, with given data in a folder of their own for as long as it lasts."""
-        permit(self.spec)  # who wrote the program typed the names in it
+        permit(self.spec)  # another process may have made the experiment
         GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
         if self.given is None:
             yield self.spec
@@ -222,7 +223,7 @@ class Result:
 
     Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
     in their order without label and client. Classes are numbered in the sorted order of the labels;
-    ``class_names`` are their values. ``trust_code``: the classes that the run of somebody else
+    ``class_names`` are their values. ``trust_code``: code that the run of somebody else
     names may be imported (docs/security.md).
     """
 
@@ -466,7 +467,7 @@ def resume(
         method: The Method value that the run was started with, where it was one; one with another
             name or other hyper-parameters is refused.
         progress: Called with the Record of every round.
-        trust_code: Whether a model class named in the run may be imported; it runs its code.
+        trust_code: Whether code that the run names may be imported; it runs with your rights.
 
     Returns:
         The finished run.

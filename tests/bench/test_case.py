@@ -9,7 +9,7 @@ from fedkin.bench.budgets import Allowance, Used
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import parse
-from fedkin.setup.architectures import permit
+from fedkin.setup.own_code import permit
 from tests.bench.tiny import SPEC, tiny
 from tests.experiment.registered import registered
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.bench import outside
 from fedkin.bench.row import append, read_rows
+from fedkin.methods import own as methods
 from tests.bench.test_verify import a_row
 from tests.cli.command import fedkin, told
 
@@ -43,7 +43,7 @@ def test_an_outside_method_enters_and_its_row_is_verified(
     assert {trial.hyper["share"] for trial in own[0].trials} == {0.5, 0.9}
 
     verify = [word.replace("ROW", own[1].id[:6]) for word in command("bench verify")]
-    outside._code._allowed.clear()
+    methods._code._allowed.clear()
     assert "names code (my_methods:slower)" in told(*verify)
     assert "the same bits" in fedkin(*verify, "--trust-code").stdout
 

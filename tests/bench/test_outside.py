@@ -1,70 +1,39 @@
-"""Methods of other people's modules: only those that somebody typed."""
+"""Methods of other people's modules in a bench: only those that somebody typed."""
 
 import pytest
 
-from fedkin.bench import outside
-from fedkin.bench.outside import (
-    allow,
-    checked_name,
-    code_digest,
-    is_outside,
-    outside_method,
-)
+from fedkin.bench.outside import code_of_case
+from fedkin.bench.suite import suite
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method
+from fedkin.methods import own
+from fedkin.methods.own import allow
+from fedkin.runs.spec import parse
 
 SOURCE = """
+from fedkin.core.method import Method
 from fedkin.methods.fedavg import fedavg
 
-def mine(*, lr: float, near: float = 0.5):
+def mine(*, lr: float, near: float = 0.5) -> Method:
     return fedavg(lr=lr * near)._replace(name="mine")
-
-def odd(*, lr: float):
-    return 7
-
-number = 3
 """
+SPEC = parse({})[0]
 
 
 @pytest.fixture(autouse=True)
-def module(tmp_path, monkeypatch):
+def module(tmp_path, monkeypatch, own_modules):
     (tmp_path / "outside7.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(outside._code, "_allowed", set())
-
-
-def test_a_colon_is_a_module() -> None:
-    assert is_outside("outside7:mine")
-    assert not is_outside("fedavg")
-    assert checked_name("fedavg") == "fedavg"
-    assert checked_name("Fed-Avg") == "fedavg"
-    with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
-        checked_name("fedagv")
+    monkeypatch.setattr(own._code, "_allowed", set())
 
 
 def test_nobody_imports_what_nobody_typed() -> None:
     with pytest.raises(FedkinError, match="is code of one's own, which nobody has allowed"):
-        checked_name("outside7:mine")
+        code_of_case("outside7:mine", SPEC)
     allow(["outside7:mine"])
-    assert checked_name("outside7:mine") == "outside7:mine"
-    made = outside_method("outside7:mine", {"near": 0.25}, 0.4)
-    assert isinstance(made, Method)
-    assert made.name == "mine"
-
-
-@pytest.mark.parametrize(
-    ("name", "hyper", "said"),
-    [
-        ("outside7:number", {}, "method 'outside7:number' is no function that makes a method"),
-        ("outside7:odd", {}, "outside7:odd makes no fedkin.Method, but int"),
-        ("outside7:mine", {"nera": 1.0}, "'nera': did you mean 'near'"),
-        ("outside7:gone", {}, "cannot be imported: AttributeError"),
-    ],
-)
-def test_what_makes_no_method_is_told(name, hyper, said) -> None:
-    allow([name])
-    with pytest.raises(FedkinError, match=said):
-        outside_method(name, hyper, 0.1)
+    assert list(code_of_case("outside7:mine", SPEC)) == ["outside7:mine"]
+    assert code_of_case("Fed-Avg", SPEC) == {}
+    with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
+        code_of_case("fedagv", SPEC)
 
 
 @pytest.mark.parametrize("decorated", ["", "@declared\n"])
@@ -74,7 +43,17 @@ def test_changed_code_is_another_search(decorated, tmp_path) -> None:
     source = SOURCE.replace("def mine", f"{decorated}def mine")
     file.write_text(f"from fedkin.core.hyperparameters import declared\n{source}")
     allow([name])
-    before = code_digest(name)
-    assert before == code_digest(name)
+    before = code_of_case(name, SPEC)
+    assert before == code_of_case(name, SPEC)
     file.write_text(file.read_text().replace("lr * near", "0 * lr * near"))
-    assert code_digest(name) != before
+    assert code_of_case(name, SPEC) != before
+
+
+def test_a_suite_may_name_one_and_no_other_colon(tmp_path) -> None:
+    file = tmp_path / "s.toml"
+    content = 'title = "x"\nmethods = ["{}"]\nrates = [0.1]\nseeds = [0]\n[settings.a]\n'
+    file.write_text(content.format("outside7:mine") + 'title = "a"\nspec = {}\n')
+    assert suite(str(file)).methods == ("outside7:mine",)
+    file.write_text(file.read_text().replace("outside7:mine", "ditto:lam=2"))
+    with pytest.raises(FedkinError, match="unknown method 'ditto:lam=2'"):
+        suite(str(file))

@@ -1,14 +1,12 @@
 """``fedkin export`` and ``fedkin predict``: whose model, where to, and tables for spreadsheets."""
 
 import json
-import os
-import sys
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from fedkin.cli.export import as_csv, find_own_code, tell_table
+from fedkin.cli.export import as_csv, tell_table
 from fedkin.core.errors import FedkinError
 from tests.cli.command import fedkin, told
 
@@ -93,11 +91,3 @@ def test_a_table_goes_where_it_is_told(tmp_path, capsys) -> None:
     assert (tmp_path / "a.csv").read_text() == "label\na\n"
     tell_table(frame, [], tmp_path / "new.csv", tmp_path / "a.csv", quiet=True)
     assert capsys.readouterr().out == ""
-
-
-def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(sys, "path", ["first", "second"])
-    monkeypatch.chdir(tmp_path)
-    find_own_code()
-    find_own_code()
-    assert sys.path == ["first", "second", os.getcwd()]

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.own_files import own_files, registered_file
+from fedkin.experiment.own_files import method_file, own_files
 from fedkin.runs.spec import parse
 from tests.experiment.registered import registered
 
 
 def test_fedkins_own_code_is_none_of_it() -> None:
     assert own_files(parse({})[0]) == {}
-    assert registered_file("Fed-Avg") == {}
+    assert method_file("Fed-Avg") == {}
     with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
-        registered_file("fedagv")
+        method_file("fedagv")
 
 
 @pytest.mark.usefixtures("own_modules")
@@ -28,7 +28,7 @@ def test_a_registered_method_has_the_digest_of_its_file(
     assert list(before) == ["half41"]
     file.write_text(file.read_text().replace("lr * near", "0 * lr"))
     assert own_files(spec) != before
-    assert registered_file("Half-41") == own_files(spec)
+    assert method_file("Half-41") == own_files(spec)
 
 
 def test_a_value_whose_name_nobody_registers_has_no_file() -> None:
@@ -47,4 +47,4 @@ def test_a_value_has_the_name_of_a_package_that_cannot_be_imported(
     mine = spec.method.model_copy(update={"name": "half44"})
     assert own_files(spec.model_copy(update={"method": mine})) == {}
     with pytest.raises(FedkinError, match=r"half44.* cannot be loaded"):
-        registered_file("half44")
+        method_file("half44")

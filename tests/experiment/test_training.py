@@ -14,7 +14,7 @@ def test_a_method_as_a_value_is_known_to_this_process_alone() -> None:
     method = make("fedavg", {}, {"lr": 0.1})
     assert check_engine(small(), method) is None
     assert check_engine(small(engine__name="processes"), None) is None
-    with pytest.raises(FedkinError, match="runs with engine inprocess: register it"):
+    with pytest.raises(FedkinError, match="runs with engine inprocess: name it as package"):
         check_engine(small(engine__name="processes"), method)
 
 

@@ -19,6 +19,7 @@ from fedkin.flower.node import placement
 from fedkin.flower.node.model import exportable
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
+from fedkin.methods.own import allow
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.setup.build import assemble
@@ -80,6 +81,20 @@ def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
         node.config = node.config.model_copy(update={"imports": ("tests.parity.normed",)})
     deployed = result(fleet.run())
     assert deployed == result(run(spec, tmp_path / "plain"))
+
+
+HALVED = "tests.parity.halved:halved"
+
+
+def test_a_method_of_ones_own_gives_the_bits_of_one_process(tmp_path):
+    allow([HALVED])  # as by --trust-code of fedkin deploy init
+    spec = experiment(HALVED, method__share=0.25)
+    fleet = Fleet(tmp_path, spec)
+    with pytest.raises(FedkinError, match=f"names code .{HALVED}. that this node does not import"):
+        Fleet(tmp_path / "unlisted", spec).run()
+    for node in fleet.nodes.values():  # as an operator's line in node.toml
+        node.config = node.config.model_copy(update={"imports": (HALVED,)})
+    assert result(fleet.run()) == result(run(spec, tmp_path / "plain"))
 
 
 BODY = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}

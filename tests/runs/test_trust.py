@@ -1,11 +1,12 @@
 """Whose files may name code."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.spec import parse
+from fedkin.runs.spec import Spec, parse
 from fedkin.runs.trust import MOST, digest, remember, require
 
 SPEC, _ = parse({"model": {"name": "a.b:C"}}, where="x")
@@ -37,6 +38,19 @@ def test_other_code_and_other_arguments_are_asked_about_again(tmp_path: Path) ->
             require(tmp_path / "x.toml", other, ["a.b:D"], trust_code=False)
     faster, _ = parse({"model": {"name": "a.b:C"}, "train": {"lr": 0.7}}, where="x")
     require(tmp_path / "x.toml", faster, ["a.b:C"], trust_code=False)
+
+
+def test_a_method_of_ones_own_is_asked_about_with_its_arguments(tmp_path: Path) -> None:
+    def named(method: dict[str, Any]) -> Spec:
+        return parse({"model": {"name": "a.b:C"}, "method": method}, where="x")[0]
+
+    assert digest(named({"name": "ditto", "lam": 2.0})) == digest(SPEC)  # remembered before
+    mine = named({"name": "a.b:m", "share": 0.5})
+    remember(tmp_path, mine)
+    require(tmp_path / "x.toml", mine, ["a.b:m"], trust_code=False)
+    for other in ({"name": "a.b:n", "share": 0.5}, {"name": "a.b:m", "share": 0.6}):
+        with pytest.raises(FedkinError, match="names code"):
+            require(tmp_path / "x.toml", named(other), ["a.b:m"], trust_code=False)
 
 
 def test_the_oldest_folders_are_forgotten(tmp_path: Path, monkeypatch) -> None:

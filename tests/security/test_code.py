@@ -4,21 +4,24 @@ a node.
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fedkin import Result
-from fedkin.cli.export import find_own_code
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.resume import resume
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
 from fedkin.flower.node.placement import models_at
+from fedkin.methods import own as methods
 from fedkin.models.build import build
 from fedkin.models.own import allow, own_class
 from fedkin.runs import trust
@@ -77,6 +80,75 @@ def test_no_command_runs_what_a_file_names(command, code, strange):
     assert "names code" in sentence
     assert "--trust-code" in sentence
     assert not (strange / "witness").exists()
+
+
+METHODS = ["os:system", "shutil:rmtree", "a_strangers_nets:make"]
+HOSTILE = 'name = "{}"\ncommand = "touch witness"\npath = "run"'
+
+
+@pytest.mark.parametrize("code", METHODS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("resume", "run"),
+        ("export", "run", "--client", "0"),
+        ("predict", "run", "--client", "0", "--data", "x.npz"),
+        ("join", "run", "--data", "x.npz"),
+        ("audit", "run"),
+        ("doctor", "run/experiment.toml", "--rounds", "0"),
+        ("run", "run/experiment.toml"),
+        ("sweep", "run/experiment.toml", "--space", "train.lr=0.1,0.2"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypatch):
+    """A run directory from elsewhere whose [method] is a function of some module."""
+    monkeypatch.setattr(methods._code, "_allowed", set())
+    imported: list[str] = []
+    only = SimpleNamespace(import_module=imported.append)
+    monkeypatch.setattr("fedkin.core.system.own_code.importlib", only)
+    given_the_method(kept_run, here / "run", code)
+    if command[0] == "resume":
+        without_record(here / "run")
+    sentence = told(*command)
+    assert f"names code ({code})" in sentence
+    assert "--trust-code" in sentence
+    assert imported == []
+    assert not (here / "witness").exists()
+    assert (here / "run").is_dir()
+
+
+@pytest.mark.parametrize("command", ["show", "report", "compare", "track"])
+def test_nor_is_it_imported_where_a_record_is_read(command, here, kept_run):
+    given_the_method(kept_run, here / "run", "a_strangers_nets:make")
+    fedkin(command, "run", *(["--tensorboard", "there"] if command == "track" else []))
+    assert not (here / "witness").exists()
+
+
+@pytest.mark.parametrize("code", ["os:system", "shutil:rmtree"])
+def test_who_trusts_it_still_calls_methods_only(code, here, kept_run):
+    """The second lock: what does not say that it makes a method is not called."""
+    given_the_method(kept_run, here / "run", code)
+    without_record(here / "run")
+    assert "is no function that makes a method" in told("resume", "run", "--trust-code")
+    assert not (here / "witness").exists()
+    assert (here / "run").is_dir()
+
+
+@pytest.fixture(scope="module")
+def kept_run(tmp_path_factory):
+    """A finished run, to be copied."""
+    run = tmp_path_factory.mktemp("kept") / "run"
+    assert fedkin("run", *SMALL, "--out", run).exit_code == 0
+    return run
+
+
+def given_the_method(kept: Path, run: Path, code: str) -> None:
+    """A run from elsewhere whose specification says that its method is that one."""
+    shutil.copytree(kept, run)
+    text = (run / "experiment.toml").read_text()
+    assert 'name = "fedavg"' in text
+    (run / "experiment.toml").write_text(text.replace('name = "fedavg"', HOSTILE.format(code)))
 
 
 def test_resume_does_not_either(strange):

@@ -1,10 +1,13 @@
 """The hosts of a run: what they take over, and what a worker is sent."""
 
+import json
 import math
 
+from fedkin.methods import own as methods
+from fedkin.methods.own import allow
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.setup.hosts import held_of, replays_of, setup_of
+from fedkin.setup.hosts import held_of, host_from_setup, replays_of, setup_of
 from tests.engine.small import content
 
 
@@ -38,3 +41,17 @@ def test_a_worker_is_sent_names_and_numbers(tmp_path) -> None:
     assert told["clients"] == [4, 1]
     assert parse(told["spec"])[0] == spec()
     assert (told["population"], told["state"]) == (f"{tmp_path}/people", f"{tmp_path}/state")
+
+
+def test_a_worker_makes_a_method_of_ones_own_again(tmp_path, monkeypatch) -> None:
+    """It was allowed where the run began, and is not asked about in each process."""
+    own = "tests.parity.halved:halved"
+    allow([own])
+    parts = assemble(spec(own, method__share=0.25))
+    assert parts.spec.method.name == own
+    parts.population.save(tmp_path / "people")
+    monkeypatch.setattr(methods._code, "_allowed", set())
+    sent = setup_of(parts.spec, tmp_path / "people", [0, 1], tmp_path / "state")
+    there = host_from_setup(json.loads(json.dumps(sent)))
+    assert there.method.name == parts.method.name == "halved"
+    assert there.method.hyper == parts.method.hyper == {"lr": parts.spec.train.lr, "share": 0.25}

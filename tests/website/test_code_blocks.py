@@ -45,6 +45,14 @@ class Net(nn.Sequential):
             size *= one
         super().__init__(nn.Flatten(), nn.Linear(size, classes))
 """
+HALFWAY = """
+from fedkin.core.method import Method
+from fedkin.methods.fedavg import fedavg
+
+
+def halfway(*, lr: float, mix: float = 0.5) -> Method:
+    return fedavg(lr=mix * lr)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +74,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("mine.csv").write_text("\n".join([head, *more[:24]]) + "\n")
         Path("my_package").mkdir()
         Path("my_package/nets.py").write_text(NETS)
+        Path("my_package/methods.py").write_text(HALFWAY)
         Path("experiment.toml").write_text('[data]\nname = "digits"\n[method]\nname = "cgpfl"\n')
         shutil.copytree(ROOT / "examples", "examples")
         shutil.copytree(ROOT / "docs" / "reproduction", "docs/reproduction")

@@ -36,7 +36,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
 
     Args:
         folder: The run directory.
-        trust_code: The classes that its specification names may be imported.
+        trust_code: The code that its specification names may be imported.
 
     Returns:
         What ``fedkin audit --json`` prints: "membership", "labels", "properties", "inversion",

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.outside import code_of_case, is_outside
+from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
+from fedkin.core.system.own_code import is_own
 from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
@@ -276,4 +277,4 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
 
 def outside_of(case: Case) -> list[str]:
     """The code of somebody's own that a case names."""
-    return [case.method] if is_outside(case.method) else []
+    return [case.method] if is_own(case.method) else []

@@ -17,14 +17,16 @@ from fedkin.bench.beside import beside_local
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
 from fedkin.bench.machine import versions
-from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, half_written, read_rows, whole_cases
 from fedkin.bench.search import untried
 from fedkin.bench.suite import ALONE, BASELINES, SHARED, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
+from fedkin.core.system.own_code import is_own
 from fedkin.experiment.training import Interrupted
+from fedkin.methods import known_name
+from fedkin.methods.own import allow
 from fedkin.runs.spec import parse
-from fedkin.setup.architectures import code_of, permit
+from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.population import population_of
 from fedkin.sweep.space import NO_VALIDATION
 
@@ -59,7 +61,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     Raises FedkinError for what does not exist, before anything is run, and Halted where it is
     stopped: what is finished stays, and the same command goes on.
     """
-    allow(name for name in asked.methods if is_outside(name))
+    allow(name for name in asked.methods if is_own(name))
     _permit(asked)
     methods = _methods(asked)
     chosen = _settings(asked)
@@ -90,19 +92,19 @@ def _permit(asked: Asked) -> None:
     """Code that the suite's file names is imported only where a person trusts the file."""
     specs = [parse(one.spec)[0] for one in asked.suite.settings.values()]
     models = [name for spec in specs for name in code_of(spec)]
-    code = [*filter(is_outside, asked.suite.methods), *models]
+    code = [*filter(is_own, asked.suite.methods), *models]
     if code and not asked.trusted:
         raise FedkinError(
             f"{asked.name} names code ({some(code, 3)}) that would run with your rights: if you "
             "trust where it comes from, say --trust-code"
         )
-    allow(filter(is_outside, asked.suite.methods))
+    allow(filter(is_own, asked.suite.methods))
     for spec in specs:
         permit(spec)
 
 
 def _methods(asked: Asked) -> tuple[str, ...]:
-    named = tuple(checked_name(name) for name in asked.methods)
+    named = tuple(known_name(name) for name in asked.methods)
     return tuple(dict.fromkeys((*BASELINES, *named))) if named else asked.suite.all_methods
 
 

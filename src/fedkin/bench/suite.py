@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.system.own_code import is_own
 from fedkin.methods import METHODS, known_name
 from fedkin.runs.section import Section
 from fedkin.runs.spec import parse, read
@@ -82,7 +83,7 @@ class Suite(Section):
     @field_validator("methods")
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name if ":" in name else _name(name) for name in methods)
+        return tuple(name if is_own(name) else _name(name) for name in methods)
 
     @field_validator("settings")
     @classmethod

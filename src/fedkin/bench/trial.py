@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Used
 from fedkin.bench.counting import counted
-from fedkin.bench.outside import is_outside, outside_method
 from fedkin.bench.suite import Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
+from fedkin.core.system.own_code import is_own
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
+from fedkin.methods import make
 from fedkin.report.comparison.run_row import Seen, read_with_summary
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import opened
@@ -47,7 +48,7 @@ class Ran(NamedTuple):
 def spec_of(content: Content, data_dir: str | None = None) -> Spec:
     """The checked specification; a method of somebody's module is given as a value beside it."""
     method = content.get("method", {})
-    if is_outside(str(method.get("name", ""))):
+    if is_own(str(method.get("name", ""))):
         method = {"name": "fedavg"}
     data = {**content["data"], **({} if data_dir is None else {"dir": data_dir})}
     whole = {**content, "method": method, "data": data}
@@ -57,8 +58,8 @@ def spec_of(content: Content, data_dir: str | None = None) -> Spec:
 def method_of(content: Content) -> Method | None:
     """The method as a value where it is one of somebody's module."""
     options = dict(content["method"])
-    name = str(options.pop("name"))
-    return outside_method(name, options, content["train"]["lr"]) if is_outside(name) else None
+    name, shared = str(options.pop("name")), {"lr": content["train"]["lr"]}
+    return make(name, options, shared) if is_own(name) else None
 
 
 def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:

@@ -8,12 +8,14 @@ from typing import NamedTuple
 from fedkin.bench.case import filled
 from fedkin.bench.claimed import as_specified, wrong
 from fedkin.bench.machine import commit, differences, machine, versions
-from fedkin.bench.outside import allow, code_of_case, is_outside
+from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row
 from fedkin.bench.suite import Content
 from fedkin.bench.trial import ran, spec_of
 from fedkin.core.errors import FedkinError, some
-from fedkin.setup.architectures import code_of
+from fedkin.core.system.own_code import is_own
+from fedkin.methods.own import allow
+from fedkin.setup.own_code import code_of
 from fedkin.setup.population import population_of
 
 SHORTEST = 4  # letters of an id
@@ -147,7 +149,7 @@ def permit(row: Row, trusted: bool) -> None:
     Raises FedkinError for such a row that nobody trusts: it may come from anywhere.
     """
     name = str(row.content.get("method", {}).get("name", ""))
-    methods = [name] if is_outside(name) else []
+    methods = [name] if is_own(name) else []
     models = code_of(spec_of(row.content)) if row.content else []
     if (methods or models) and not trusted:
         raise FedkinError(

@@ -14,7 +14,7 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
     """
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
 

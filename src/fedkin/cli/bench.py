@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.export import find_own_code
 from fedkin.cli.reading import AsJson, DataDir, TrustCode, as_given
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.terminal import console, say, warn
 
 if TYPE_CHECKING:

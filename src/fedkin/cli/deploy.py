@@ -86,15 +86,18 @@ def init(
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.deployable import unused
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
     from fedkin.runs.trust import require
-    from fedkin.setup.architectures import code_of
+    from fedkin.setup.own_code import code_of, permit
 
     content, text = read(spec)
     chosen, _ = parse(content, text, str(spec))
     require(spec, chosen, code_of(chosen), trust_code)
+    permit(chosen)
+    find_own_code()  # what the method needs is asked before anything is written
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(
         folder,
@@ -153,10 +156,14 @@ def run(
     _extra()
     from fedkin.cli.before_resume import before
     from fedkin.cli.training import train, train_quietly
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
+    from fedkin.setup.own_code import permit
 
     found = prepared(folder, resume)
+    permit(found.spec)  # the folder is its operator's own
+    find_own_code()
     done = before(found.out) if begun(found.out) else (0, 0)
     work = partial(submit, folder, found.out)
     if ends_with_connection():
@@ -275,7 +282,7 @@ def predict(
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.node.model import exportable
 
     find_own_code()

@@ -57,7 +57,7 @@ def doctor(
 
     Estimates heterogeneity, pitfalls, costs, and whether federated training is likely to help, and
     recommends methods. Test data are not read."""
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.doctor.candidates import split_names
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.slow_lines import SlowLines

@@ -2,7 +2,6 @@
 samples.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 from fedkin.cli.reading import AsJson, Folder, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.terminal import say, say_all, warn
 
 if TYPE_CHECKING:
@@ -188,13 +188,3 @@ def _opened(folder: Path, trust_code: bool) -> "Opened":
     if opened.unfinished:
         warn(f"note: {opened.unfinished}")
     return opened
-
-
-def find_own_code() -> None:
-    """A model of one's own is found from the folder of the command too, last: no file there stands
-    in for a library.
-    """
-    import os
-
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())

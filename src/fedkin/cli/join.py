@@ -39,7 +39,7 @@ def join(
 
     No other client takes part; the run is not changed.
     """
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.newcomers.join import join as work
     from fedkin.runtime.under_way import heard

@@ -67,7 +67,7 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-code",
-        help="Import classes named in the file or run (package.module:Class). Remembered.",
+        help="Import code named in the file or run (package.module:name). Remembered.",
     ),
 ]
 
@@ -136,7 +136,11 @@ def methods(
 def _methods_loaded(name: str | None, certificate: bool, as_json: bool) -> None:
     from fedkin.certificates import registry
     from fedkin.cli.listing import certificates, choosing
+    from fedkin.cli.listing.methods import own_found
+    from fedkin.core.system.own_code import is_own
 
+    if name is not None and is_own(name):
+        own_found(name)
     found = registry.held(name)
     if not certificate:
         say_all(choosing.table([one.name for one in found]))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli import completion, export
+from fedkin.cli import completion
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given
 from fedkin.cli.training import train, train_quietly
+from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.terminal import say, tell_hints
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def run(
             "--method",
             WHAT,
             "NAME",
-            "comet, fedavg, …: see fedkin methods.",
+            "comet, fedavg, …: see fedkin methods; or my_module:function.",
             autocompletion=completion.method_names,
         ),
     ] = None,
@@ -167,7 +168,7 @@ def run(
         spec = packaged(spec)
     chosen, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
-    export.find_own_code()
+    find_own_code()
     from fedkin.experiment.run import run as begin
 
     work = partial(_begun, begin, chosen, out)
@@ -218,7 +219,7 @@ def _begun(
 def _resumed(
     folder: Path, workers: int | None, trust_code: bool, progress: Callable[["Record"], None]
 ) -> Path:
-    export.find_own_code()
+    find_own_code()
     from fedkin.experiment.resume import resume as go_on
 
     return go_on(folder, progress=progress, workers=workers, trust_code=trust_code)

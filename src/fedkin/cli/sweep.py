@@ -78,7 +78,7 @@ def sweep(
 
     Start it several times with the same --out to work in parallel.
     """
-    from fedkin.cli.export import find_own_code
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
     from fedkin.setup.arguments.options import specification

@@ -7,7 +7,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, ParamSpec, cast
 
@@ -36,6 +36,7 @@ __all__ = [
     "Start",
     "Weights",
     "Whole",
+    "as_recorded",
     "declared",
     "in_range",
 ]
@@ -79,9 +80,21 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
         if "weights" in values and method.aggregation.weight is not None:
             aggregation = method.aggregation._replace(weight=cast(Any, values["weights"]))
             method = method._replace(aggregation=aggregation)
-        return method._replace(hyper={key: _record(value) for key, value in values.items()})
+        return method._replace(hyper=as_recorded(values))
 
     return in_range(recorded)
+
+
+def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyper-parameters as a run writes them down.
+
+    Args:
+        values: By their names.
+
+    Returns:
+        The same; a sequence as a tuple, a matrix as the word "matrix".
+    """
+    return {key: _record(value) for key, value in values.items()}
 
 
 def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callable[Given, Method]:

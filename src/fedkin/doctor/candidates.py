@@ -9,7 +9,8 @@ from typing import Any
 from fedkin.core.method import Needs
 from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
-from fedkin.runs.short_form import pieces, short_form
+from fedkin.runs.short_form import pieces
+from fedkin.setup.arguments.typed_method import typed_method
 
 MOST = 3
 # Up to fifteen epochs at home, as many as validate best: measured by benchmarks/own_truth.py
@@ -94,7 +95,7 @@ def _hopeful(ways: Mapping[str, Gain]) -> list[str]:
 
 def split_name(method: str) -> tuple[str, dict[str, Any]]:
     """A candidate's name and hyper-parameters: finetune:keep=best → ("finetune", {"keep": …})."""
-    return short_form(method, str)
+    return typed_method(method)
 
 
 def split_names(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedkin.core.counts import at_least
 from fedkin.core.model import Model
+from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
@@ -16,6 +17,7 @@ from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
+from fedkin.methods.own import allow
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
 from fedkin.setup.build import Assembled, assemble
@@ -73,8 +75,9 @@ def diagnosis(
 def _known(text: str) -> str:
     """The same with the method's own name. Raises FedkinError for a name or a key that is none."""
     name, options = split_name(text)
+    allow([name] if is_own(name) else [])  # somebody typed it
     taken(name, [key for key in options if key not in MethodSection.model_fields])
-    return known_name(name) + text[len(name) :]
+    return text if is_own(name) else known_name(name) + text[len(name) :]
 
 
 def _measure(spec: Spec) -> str:

@@ -1,17 +1,19 @@
 """The files of somebody's own code that an experiment runs, by their digests."""
 
+from fedkin.core.errors import FedkinError
+from fedkin.core.system.own_code import file_digest, is_own
 from fedkin.methods import METHODS, Unloadable, known_name, own_name, registry
+from fedkin.methods.own import own_recipe
 from fedkin.models.own import own_class
-from fedkin.models.own_code import file_digest
 from fedkin.runs.spec import Spec
-from fedkin.setup.architectures import code_of
+from fedkin.setup.own_code import classes_of
 
 
 def own_files(spec: Spec) -> dict[str, str]:
-    """The method, where another package registers it, and the classes of one's own.
+    """The method, where it is not one of fedkin's, and the classes of one's own.
 
     Args:
-        spec: The specification; the classes that it names are allowed.
+        spec: The specification; the code that it names is allowed.
 
     Returns:
         {name: digest of the file that it is written in}; {} where all code is fedkin's.
@@ -19,15 +21,19 @@ def own_files(spec: Spec) -> dict[str, str]:
     Raises:
         FedkinError: A class cannot be imported, or nobody has allowed it.
     """
-    models = {name: file_digest(own_class(name)) for name in code_of(spec)}
+    models = {name: file_digest(own_class(name)) for name in classes_of(spec)}
     method = spec.method.name
-    return {**(registered_file(method) if _registered(method) else {}), **models}
+    return {**(method_file(method) if _known(method) else {}), **models}
 
 
-def _registered(method: str) -> bool:
-    """Whether a method of that name is fedkin's or another package's; the name of a Method value is
-    neither.
-    """
+def _known(method: str) -> bool:
+    """Whether a method of that name can be found; a Method value has whatever name it was given."""
+    if is_own(method):
+        try:
+            own_recipe(method)
+        except FedkinError:
+            return False
+        return True
     if method in METHODS:  # no other package is imported for it
         return True
     known = registry()
@@ -35,17 +41,19 @@ def _registered(method: str) -> bool:
     return found is not None and not isinstance(found, Unloadable)
 
 
-def registered_file(method: str) -> dict[str, str]:
-    """That of a method which another package registers.
+def method_file(method: str) -> dict[str, str]:
+    """That of a method of one's own, or of one which another package registers.
 
     Args:
-        method: Its name, or an alias.
+        method: Its name, or an alias; or ``package.module:function``, which is allowed.
 
     Returns:
         {name: digest}; {} of a method of fedkin's.
 
     Raises:
-        FedkinError: An unknown name.
+        FedkinError: An unknown name, or a function that cannot be imported.
     """
+    if is_own(method):
+        return {method: file_digest(own_recipe(method))}
     name = method if method in METHODS else known_name(method)
     return {} if name in METHODS else {name: file_digest(registry()[name])}

@@ -32,7 +32,7 @@ def resume(
     """Continue a run from its last committed round; a finished run is left as it is. Returns the
     run directory.
 
-    ``trust_code``: the classes that its specification names may be imported (docs/security.md).
+    ``trust_code``: the code that its specification names may be imported (docs/security.md).
     """
     engine = engine or Engine(assemble, hosts)
     anew = unrecorded(folder)

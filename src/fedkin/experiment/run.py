@@ -17,8 +17,8 @@ from fedkin.experiment.training import Engine, Progress, begin, check_engine
 from fedkin.runs import checkpoint, trust
 from fedkin.runs.directory import SPEC, begun, leftover
 from fedkin.runs.spec import Spec, assign, parse
-from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble
+from fedkin.setup.own_code import code_of, permit
 
 __all__ = [
     "experiment",

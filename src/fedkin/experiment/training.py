@@ -79,9 +79,9 @@ def check_engine(spec: Spec, method: Method | None) -> None:
     """
     if method is not None and spec.engine.name != "inprocess":
         raise FedkinError(
-            "a method that is given as a value runs with engine inprocess: register it "
-            "(entry point fedkin.methods) "
-            "to run it in worker processes"
+            "a method that is given as a value runs with engine inprocess: name it as "
+            "package.module:function, or register it (entry point fedkin.methods), to run it in "
+            "worker processes"
         )
 
 

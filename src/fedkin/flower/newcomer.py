@@ -29,8 +29,9 @@ from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.architectures import names_of, permit
+from fedkin.setup.architectures import names_of
 from fedkin.setup.frozen import digest
+from fedkin.setup.own_code import permit
 from fedkin.setup.snapshot import snapshot
 
 

@@ -10,9 +10,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from fedkin.core.errors import FedkinError, letters, named_line, unknown
-from fedkin.core.hyperparameters import in_range
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
+from fedkin.core.system.own_code import is_own
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
 from fedkin.methods.cgpfl import cgpfl
@@ -55,6 +55,7 @@ from fedkin.methods.l2sgd import l2sgd
 from fedkin.methods.lg_fedavg import lg_fedavg
 from fedkin.methods.local import local
 from fedkin.methods.moon import moon
+from fedkin.methods.own import made_beside, own_recipe
 from fedkin.methods.partial_fl import partial_fl
 from fedkin.methods.per_fedavg import per_fedavg
 from fedkin.methods.perada import perada
@@ -218,11 +219,11 @@ def known_name(name: str) -> str:
         name: As somebody typed it.
 
     Returns:
-        A key of METHODS, or the name of an installed one.
+        A key of METHODS, the name of an installed one, or the path of one's own.
 
     Raises:
-        FedkinError: An unknown name, with the nearest that exists; or the package of an installed
-            method cannot be imported.
+        FedkinError: An unknown name, with the nearest that exists; the package of an installed
+            method cannot be imported; or one of one's own is not allowed (``fedkin.methods.own``).
     """
     return _looked_up(name)[0]
 
@@ -284,6 +285,8 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
 
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     """A method's own name and its function; installed packages are asked once."""
+    if is_own(name):
+        return name, own_recipe(name)
     known = registry()
     name = own_name(name, known)
     if name not in known:
@@ -344,5 +347,7 @@ def made_by(
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
-    checked = function if METHODS.get(name) is function else in_range(function, name)
-    return checked(**chosen)
+    if METHODS.get(name) is function:
+        return function(**chosen)
+    # a name that is left of the method that it is made of would be taken for that one
+    return made_beside(name, function, chosen)._replace(name=name.rpartition(":")[2])

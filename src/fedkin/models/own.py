@@ -1,8 +1,8 @@
 """Classes of one's own, by ``package.module:Class``: which may be imported, and what they must be
 to be called.
 
-A name that nobody has allowed is not imported (``fedkin.models.own_code``). What was imported is
-called only if it is a torch module or a learner by its class: ``os:system`` is neither.
+A name that nobody has allowed is not imported (``fedkin.core.system.own_code``). What was imported
+is called only if it is a torch module or a learner by its class: ``os:system`` is neither.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Learner
-from fedkin.models.own_code import OwnCode
+from fedkin.core.system.own_code import OwnCode
 
 VERBS = ("start", "fit", "predict")  # of a Learner
 _code = OwnCode("model", "see docs/security.md")

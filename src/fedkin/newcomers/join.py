@@ -45,7 +45,7 @@ def join(
     out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
     never a run's own. Only the same newcomer is replaced. ``rounds``, ``architecture``: as in
     ``joined``.
-    ``trust_code``: the classes that its specification names may be imported. Neither the run's
+    ``trust_code``: the code that its specification names may be imported. Neither the run's
     record nor its checkpoint changes. Raises FedkinError.
     """
     at_least(0, rounds=rounds)

@@ -9,14 +9,16 @@ change.
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import write_file
+from fedkin.core.system.own_code import is_own
 from fedkin.core.system.private import private_folder, state_folder
 from fedkin.runs.spec import Spec
 
@@ -31,7 +33,7 @@ def require(file: Path, spec: Spec, names: Sequence[str], trust_code: bool) -> N
     Args:
         file: the specification's file, of which the folder is what is trusted.
         spec: what it says.
-        names: the classes that ``spec`` names, as ``package.module:Class``; there may be none.
+        names: the code that ``spec`` names, as ``package.module:attribute``; there may be none.
         trust_code: the person says so now; it is remembered.
 
     Raises:
@@ -67,13 +69,15 @@ def remember(folder: Path, spec: Spec) -> None:
 
 def digest(spec: Spec) -> str:
     """sha256 of all that decides which code a specification calls, and with what."""
-    model = spec.model
-    content = [
-        model.name,
-        sorted(model.map.items()),
-        sorted(model.options.items(), key=lambda item: item[0]),
-    ]
+    model, method = spec.model, spec.method
+    content = [model.name, sorted(model.map.items()), _sorted(model.options)]
+    if is_own(method.name):  # what else a method is called, was not asked about before
+        content += [method.name, _sorted(method.options)]
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+
+
+def _sorted(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(options.items(), key=lambda item: item[0])
 
 
 def _remembered() -> dict[str, list[str]]:

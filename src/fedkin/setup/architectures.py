@@ -17,7 +17,6 @@ from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
 from fedkin.models.build import MODELS, options_of
 from fedkin.models.build import build as build_model
-from fedkin.models.own import allow
 from fedkin.runs.short_form import short_form
 from fedkin.runs.spec import Spec
 from fedkin.runs.suggested import is_table
@@ -186,21 +185,6 @@ def described(text: str) -> tuple[str, dict[str, Any]]:
 
 def _no_bare(name: str) -> str:
     raise FedkinError(f"an option of model {name!r} has no name: write {name}:key=value")
-
-
-def code_of(spec: Spec) -> list[str]:
-    """The classes of one's own that a specification names, each as ``package.module:Class`` without
-    its options.
-    """
-    named = {described(name)[0] for name in (spec.model.name, *spec.model.map.values())}
-    return sorted(name for name in named if ":" in name)
-
-
-def permit(spec: Spec) -> None:
-    """Let this process import the classes that a specification names: who wrote it is at the
-    keyboard.
-    """
-    allow(code_of(spec))
 
 
 def with_family(spec: Spec, population: Population) -> Spec:

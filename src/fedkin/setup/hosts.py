@@ -13,9 +13,9 @@ from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.applied import with_given_secret
-from fedkin.setup.architectures import permit
 from fedkin.setup.build import Assembled, around, computing, runtime_of, schedule_of
 from fedkin.setup.frozen import map_frozen
+from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
 
 __all__ = ["host_from_setup", "host_of", "replays_of", "setup_of"]

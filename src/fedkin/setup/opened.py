@@ -18,11 +18,11 @@ from fedkin.runs import trust
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
-from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
 from fedkin.setup.hosts import host_of
+from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.snapshot import Snapshot, snapshot
 
 __all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "with_engine"]
@@ -35,7 +35,7 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
     Args:
         folder: The run's.
         workers: [engine] workers in place of the run's.
-        trust_code: Whether the classes that it names may be imported (docs/security.md).
+        trust_code: Whether the code that it names may be imported (docs/security.md).
 
     Returns:
         The specification.
@@ -119,7 +119,7 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
     Args:
         folder: The run's.
         method: The Method value that it ran, if its method is not registered.
-        trust_code: Whether the classes that its specification names may be imported
+        trust_code: Whether the code that its specification names may be imported
             (docs/security.md).
 
     Returns:

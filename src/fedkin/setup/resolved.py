@@ -1,6 +1,7 @@
 """A specification with its defaults written out, as a run directory keeps it."""
 
 from fedkin.core.method import Method
+from fedkin.core.system.own_code import is_own
 from fedkin.data.partitions.registry import parameters
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT
@@ -19,6 +20,8 @@ def resolved(spec: Spec, method: Method) -> Spec:
         for key, value in method.hyper.items()
         if value is not None and key not in ("lr", "affinity")
     }
+    # a function of one's own is found again by its path
+    named = spec.method.name if is_own(spec.method.name) else method.name
     public = spec.public.model_dump()
     if method.needs.public != "none" and spec.public.source is None:
         public["source"] = HELD_OUT
@@ -28,7 +31,7 @@ def resolved(spec: Spec, method: Method) -> Spec:
         "engine": spec.engine.model_dump(exclude_unset=True),  # whether one was asked for is shown
         "split": split,
         "public": public,
-        "method": {**hyper, **spec.method.model_dump(), "name": method.name},
+        "method": {**hyper, **spec.method.model_dump(), "name": named},
         "run": {**spec.run.model_dump(), "clients": clients},
     }
     return Spec.model_validate(filled)

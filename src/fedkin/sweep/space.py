@@ -13,9 +13,10 @@ from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
-from fedkin.setup.architectures import described, models_of, names_of, permit, with_measure
+from fedkin.setup.architectures import described, models_of, names_of, with_measure
 from fedkin.setup.arguments.options import choose, chooses
 from fedkin.setup.build import method_of
+from fedkin.setup.own_code import permit
 from fedkin.setup.population import population_of
 from fedkin.setup.requirements import check_public_labels
 
@@ -182,7 +183,9 @@ def _check_method(base: Spec, space: Space) -> None:
     asked = {NAME: _methods(base, space), **asked}
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
-        kept = changed(base, {NAME: name}).method.options
+        one = changed(base, {NAME: name})
+        permit(one)  # --space names it, or the experiment whose code may be imported
+        kept = one.method.options
         taken(name, [*kept, *(key.split(".")[1] for key in own if key != NAME)])
     _check_values(base, asked, own, _check_built)
 

@@ -65,3 +65,19 @@ def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch)
     assert allowed == ([code] if known else [])
     if not known:
         assert f'node.toml says so: imports = ["{code}"]' in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("fedavg", True), ("mine.net:method", True), ("own.net:Net", False), ("mine:net", False)],
+)
+def test_only_a_method_that_the_operator_lists_is_imported(name, known, monkeypatch) -> None:
+    allowed = []
+    monkeypatch.setattr(placement, "allow_methods", allowed.extend)
+    spec = SPEC.model_copy(update={"method": SPEC.method.model_copy(update={"name": name})})
+    if known:
+        placement.permit_method(Node, spec)
+    else:
+        with pytest.raises(FedkinError, match=r"the experiment names code .* imports = \["):
+            placement.permit_method(Node, spec)
+    assert allowed == ([name] if known and ":" in name else [])

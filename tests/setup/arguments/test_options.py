@@ -90,7 +90,7 @@ def test_short_forms() -> None:
         ({"split": "iid:3"}, [], "partition iid takes no parameter: write --split iid"),
         ({"method": "ditto:3"}, [], "--method ditto:3 is not understood: write ditto:key=value"),
         ({"method": "dito:3"}, [], "unknown method 'dito'.*ditto"),
-        ({"method": "my.own:slow"}, [], "names a function of a module: .*bench add my.own:slow$"),
+        ({"method": "my.own:slow:3"}, [], "is not understood: write my.own:slow:key=value$"),
         ({"method": "ditto:slow"}, [], "--method ditto:slow is not understood: write ditto:key="),
         ({"model": "dnn:7"}, [], "--model dnn:7 is not understood: write dnn:key=value"),
         ({"public": "mnist:50,size=3"}, [], r"unknown key of \[public\] 'size'"),

@@ -1,5 +1,6 @@
 """``fedkin methods``: what there is to choose from, as plain values and as text."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -7,6 +8,7 @@ from rich.console import Console
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
+from fedkin.core.system.own_code import find_own_code, is_own
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -18,7 +20,12 @@ def methods() -> list[dict[str, Any]]:
 
 
 def named(name: str) -> list[dict[str, Any]]:
-    """The one of that name, or alias. Raises FedkinError with the nearest where there is none."""
+    """The one of that name, or alias, or of that path. Raises FedkinError with the nearest where
+    there is none.
+    """
+    if is_own(name):
+        recipe = own_found(name)  # its file may hold several: its own first line tells of it
+        return [_entry(name, recipe, first_line(recipe))]
     every = methods()
     found = [one for one in every if name == one["name"]] or [
         one for one in every if letters(name) in map(letters, (one["name"], *one["aliases"]))
@@ -33,35 +40,46 @@ def named(name: str) -> list[dict[str, Any]]:
 def _listed() -> list[dict[str, Any]]:
     import inspect
 
-    from fedkin.methods import ALIASES, registry
+    from fedkin.methods import Unloadable, registry
 
-    found = []
-    for name, recipe in sorted(registry().items()):
-        given = inspect.signature(recipe).parameters
-        own = {key: p for key, p in given.items() if key not in SHARED}
-        found.append(
-            {
-                "name": name,
-                "aliases": [alias for alias, target in ALIASES.items() if target == name],
-                "summary": _summary(recipe),
-                "hyper_parameters": {
-                    key: plain(p.default) for key, p in own.items() if p.default is not p.empty
-                },
-                "required": [key for key, p in own.items() if p.default is p.empty],
-                "needs": _needs(name),
-            }
+    return [
+        _entry(
+            name,
+            recipe,
+            recipe.reason
+            if isinstance(recipe, Unloadable)
+            else first_line(inspect.getmodule(recipe)) or first_line(recipe),
         )
-    return found
+        for name, recipe in sorted(registry().items())
+    ]
 
 
-def _summary(recipe: Any) -> str:
+def own_found(name: str) -> Callable[..., Any]:
+    """The function of one's own that somebody typed. Raises FedkinError where there is none."""
+    from fedkin.methods.own import allow, own_recipe
+
+    find_own_code()
+    allow([name])
+    return own_recipe(name)
+
+
+def _entry(name: str, recipe: Callable[..., Any], summary: str) -> dict[str, Any]:
     import inspect
 
-    from fedkin.methods import Unloadable
+    from fedkin.methods import ALIASES
 
-    if isinstance(recipe, Unloadable):
-        return recipe.reason
-    return first_line(inspect.getmodule(recipe)) or first_line(recipe)
+    given = inspect.signature(recipe).parameters
+    own = {key: p for key, p in given.items() if key not in SHARED}
+    return {
+        "name": name,
+        "aliases": [alias for alias, target in ALIASES.items() if target == name],
+        "summary": summary,
+        "hyper_parameters": {
+            key: plain(p.default) for key, p in own.items() if p.default is not p.empty
+        },
+        "required": [key for key, p in own.items() if p.default is p.empty],
+        "needs": _needs(name),
+    }
 
 
 def show_methods(console: Console, found: list[dict[str, Any]]) -> None:

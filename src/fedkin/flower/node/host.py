@@ -44,7 +44,7 @@ from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
-from fedkin.flower.node.placement import models_at
+from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.secret import secret_at
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
@@ -161,6 +161,7 @@ class Node:
         """Read each time: who replaces the file accepts another experiment, at once."""
         spec = config.spec_of(self.folder)
         check_device(spec)  # [engine] is no part of the fingerprint
+        permit_method(self.config, spec)
         return config.at_home(spec, self.folder), config.fingerprint(spec)
 
     def _about(self, spec: Spec, known: Known) -> dict[str, Any]:

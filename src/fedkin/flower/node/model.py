@@ -21,7 +21,7 @@ from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
-from fedkin.flower.node.placement import models_at
+from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.report.deployed import of_notes
 from fedkin.report.records import number
 from fedkin.runs.spec import DataSection, Spec
@@ -40,6 +40,7 @@ def exportable(folder: Path, run: str | None = None) -> Exportable:
     node = config.load(config.NodeConfig, folder, config.NODE)
     kept = Kept(node, folder, run)
     details = kept.details
+    permit_method(node, details.spec)
     own = details.facts is not None
     population = kept.blank() if own else population_of(details.spec, wanted=False)
     models, info = models_at(node, details.spec, population, details.place)

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo
 from fedkin.core.model import Model
+from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
+from fedkin.methods.own import allow as allow_methods
 from fedkin.models.own import allow
 from fedkin.runs.spec import ModelSection, Spec
 from fedkin.setup.architectures import described, models_of, names_of
@@ -47,11 +49,37 @@ def _permit(node: NodeConfig, architecture: str) -> None:
     code = described(architecture)[0]
     if ":" not in code:
         return
-    listed = code in node.imports or code.partition(":")[0] in node.imports
+    listed = _listed(node, code)
     if not listed and architecture != node.model:
-        raise FedkinError(
-            f"the experiment names code ({code}) that this node does not import: if its "
-            "operator trusts it, "
-            f'node.toml says so: imports = ["{code}"]'
-        )
+        raise _not_listed(code)
     allow([code])
+
+
+def permit_method(node: NodeConfig, spec: Spec) -> None:
+    """The experiment's method may be imported, where it is a function of a module that ``imports``
+    lists.
+
+    Args:
+        node: What node.toml says.
+        spec: The experiment.
+
+    Raises:
+        FedkinError: It is one that node.toml does not list.
+    """
+    name = spec.method.name
+    if not is_own(name):
+        return
+    if not _listed(node, name):
+        raise _not_listed(name)
+    allow_methods([name])
+
+
+def _listed(node: NodeConfig, code: str) -> bool:
+    return code in node.imports or code.partition(":")[0] in node.imports
+
+
+def _not_listed(code: str) -> FedkinError:
+    return FedkinError(
+        f"the experiment names code ({code}) that this node does not import: if its operator "
+        f'trusts it, node.toml says so: imports = ["{code}"]'
+    )

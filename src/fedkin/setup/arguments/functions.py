@@ -14,7 +14,7 @@ from typing import Any
 from torch import nn
 
 from fedkin.core.method import Method
-from fedkin.models.own_code import file_digest
+from fedkin.core.system.own_code import file_digest
 
 LONGEST = 200  # characters of a value that is kept
 

@@ -9,6 +9,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.runs.short_form import pieces, short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+from fedkin.setup.arguments.typed_method import of_this_folder, typed_method
 
 Content = dict[str, Any]
 
@@ -45,7 +46,7 @@ def specification(
     for key, value in given:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
-    if any(":" in name for name in (spec.model.name, *spec.model.map.values())):
+    if any(":" in name for name in (spec.method.name, spec.model.name, *spec.model.map.values())):
         _permit(spec, file, None if file is None else written, trust_code)
     return spec, [*hints, *more]
 
@@ -53,7 +54,7 @@ def specification(
 def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: bool) -> None:
     """Raises FedkinError where a file names code whose folder nobody trusts."""
     from fedkin.runs.trust import require
-    from fedkin.setup.architectures import code_of, permit
+    from fedkin.setup.own_code import code_of, permit
 
     if file is not None and written is not None:
         require(file, written, sorted({*code_of(written)} & {*code_of(spec)}), trust_code)
@@ -129,21 +130,7 @@ def _same(section: str, name: Any) -> Any:
 
 
 def _method(content: Content, text: str) -> list[str]:
-    from fedkin.methods import known_name, registry
-
-    def first(name: str) -> str:
-        words = text.replace(":", ".").split(".")
-        foreign = _same("method", name) not in registry()
-        if foreign and all(word.isidentifier() for word in words):
-            raise FedkinError(
-                f"--method {text} names a function of a module: a method of your own runs by its "
-                "name once its package registers it in the entry-point group fedkin.methods, or "
-                f"with: fedkin bench add {text}"
-            )
-        known_name(name)
-        raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
-
-    return choose(content, "method", *short_form(text, first))
+    return choose(content, "method", *typed_method(text))
 
 
 def _split(content: Content, text: str) -> list[str]:
@@ -183,7 +170,7 @@ def _model(content: Content, text: str) -> list[str]:
     """
     from fedkin.models.build import MODELS
 
-    several = [_of_this_folder(piece) for piece in pieces(text)]
+    several = [of_this_folder(piece) for piece in pieces(text)]
     text = several[0] if len(several) == 1 else text
     place: Content = content.setdefault("model", {})
     place.pop("map", None)
@@ -195,12 +182,6 @@ def _model(content: Content, text: str) -> list[str]:
     if text.partition(":")[0] not in MODELS:
         return choose(content, "model", text, {})
     return choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
-
-
-def _of_this_folder(text: str) -> str:
-    """``mynet.py:Net`` is ``mynet:Net``: the folder of the command is looked in."""
-    file, _, name = text.partition(":")
-    return f"{file[:-3]}:{name}" if file.endswith(".py") and "/" not in file else text
 
 
 def _no_first(option: str, text: str, name: str) -> str:

@@ -1,11 +1,13 @@
 """Code of somebody's own is imported only if its name was allowed."""
 
+import os
+import sys
 from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.models.own_code import OwnCode, file_digest
+from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code
 
 
 @pytest.fixture
@@ -17,8 +19,6 @@ def code(tmp_path, monkeypatch):
 
 
 def test_a_name_that_nobody_allowed_is_not_imported(code) -> None:
-    import sys
-
     sys.modules.pop("seen7", None)
     code.allow(["mine7:Other"])
     with pytest.raises(FedkinError, match=r"model 'mine7:Net' is code of one's own.*: say --trust"):
@@ -48,3 +48,11 @@ def test_what_has_no_file_has_no_digest() -> None:
     exec("def typed(): pass", scope)
     assert file_digest(scope["typed"]) == file_digest(len) == file_digest(int) == ""
     assert len(file_digest(OwnCode)) == 12
+
+
+def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", ["first", "second"])
+    monkeypatch.chdir(tmp_path)
+    find_own_code()
+    find_own_code()
+    assert sys.path == ["first", "second", os.getcwd()]

@@ -6,18 +6,39 @@ A name that nobody has allowed is not imported. What may be called is for the ca
 import hashlib
 import importlib
 import inspect
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, named_line
 
+_WORD = r"[^\W\d]\w*"
+_PATH = re.compile(rf"{_WORD}(\.{_WORD})*:{_WORD}")
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is one of code of somebody's own.
+
+    >>> is_own("my_methods:slower"), is_own("fedavg"), is_own("ditto:lam=2")
+    (True, False, False)
+
+    Args:
+        name: As a person or a file has it.
+
+    Returns:
+        Whether it is ``package.module:attribute``, with nothing behind it.
+    """
+    return _PATH.fullmatch(name) is not None
+
 
 class OwnCode:
     """Names that a person has typed, or has said that a file may name.
 
     Args:
-        what: What they stand for, in sentences: "model".
+        what: What they stand for, in sentences: "model", "method".
         hint: What to do where a name is not among them.
     """
 
@@ -56,6 +77,12 @@ class OwnCode:
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line(error)
             raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+
+
+def find_own_code() -> None:
+    """Look for it in the folder of the command too, last: no file there stands in for a library."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def file_digest(found: Callable[..., Any]) -> str:
