@@ -23,6 +23,7 @@ from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
+from fedkin.engine.returned.views import check_views
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
@@ -114,6 +115,7 @@ class Host:
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
+        self._looked_at: set[str] = set()  # architectures whose views are known to be well
         self._decoded: tuple[bytes, Unchanged] | None = None
 
     def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
@@ -337,6 +339,21 @@ class Host:
         said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, rest, samples, held=said)
 
+    def look_at(self, views: dict[str, Tree], data: LocalData) -> None:
+        """Check the views of the first client of each architecture: the others' are made alike.
+
+        Args:
+            views: What ``personal_models`` returned.
+            data: The client's.
+
+        Raises:
+            FedkinError: They would be scored as something else than what they are.
+        """
+        name = data.info.architecture
+        if name not in self._looked_at:
+            check_views(self.method, data, views, self.device)
+            self._looked_at.add(name)
+
     def evaluated(self, client: int, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
 
@@ -405,7 +422,9 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     """
     data = host.data(round, task.client, task.trained)
     with host.given(task, round) as (down, own):
-        return data, own, host.method.personal_models(down, own, data)
+        views = host.method.personal_models(down, own, data)
+        host.look_at(views, data)
+    return data, own, views
 
 
 def _scores(
