@@ -13,6 +13,7 @@ from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.methods import make, registry
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec
+from fedkin.setup.declared_sum import check_aggregation
 from fedkin.setup.population import HELD_OUT
 
 
@@ -98,6 +99,7 @@ def check_needs(
             f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
         )
     _check_introduction(method)
+    check_aggregation(method)
     if needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(
             f"{method.name} chooses by validation: set split.val above 0 so that every client "
