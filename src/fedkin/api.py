@@ -4,7 +4,7 @@ import contextlib
 import operator
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,8 @@ class Experiment:
         ``sweep``). The same folder goes on with the same study.
 
         Args:
-            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text.
+            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
+                place of a list is a list of one.
             out: The study and its runs.
             trials: How many, at least 1; without it a grid is done whole, and "tpe" refuses.
             sampler: "grid" or "tpe".
@@ -195,10 +196,12 @@ def _texts(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
     if not isinstance(space, Mapping):
         return [space] if isinstance(space, str) else list(space)
-    return [
-        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
-        for key, values in space.items()
-    ]
+    return [f"{key}={_typed(values)}" for key, values in space.items()]
+
+
+def _typed(values: Any) -> str:
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    return ", ".join(map(str, values)) if several else str(values)
 
 
 def named_data(spec: Spec, path: Path) -> Spec:

@@ -14,6 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
+from fedkin.data.tables.nested import nested_in
 from fedkin.runs.directory import GIVEN
 
 TABLE, ARRAYS = GIVEN
@@ -68,6 +69,12 @@ def given_data(value: Any) -> Given:
         raise FedkinError(
             f"data: column {str(twice[0])!r} appears twice: give every column its own name"
         )
+    for name in value.columns:
+        if what := nested_in(value[name]):
+            raise FedkinError(
+                f"data: column {str(name)!r} of the DataFrame holds {what}: make a column of each "
+                f"of their values, or leave it out: df.drop(columns={name!r})"
+            )
     return Given(
         TABLE,
         as_csv(value),
