@@ -16,6 +16,7 @@ from fedkin.core.method import Method
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.data.tables.nested import nested_in
 from fedkin.runs.directory import GIVEN
+from fedkin.setup.arguments.array_names import meant_by, unread
 
 TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
@@ -24,7 +25,7 @@ PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
 class Given(NamedTuple):
     """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words.
     ``categories``: columns that are categories though the copy holds numbers; ``names``: those of
-    which the same is true as labels.
+    which the same is true as labels. ``unread``: what is said of arrays that nothing reads.
     """
 
     file: str
@@ -33,6 +34,7 @@ class Given(NamedTuple):
     has_clients: bool = False
     categories: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> Path:
         """The copy, which the run's specification names: it is resumed from it."""
@@ -55,7 +57,9 @@ def given_data(value: Any) -> Given:
         try:
             value = pd.DataFrame({str(key): item for key, item in value.items()})
         except ValueError as error:
-            raise FedkinError(f"data: columns do not fit together: {error}") from None
+            raise FedkinError(
+                f"data: columns do not fit together: {error}{_arrays_meant(value)}"
+            ) from None
     if not isinstance(value, pd.DataFrame):
         raise FedkinError(
             f"data is a {type(value).__name__}: give a name, a path, a DataFrame, a dict of "
@@ -88,6 +92,7 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
     odd = next((name for name, one in arrays.items() if one.dtype == object), None)
     if odd is not None:
         raise FedkinError(f"data: the array {odd!r} holds objects, not numbers or texts")
+    told = unread(list(arrays))
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     shapes = ", ".join(f"{name} {list(one.shape)}" for name, one in arrays.items())
@@ -96,7 +101,17 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
         buffer.getvalue(),
         f"<arrays: {shapes}>",
         any(n.startswith("client") for n in arrays),
+        unread=tuple(told),
     )
+
+
+def _arrays_meant(columns: Mapping[Any, Any]) -> str:
+    """The hint at x or y, for who calls arrays so that they go for columns of a table."""
+    for name in map(str, columns):
+        meant = meant_by(name)
+        if meant is not None and meant[0] in "xy" and meant != name:
+            return f" (did you mean the array {meant!r} by {name!r}?)"
+    return ""
 
 
 def check_method(method: Any) -> None:

@@ -41,6 +41,7 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     for key, value in sorted(named.items(), key=lambda item: item[0] not in SHORT_FORMS):
         if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
             data = given_data(value)
+            hints += data.unread
             assign(content, "data.name", data.file)
         elif key == "model" and not isinstance(value, str | Mapping):
             assign(content, "model.name", given_model(value))
