@@ -23,7 +23,9 @@ from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
-from fedkin.engine.returned.views import check_views
+from fedkin.engine.returned.failures import error_text
+from fedkin.engine.returned.update import state_and_message
+from fedkin.engine.returned.views import FirstViews
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
@@ -61,18 +63,6 @@ class TaskResult(NamedTuple):
     # and "largest", its largest number by kind
     version: int | None = None  # of the server's state that it answers: rounds that state has seen
     reached: bool = True  # its task was sent to it, whatever came back
-
-
-def error_text(error: Exception) -> str:
-    """What the record says of an exception that no check foresaw.
-
-    Args:
-        error: Of a client's work.
-
-    Returns:
-        Its class and its text.
-    """
-    return f"{type(error).__name__}: {error}"
 
 
 class Host:
@@ -115,7 +105,7 @@ class Host:
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
-        self._looked_at: set[str] = set()  # architectures whose views are known to be well
+        self.first_views = FirstViews(method, runtime.device)
         self._decoded: tuple[bytes, Unchanged] | None = None
 
     def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
@@ -339,21 +329,6 @@ class Host:
         said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, rest, samples, held=said)
 
-    def look_at(self, views: dict[str, Tree], data: LocalData) -> None:
-        """Check the views of the first client of each architecture: the others' are made alike.
-
-        Args:
-            views: What ``personal_models`` returned.
-            data: The client's.
-
-        Raises:
-            FedkinError: They would be scored as something else than what they are.
-        """
-        name = data.info.architecture
-        if name not in self._looked_at:
-            check_views(self.method, data, views, self.device)
-            self._looked_at.add(name)
-
     def evaluated(self, client: int, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
 
@@ -382,7 +357,8 @@ def _introduce(host: Host, round: int, task: Task) -> TaskResult:
 def _local(host: Host, round: int, task: Task) -> TaskResult:
     with host.given(task, round) as (down, own):
         data = host.training(round, task.client)
-        state, message = host.method.client_update(down, own, data)
+        found = host.method.client_update(down, own, data)
+    state, message = state_and_message(host.method, found)
     answer = host.answer(task.client, message, host.receive(task).handed(), round)
     host.keep(task.client, state)
     return answer
@@ -423,7 +399,7 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     data = host.data(round, task.client, task.trained)
     with host.given(task, round) as (down, own):
         views = host.method.personal_models(down, own, data)
-        host.look_at(views, data)
+        host.first_views.check(data, views)
     return data, own, views
 
 

@@ -22,6 +22,33 @@ ROWS = 16  # of a client's samples, which are predicted
 APART = 0.05
 
 
+class FirstViews:
+    """Looks at the views of the first client of each architecture: the others' are made alike.
+
+    Args:
+        method: Whose they are.
+        device: Where it computes.
+    """
+
+    def __init__(self, method: Method, device: torch.device) -> None:
+        self._method, self._device = method, device
+        self._well: set[str] = set()
+
+    def check(self, data: LocalData, views: Any) -> None:
+        """Refuse them as ``check_views`` does, where none of the architecture was looked at before.
+
+        Args:
+            data: The client's.
+            views: What ``personal_models`` returned.
+
+        Raises:
+            FedkinError: As ``check_views`` does.
+        """
+        if data.info.architecture not in self._well:
+            check_views(self._method, data, views, self._device)
+            self._well.add(data.info.architecture)
+
+
 def check_views(method: Method, data: LocalData, views: Any, device: torch.device) -> None:
     """Refuse views that would be scored as something else than what they are.
 
