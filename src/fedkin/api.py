@@ -4,7 +4,7 @@ import contextlib
 import operator
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,9 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
+from fedkin.setup.arguments.given_errors import in_callers_words
 from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.typed_space import typed_space
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once
@@ -153,7 +155,7 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = _texts(space)
+        texts = typed_space(space)
         permit(self.spec)
         return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
@@ -179,7 +181,9 @@ class Experiment:
             yield self.spec
             return
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            yield named_data(self.spec, self.given.write(Path(folder)))
+            path = self.given.write(Path(folder))
+            with in_callers_words(self.given, path):
+                yield named_data(self.spec, path)
 
 
 class _InWords:
@@ -190,18 +194,6 @@ class _InWords:
 
     def __repr__(self) -> str:
         return self.says
-
-
-def _texts(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
-    if not isinstance(space, Mapping):
-        return [space] if isinstance(space, str) else list(space)
-    return [f"{key}={_typed(values)}" for key, values in space.items()]
-
-
-def _typed(values: Any) -> str:
-    several = isinstance(values, Iterable) and not isinstance(values, str)
-    return ", ".join(map(str, values)) if several else str(values)
 
 
 def named_data(spec: Spec, path: Path) -> Spec:
@@ -448,10 +440,19 @@ def run(
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):
             warnings.warn(sentence, stacklevel=2)
-    if experiment.given is not None:
-        name = method.name if method is not None else spec.method.name
-        out = new_folder(spec, name, out)
-        spec = named_data(spec, experiment.given.write(Path(out)))
+    if experiment.given is None:
+        return _shown(spec, out, method, progress)
+    name = method.name if method is not None else spec.method.name
+    out = new_folder(spec, name, out)
+    path = experiment.given.write(Path(out))
+    with in_callers_words(experiment.given, path):
+        return _shown(named_data(spec, path), out, method, progress)
+
+
+def _shown(
+    spec: Spec, out: Path | str | None, method: Method | None, progress: bool | Progress | None
+) -> Result:
+    """The run, with its progress where that was asked for."""
     if progress is not True:
         return Result(_run(spec, out, method=method, progress=progress or None), method)
     tally = Tally(spec, head(spec))
