@@ -12,7 +12,7 @@ from fedkin.setup.arguments.given import given_data
 from fedkin.setup.arguments.given_errors import reworded
 
 FRAME = pd.DataFrame(
-    {"site": ["a"] * 30 + ["b"] * 30, "dose": [*range(10)] * 6, "sick": [0.0, 1.0] * 30}
+    {"site": ["a"] * 30 + ["b"] * 30, "dose": [*range(3)] * 20, "sick": [0.0, 1.0] * 30}
 )
 
 
