@@ -26,7 +26,7 @@ class Given(NamedTuple):
     """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words.
     ``categories``: columns that are categories though the copy holds numbers; ``names``: those of
     which the same is true as labels. ``unread``: what is said of arrays that nothing reads.
-    ``index``: names of a DataFrame's index, which is no column of the copy.
+    ``index_names``: those of a DataFrame's index, which is no column of the copy.
     """
 
     file: str
@@ -36,7 +36,7 @@ class Given(NamedTuple):
     categories: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
-    index: tuple[str, ...] = ()
+    index_names: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> Path:
         """The copy, which the run's specification names: it is resumed from it."""
@@ -87,7 +87,7 @@ def given_data(value: Any) -> Given:
         f"<DataFrame: {rows:,} rows, {columns} columns>",
         categories=categories_in(value),
         names=names_in(value),
-        index=tuple(str(name) for name in value.index.names if name is not None),
+        index_names=tuple(str(name) for name in value.index.names if name is not None),
     )
 
 

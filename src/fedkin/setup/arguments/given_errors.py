@@ -52,7 +52,7 @@ def reworded(said: str, given: Given, path: Path) -> str:
         With keywords and rows; of a column that is the index, that it is no column.
     """
     role = ROLE.search(said)
-    if role is not None and role["name"] in given.index:
+    if role is not None and role["name"] in given.index_names:
         return (
             f"data: {role['name']!r} is in the index of the DataFrame, and no column of it: give "
             "df.reset_index()"
