@@ -24,6 +24,7 @@ from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
 from fedkin.engine.returned.failures import error_text
+from fedkin.engine.returned.notes import notes_of
 from fedkin.engine.returned.update import state_and_message
 from fedkin.engine.returned.views import FirstViews
 from fedkin.engine.store import Store, StoreError, read_state
@@ -380,7 +381,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
     told = measures if any(measures.values()) else {}
-    record = Evaluation(scores, host.method.client_metrics(own), told)
+    record = Evaluation(scores, notes_of(host.method, own), told)
     return host.evaluated(task.client, record, round)
 
 
@@ -388,7 +389,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
     scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
-    record = Evaluation(scores, host.method.client_metrics(own), measures)
+    record = Evaluation(scores, notes_of(host.method, own), measures)
     return host.evaluated(task.client, record, round)
 
 
@@ -398,8 +399,7 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     """
     data = host.data(round, task.client, task.trained)
     with host.given(task, round) as (down, own):
-        views = host.method.personal_models(down, own, data)
-        host.first_views.check(data, views)
+        views = host.first_views.checked(data, host.method.personal_models(down, own, data))
     return data, own, views
 
 

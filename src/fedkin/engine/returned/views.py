@@ -34,12 +34,15 @@ class FirstViews:
         self._method, self._device = method, device
         self._well: set[str] = set()
 
-    def check(self, data: LocalData, views: Any) -> None:
+    def checked(self, data: LocalData, views: dict[str, Tree]) -> dict[str, Tree]:
         """Refuse them as ``check_views`` does, where none of the architecture was looked at before.
 
         Args:
             data: The client's.
             views: What ``personal_models`` returned.
+
+        Returns:
+            The same.
 
         Raises:
             FedkinError: As ``check_views`` does.
@@ -47,6 +50,7 @@ class FirstViews:
         if data.info.architecture not in self._well:
             check_views(self._method, data, views, self._device)
             self._well.add(data.info.architecture)
+        return views
 
 
 def check_views(method: Method, data: LocalData, views: Any, device: torch.device) -> None:
