@@ -43,8 +43,10 @@ from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
-from fedkin.setup.arguments.keywords import content_of, texts_of
+from fedkin.setup.arguments.given_errors import in_callers_words
+from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
+from fedkin.setup.arguments.typed_space import typed_space
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.own_code import permit
@@ -138,7 +140,8 @@ class Experiment:
         ``sweep``). The same folder goes on with the same study.
 
         Args:
-            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text.
+            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
+                place of a list is a list of one.
             out: The study and its runs.
             trials: How many, at least 1; without it a grid is done whole, and "tpe" refuses.
             sampler: "grid" or "tpe".
@@ -159,7 +162,7 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = texts_of(space)
+        texts = typed_space(space)
         permit(self.spec)
         return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
@@ -186,7 +189,9 @@ class Experiment:
             yield self.spec
             return
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            yield named_data(self.spec, self.given.write(Path(folder)))
+            path = self.given.write(Path(folder))
+            with in_callers_words(self.given, path):
+                yield named_data(self.spec, path)
 
 
 class _InWords:
@@ -443,10 +448,19 @@ def run(
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):
             warnings.warn(sentence, stacklevel=2)
-    if experiment.given is not None:
-        name = method.name if method is not None else spec.method.name
-        out = new_folder(spec, name, out)
-        spec = named_data(spec, experiment.given.write(Path(out)))
+    if experiment.given is None:
+        return _shown(spec, out, method, progress)
+    name = method.name if method is not None else spec.method.name
+    out = new_folder(spec, name, out)
+    path = experiment.given.write(Path(out))
+    with in_callers_words(experiment.given, path):
+        return _shown(named_data(spec, path), out, method, progress)
+
+
+def _shown(
+    spec: Spec, out: Path | str | None, method: Method | None, progress: bool | Progress | None
+) -> Result:
+    """The run, with its progress where that was asked for."""
     if progress is not True:
         return Result(_run(spec, out, method=method, progress=progress or None), method)
     tally = Tally(spec, head(spec))

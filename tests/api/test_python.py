@@ -224,6 +224,8 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     assert {one["train.lr"] for one in found["trials"]} == {0.001, 0.5}
     assert asked.sweep(["train.lr=0.001, 0.5"], out="one") == found, "the same study goes on"
     assert asked.sweep("train.lr=0.001, 0.5", out="one") == found
+    single = asked.sweep({"train.lr": 0.5}, out="single")
+    assert single == asked.sweep({"train.lr": [0.5]}, out="single")
     small = ["--set", "train.steps=2", "--set", "engine.name=inprocess", "--rounds", "1"]
     data = ["--data", "patients.csv:client=hospital,label=outcome", "--method", "fedavg"]
     space = ["--space", "train.lr=0.001, 0.5", "--measure", "log_loss", "--out", "two", "--json"]

@@ -1,12 +1,14 @@
 """What a client is given: the schedule, its evaluation, its failures."""
 
 import math
+import random
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, python_draws
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.host import Task
 from fedkin.runtime.device import CPU
@@ -78,7 +80,7 @@ def test_one_clients_failure_is_its_own(tmp_path):
     parts = assemble(small("local"))
     host = host_of(failing(parts, 2), sorted(parts.infos), tmp_path)
     answers = list(host.do("local", 1, [Task(client, None) for client in parts.infos]))
-    assert [answer.error for answer in answers] == [
+    assert [answer.error and answer.error.partition(" (")[0] for answer in answers] == [
         None,
         None,
         "RuntimeError: sensor unplugged",
@@ -154,6 +156,32 @@ def test_drawing_from_leaves_no_trace():
     with drawing_from(1, CPU):
         assert torch.equal(torch.rand(3), one)
     assert Key(0, 1, 2).integer("local:dropout") != Key(0, 2, 1).integer("local:dropout")
+
+
+def test_what_a_method_draws_is_of_its_client_and_round(tmp_path):
+    """From any global generator; the caller's stand afterwards where they stood."""
+
+    def update(down, own, data):
+        drawn = [random.random(), float(np.random.rand()), float(torch.rand(()))]
+        return {"drawn": torch.tensor(drawn)}, down
+
+    parts = assemble(small("local", engine__block=2))
+    parts = parts._replace(method=parts.method._replace(client_update=update))
+
+    def drawn(round, *clients):
+        host = host_of(parts, sorted(parts.infos), tmp_path)
+        list(host.do("local", round, [Task(client, None) for client in clients]))
+        return [host.own(client)["drawn"].tolist() for client in clients]
+
+    before = random.getstate(), python_draws()
+    once = drawn(1, 0, 1)
+    assert (random.getstate(), python_draws()) == before
+    random.random()
+    assert once == drawn(1, 0, 1)
+    assert once == [*drawn(1, 0), *drawn(1, 1)]
+    others = drawn(2, 0, 1)
+    assert all(a != b for a, b in zip(once[0], once[1], strict=True))
+    assert all(a != b for a, b in zip(once[0], others[0], strict=True))
 
 
 def test_work_after_an_early_end_has_the_next_rounds_rate_and_its_own_random_streams(tmp_path):

@@ -75,14 +75,14 @@ def test_every_family_has_labels_to_try(family):
 
 @pytest.mark.parametrize("draw", [random.random, np.random.rand])
 @pytest.mark.parametrize("training", [True, False])
-def test_draws_that_no_seed_governs(draw, training):
+def test_draws_that_a_recorded_step_would_make_once(draw, training):
     def skipping(self, h):
         return h if self.training is not training or draw() < 0.5 else 2 * h
 
     with pytest.raises(
         FedkinError,
-        match=r"model '<lambda>@python' draws from Python's random or numpy.random, which run.seed "
-        "does not govern: draw with torch",
+        match=r"model '<lambda>@python' draws from Python's random or numpy.random, and a "
+        "recorded step would draw once for all batches: draw with torch",
     ):
         made(skipping)
 

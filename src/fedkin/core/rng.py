@@ -71,7 +71,7 @@ class Key(NamedTuple):
 
 
 def python_draws() -> int:
-    """Where Python's own generator and NumPy's global one stand, which no run seeds.
+    """Where Python's own generator and NumPy's global one stand, from which no step may draw.
 
     Returns:
         The same number until somebody draws from one of them.
@@ -91,8 +91,8 @@ def not_seeded(who: str) -> FedkinError:
         To be raised.
     """
     return FedkinError(
-        f"{who} draws from Python's random or numpy.random, which run.seed does not govern: draw "
-        "with torch"
+        f"{who} draws from Python's random or numpy.random, and a recorded step would draw once "
+        "for all batches: draw with torch"
     )
 
 

@@ -27,6 +27,7 @@ from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.replies import Receiver
 from fedkin.engine.round.schedule import Scheduling, synchronous
+from fedkin.engine.round.summed_kinds import check_summed
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
@@ -58,6 +59,7 @@ class Coordinator:
         self.state: Tree = method.server(federation.start)
         self._broadcasts = Broadcasts(method.broadcast)
         self._without_sum: list[set[int]] = []  # who was in the last rounds that came to nothing
+        self._sum_is_sent = False  # once a round has shown it
         self._receiver = Receiver(
             method, federation, transport, aside, self.schedule.replies_needed
         )
@@ -90,6 +92,9 @@ class Coordinator:
         sent: list[Sent] = []
         missing: dict[int, str] = {}
         tasks, downs = self._broadcasts.tasks(self.state, who, sent)
+        if who and not self._sum_is_sent:
+            check_summed(method, method.expected_update(downs[who[0]], infos[who[0]]))
+            self._sum_is_sent = True
         lost: set[int] = set()
         answers = reaching(self.transport.ask("local", number, tasks), lost)
         masked = self._masked(number, tasks, downs)

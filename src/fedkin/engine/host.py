@@ -23,6 +23,10 @@ from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
+from fedkin.engine.returned.failures import error_text
+from fedkin.engine.returned.notes import notes_of
+from fedkin.engine.returned.update import state_and_message
+from fedkin.engine.returned.views import FirstViews
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
@@ -61,18 +65,6 @@ class TaskResult(NamedTuple):
     # and "largest", its largest number by kind
     version: int | None = None  # of the server's state that it answers: rounds that state has seen
     reached: bool = True  # its task was sent to it, whatever came back
-
-
-def error_text(error: Exception) -> str:
-    """What the record says of an exception that no check foresaw.
-
-    Args:
-        error: Of a client's work.
-
-    Returns:
-        Its class and its text.
-    """
-    return f"{type(error).__name__}: {error}"
 
 
 class Host:
@@ -115,6 +107,7 @@ class Host:
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
+        self.first_views = FirstViews(method, runtime.device)
         self._decoded: tuple[bytes, Unchanged] | None = None
 
     def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
@@ -368,7 +361,8 @@ def _introduce(host: Host, round: int, task: Task) -> TaskResult:
 def _local(host: Host, round: int, task: Task) -> TaskResult:
     with host.given(task, round) as (down, own):
         data = host.training(round, task.client)
-        state, message = host.method.client_update(down, own, data)
+        found = host.method.client_update(down, own, data)
+    state, message = state_and_message(host.method, found)
     answer = host.answer(task, message, host.receive(task).handed(), round)
     host.keep(task.client, state)
     return answer
@@ -390,7 +384,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
     told = measures if any(measures.values()) else {}
-    record = Evaluation(scores, host.method.client_metrics(own), told)
+    record = Evaluation(scores, notes_of(host.method, own), told)
     return host.evaluated(task, record, round)
 
 
@@ -398,7 +392,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
     scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
-    record = Evaluation(scores, host.method.client_metrics(own), measures)
+    record = Evaluation(scores, notes_of(host.method, own), measures)
     return host.evaluated(task, record, round)
 
 
@@ -408,7 +402,8 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     """
     data = host.data(round, task.client, task.trained)
     with host.given(task, round) as (down, own):
-        return data, own, host.method.personal_models(down, own, data)
+        views = host.first_views.checked(data, host.method.personal_models(down, own, data))
+    return data, own, views
 
 
 def _scores(

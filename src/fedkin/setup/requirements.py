@@ -13,6 +13,7 @@ from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.methods import make, registry
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec
+from fedkin.setup.declared_sum import check_aggregation
 from fedkin.setup.population import HELD_OUT
 
 
@@ -62,6 +63,7 @@ def check_needs(
     """
     check_panel(federation.evaluate, len(federation.infos))
     _check_introduction(method)
+    check_aggregation(method)
     _check_models(method, models, architectures)
     _check_data(method, population)
     _check_rounds(method, federation)

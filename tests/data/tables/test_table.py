@@ -53,6 +53,12 @@ def test_what_stands_for_nothing_is_no_class(mark: str, tmp_path: Path) -> None:
     assert source.y.tolist() == [0.5, 1.25]
 
 
+def test_the_label_is_not_the_client_as_well(tmp_path: Path) -> None:
+    path = write(tmp_path, "site,x,label\na,1,0\nb,2,1\n")
+    with pytest.raises(FedkinError, match=r"'site' is named by data.label and by data.client"):
+        load(path, client="site", label="site")
+
+
 @pytest.mark.parametrize("role", ["label", "client"])
 def test_a_column_with_a_role_is_not_left_out_as_well(role: str, tmp_path: Path) -> None:
     path = write(tmp_path, "site,x,label\na,1,0\nb,2,1\n")

@@ -1,7 +1,9 @@
 """Messages to clients: encoded once, counted for everybody."""
 
+import pytest
 import torch
 
+from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
 from fedkin.engine.transports.parcels import pack
@@ -94,3 +96,28 @@ def test_a_model_a_client_is_not_kept():
     for _ in range(2):
         one.tasks(state, range(FEW + 1), [])
     assert made == [*range(FEW + 1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("update", "has"),
+    [
+        (lambda state, mean, server: {"params": mean.mean["parameters"]}, "has 'params'"),
+        (lambda state, mean, server: None, r"has no entries \(it is a NoneType\)"),
+    ],
+)
+def test_an_update_that_changes_the_states_entries_is_named(update, has):
+    one = federation(run__participation=1.0)
+    one.method = one.method._replace(server_update=update)
+    says = f"state {has} after its update, and had 'parameters' before, .*server_update"
+    with pytest.raises(FedkinError, match=says):
+        one.round(1)
+
+
+def test_a_broadcast_that_never_worked_keeps_its_own_error():
+    with pytest.raises(KeyError, match="params"):
+        Broadcasts(lambda state, client: state["params"]).tasks({"parameters": 1.0}, [0], [])
+
+
+def test_what_is_broadcast_is_a_message():
+    with pytest.raises(FedkinError, match=r"'params': its top level must be among \['parameters'"):
+        Broadcasts(lambda state, client: state).tasks({"params": 1.0}, [0], [])

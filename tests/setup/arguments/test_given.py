@@ -55,3 +55,12 @@ def test_parts_that_are_named_are_arrays() -> None:
 def test_what_is_no_table_is_refused(value, said) -> None:
     with pytest.raises(FedkinError, match=said):
         given_data(value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "what"), [([1, 2], "lists"), ({1, 2}, "sets"), ({"a": 1}, "structs")]
+)
+def test_cells_that_hold_several_values_are_named(cell, what) -> None:
+    frame = pd.DataFrame({"t": [cell, cell], "label": [0, 1]})
+    with pytest.raises(FedkinError, match=rf"column 't' of the DataFrame holds {what}: .*drop"):
+        given_data(frame)

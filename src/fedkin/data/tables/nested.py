@@ -1,4 +1,4 @@
-"""Columns whose cells are no single values, as a Parquet file can have them."""
+"""Columns whose cells are no single values, as a Parquet file or a DataFrame can have them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.formats.frames import Read
 from fedkin.data.quality.problem import Problem, Unreadable, toml_value
 
-NESTED = {np.ndarray: "lists", list: "lists", tuple: "lists", dict: "structs"}
+NESTED = {np.ndarray: "lists", list: "lists", tuple: "lists", set: "sets", dict: "structs"}
 
 
 def refuse_nested(read: Read, seen: Sequence[str], others: Sequence[str]) -> None:

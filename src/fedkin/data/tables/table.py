@@ -296,7 +296,7 @@ def check_columns_there(
 
     Raises:
         FedkinError: Names the column, and the nearest one; or one that is left out and yet has
-            a role.
+            a role, or is both label and client.
     """
     columns = [str(name) for name in read.frame.columns]
     used = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
@@ -304,6 +304,11 @@ def check_columns_there(
     for role, name in used + listed:
         if name is not None and name not in columns:
             raise _missing(where, role, name, columns)
+    if roles.client is not None and roles.client == roles.label:
+        raise FedkinError(
+            f"{where}: column {roles.label!r} is named by data.label and by data.client: every "
+            "client would have one label alone; name another column by one of both"
+        )
     for role, name in used[:2]:  # a group is no feature anyway, so that it may be dropped
         if name is not None and name in lists.get("drop", ()):
             raise FedkinError(

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from fedkin.core.errors import FedkinError, named_line, some
+from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode
 from fedkin.engine.host import Task, TaskResult
@@ -32,6 +34,8 @@ class Broadcasts:
     def __init__(self, of: Callable[[Tree, int], Tree]) -> None:
         self._of = of
         self._state: Tree = None
+        self._has = _entries(None)
+        self._had: str | None = None  # what the last state had that a message could be made of
         self._messages: dict[int, _Message] = {}
         self._distinct: dict[Any, _Message] = {}  # by their tensors
         self._seen: dict[Any, _Message] = {}  # by the objects on top, which most clients share
@@ -66,12 +70,12 @@ class Broadcasts:
 
     def _begin(self, state: Tree) -> None:
         """What is known is of this state from now on."""
-        self._state = state
+        self._state, self._has = state, _entries(state)
         for known in (self._messages, self._distinct, self._seen):
             known.clear()
 
     def _message(self, client: int) -> _Message:
-        content = self._of(self._state, client)
+        content = self._made(client)
         parts = content.items() if isinstance(content, dict) else [("", content)]
         objects = tuple((name, id(part)) for name, part in parts)
         found = self._seen.get(objects)
@@ -81,6 +85,26 @@ class Broadcasts:
         found = self._messages[client] = found._replace(content=content)
         return found
 
+    def _made(self, client: int) -> Tree:
+        """The message of the state.
+
+        Raises FedkinError where it is none; also where it fails on what an update made of a state
+        that it did well with.
+        """
+        has = self._has
+        try:
+            content = self._of(self._state, client)
+            _check(content)
+        except (LookupError, TypeError, AttributeError, FedkinError) as error:
+            if self._had in (None, has):
+                raise
+            raise FedkinError(
+                f"the server's state has {has} after its update, and had {self._had} before, which "
+                f"broadcast needs ({_said(error)}): server_update returns the whole new state"
+            ) from error
+        self._had = has
+        return content
+
     def _encoded(self, content: Tree) -> _Message:
         tensors = tuple((path, _identity(leaf)) for path, leaf in named_leaves(content))
         found = self._distinct.get(tensors)
@@ -89,6 +113,31 @@ class Broadcasts:
             size = count(content, len(blob))
             found = self._distinct[tensors] = _Message(len(self._distinct), content, blob, size)
         return found
+
+
+def _check(content: Tree) -> None:
+    """Refuse what is no message: the ledger counts by kind."""
+    if not isinstance(content, dict):
+        raise FedkinError(
+            f"broadcast returns a {type(content).__name__}, not a message {{kind: …}}"
+        )
+    other = [name for name in content if name not in KINDS]
+    if other:
+        raise FedkinError(
+            f"broadcast returns a message with {some(map(repr, other))}: its top level must be "
+            f"among {list(KINDS)}"
+        )
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, FedkinError) else named_line(error)
+
+
+def _entries(state: Tree) -> str:
+    """What is on top of a state, in words."""
+    if not isinstance(state, dict):
+        return f"no entries (it is a {type(state).__name__})"
+    return some(map(repr, state)) or "no entries"
 
 
 def reaching(answers: Iterable[TaskResult], lost: set[int]) -> Iterator[TaskResult]:

@@ -12,7 +12,7 @@ from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, row
 from fedkin.runtime.device import CPU
-from fedkin.runtime.generators import generators, kept, restore, states
+from fedkin.runtime.generators import everyones, kept, restore, states
 from fedkin.runtime.replay import Runtime, kind_of
 
 T = TypeVar("T")
@@ -47,8 +47,8 @@ class _Left(BaseException):
 class ClientThread(Generic[T]):
     """One task in a thread of its own that works only between ``goes_on`` and its next wait.
 
-    torch's generators are each task's own: what a module draws (dropout) is what it would draw
-    alone.
+    What is drawn from (torch's generators, Python's, NumPy's) is each task's own: what a module
+    draws (dropout) is what it would draw alone.
     """
 
     request: ScanRequest
@@ -61,7 +61,7 @@ class ClientThread(Generic[T]):
         self._mine, self._paused = threading.Semaphore(0), threading.Semaphore(0)
         self._done, self._gone = False, False
         self._outcome: T | BaseException | None = None
-        self._generators = generators(device)
+        self._generators = everyones(device)
         self._draws = states(self._generators)
         self._threads = torch.get_num_threads()
         self._thread = threading.Thread(target=self._work, daemon=True)

@@ -14,7 +14,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
+from fedkin.data.tables.nested import nested_in
 from fedkin.runs.directory import GIVEN
+from fedkin.setup.arguments.array_names import meant_by, unread
 
 TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
@@ -23,7 +25,8 @@ PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
 class Given(NamedTuple):
     """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words.
     ``categories``: columns that are categories though the copy holds numbers; ``names``: those of
-    which the same is true as labels.
+    which the same is true as labels. ``unread``: what is said of arrays that nothing reads.
+    ``index_names``: those of a DataFrame's index, which is no column of the copy.
     """
 
     file: str
@@ -32,6 +35,8 @@ class Given(NamedTuple):
     has_clients: bool = False
     categories: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    index_names: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> Path:
         """The copy, which the run's specification names: it is resumed from it."""
@@ -54,7 +59,9 @@ def given_data(value: Any) -> Given:
         try:
             value = pd.DataFrame({str(key): item for key, item in value.items()})
         except ValueError as error:
-            raise FedkinError(f"data: columns do not fit together: {error}") from None
+            raise FedkinError(
+                f"data: columns do not fit together: {error}{_arrays_meant(value)}"
+            ) from None
     if not isinstance(value, pd.DataFrame):
         raise FedkinError(
             f"data is a {type(value).__name__}: give a name, a path, a DataFrame, a dict of "
@@ -68,12 +75,19 @@ def given_data(value: Any) -> Given:
         raise FedkinError(
             f"data: column {str(twice[0])!r} appears twice: give every column its own name"
         )
+    for name in value.columns:
+        if what := nested_in(value[name]):
+            raise FedkinError(
+                f"data: column {str(name)!r} of the DataFrame holds {what}: make a column of each "
+                f"of their values, or leave it out: df.drop(columns={name!r})"
+            )
     return Given(
         TABLE,
         as_csv(value),
         f"<DataFrame: {rows:,} rows, {columns} columns>",
         categories=categories_in(value),
         names=names_in(value),
+        index_names=tuple(str(name) for name in value.index.names if name is not None),
     )
 
 
@@ -81,6 +95,7 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
     odd = next((name for name, one in arrays.items() if one.dtype == object), None)
     if odd is not None:
         raise FedkinError(f"data: the array {odd!r} holds objects, not numbers or texts")
+    told = unread(list(arrays))
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     shapes = ", ".join(f"{name} {list(one.shape)}" for name, one in arrays.items())
@@ -89,7 +104,17 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
         buffer.getvalue(),
         f"<arrays: {shapes}>",
         any(n.startswith("client") for n in arrays),
+        unread=tuple(told),
     )
+
+
+def _arrays_meant(columns: Mapping[Any, Any]) -> str:
+    """The hint at x or y, for who calls arrays so that they go for columns of a table."""
+    for name in map(str, columns):
+        meant = meant_by(name)
+        if meant is not None and meant[0] in "xy" and meant != name:
+            return f" (did you mean the array {meant!r} by {name!r}?)"
+    return ""
 
 
 def check_method(method: Any) -> None:

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
@@ -41,6 +41,7 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     for key, value in sorted(named.items(), key=lambda item: item[0] not in SHORT_FORMS):
         if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
             data = given_data(value)
+            hints += data.unread
             assign(content, "data.name", data.file)
         elif key == "model" and not isinstance(value, str | Mapping):
             assign(content, "model.name", given_model(value))
@@ -56,16 +57,6 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     if data is not None:
         _in_place(content, data)
     return content, hints, data
-
-
-def texts_of(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
-    if not isinstance(space, Mapping):
-        return [space] if isinstance(space, str) else list(space)
-    return [
-        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
-        for key, values in space.items()
-    ]
 
 
 def _place(key: str) -> str:
