@@ -44,6 +44,7 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.given_errors import in_callers_words
+from fedkin.setup.arguments.in_words import in_words
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.arguments.typed_space import typed_space
@@ -99,14 +100,8 @@ class Experiment:
         return html_table("Experiment", rows)
 
     def _shown(self, key: str, value: Any) -> Any:
-        """A keyword's value; data and models that are no plain values in words."""
-        if isinstance(value, str | int | float | list | tuple):
-            return value
-        if key == "data" and self.given is not None:
-            return _InWords(self.given.says)
-        if isinstance(value, type) or callable(getattr(value, "forward", value)):
-            return _InWords(getattr(value, "__name__", type(value).__name__))
-        return value
+        given = self.given if key == "data" else None
+        return in_words(value, None if given is None else given.says)
 
     def check(self) -> dict[str, Any]:
         """What is in the data and what looks wrong: what ``fedkin data check --json`` prints."""
@@ -192,16 +187,6 @@ class Experiment:
             path = self.given.write(Path(folder))
             with in_callers_words(self.given, path):
                 yield named_data(self.spec, path)
-
-
-class _InWords:
-    """A value as ``repr`` shows it."""
-
-    def __init__(self, says: str) -> None:
-        self.says = says
-
-    def __repr__(self) -> str:
-        return self.says
 
 
 def named_data(spec: Spec, path: Path) -> Spec:

@@ -59,10 +59,8 @@ class TaskResult(NamedTuple):
     record: Evaluation = Evaluation()
     seconds: float = 0.0
     kept: bool = False  # it left a personal state
-    held: Mapping[str, Any] | None = (
-        None  # its message stays for a sum: "scalars" by kind, "bytes",
-    )
-    # and "largest", its largest number by kind
+    # its message stays for a sum: "scalars" by kind, "bytes", and "largest", its largest by kind
+    held: Mapping[str, Any] | None = None
     version: int | None = None  # of the server's state that it answers: rounds that state has seen
     reached: bool = True  # its task was sent to it, whatever came back
 
@@ -392,8 +390,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
     scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
-    record = Evaluation(scores, notes_of(host.method, own), measures)
-    return host.evaluated(task, record, round)
+    return host.evaluated(task, Evaluation(scores, notes_of(host.method, own), measures), round)
 
 
 def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:
