@@ -184,6 +184,36 @@ def test_what_a_method_draws_is_of_its_client_and_round(tmp_path):
     assert all(a != b for a, b in zip(once[0], others[0], strict=True))
 
 
+def test_normal_numbers_of_numpy_are_each_clients_own_and_the_callers_too(tmp_path):
+    """NumPy makes two together and keeps one, which goes with neither client to another."""
+
+    def parts(block):
+        found = assemble(small("local", engine__block=block))
+        trained = found.method.client_update
+
+        def update(down, own, data):
+            before = np.random.randn()
+            state, message = trained(down, own, data)
+            return {**state, "drawn": torch.tensor([before, np.random.randn()])}, message
+
+        return found._replace(method=found.method._replace(client_update=update))
+
+    def drawn(block):
+        host = host_of(parts(block), [0, 1, 2], tmp_path)
+        assert not any(
+            done.error for done in host.do("local", 1, [Task(k, None) for k in range(3)])
+        )
+        return [host.own(client)["drawn"].tolist() for client in range(3)]
+
+    np.random.seed(0)
+    first = np.random.randn()
+    one = drawn(1)
+    second = np.random.randn()
+    np.random.seed(0)
+    assert [first, second] == [np.random.randn(), np.random.randn()]
+    assert drawn(3) == one
+
+
 def test_work_after_an_early_end_has_the_next_rounds_rate_and_its_own_random_streams(tmp_path):
     parts = assemble(small("finetune", run__rounds=4, train__milestones=[3], train__decay=0.25))
     host = host_of(parts, [0], tmp_path)

@@ -30,7 +30,7 @@ def commands(monkeypatch):
         def __init__(self, commands, environment):
             seen.append(commands)
 
-        def run(self, **_):
+        def run(self, *_):
             pass
 
     monkeypatch.setattr(supervisor, "Keeper", Keeper)

@@ -132,7 +132,9 @@ def head_alone(frozen):
 def test_it_is_fedavg_in_which_only_the_head_is_trained(tmp_path):
     body = {"1.weight", "1.bias"}
     whole = {**DENSE, "model__frozen": (), "engine__compile": "never"}
-    by_hand = load(run(small("fedavg", **whole), tmp_path / "hand", method=head_alone(body)))
+    hand = head_alone(body)
+    folder = run(small("fedavg", **whole), tmp_path / "hand", method=hand)
+    by_hand = load(folder, method=hand)
     frozen = load(run(spec("fedavg-dense", engine__compile="never"), tmp_path / "run"))
     assert set(frozen.coordinator.state["parameters"]) == {"3.weight", "3.bias"}
     for name, value in frozen.coordinator.state["parameters"].items():

@@ -149,7 +149,7 @@ def test_a_server_that_computes_with_the_mean_gets_no_rule_in_its_place(method, 
     makes of them; fedproto divides sums of classes by counts.
     """
     given = {**content(method), "transforms": [{"name": name, **RULES[name]}]}
-    with pytest.raises(FedkinError, match=rf"transform {name} puts a rule .* of {method} computes"):
+    with pytest.raises(FedkinError, match=rf"transform {name} changes .* of {method} computes"):
         assemble(parse(given)[0])
 
 

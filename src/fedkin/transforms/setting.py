@@ -74,11 +74,11 @@ def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -
 
 
 def replaceable_mean(method: Method, name: str, setting: Setting) -> WeightedSum:
-    """The sum of a method whose server takes the result of a robust rule as well as the mean.
+    """The sum of a method whose server may be given another result than the plain mean.
 
     Args:
         method: The method.
-        name: Of the transform whose rule stands in the mean's place.
+        name: Of the transform that changes it.
         setting: The experiment, for the names of methods that would do.
 
     Returns:
@@ -90,9 +90,9 @@ def replaceable_mean(method: Method, name: str, setting: Setting) -> WeightedSum
     summed = declared_sum(method, name, setting)
     if method.needs.plain_mean:
         raise FedkinError(
-            f"transform {name} puts a rule in the place of the mean, and the server of "
-            f"{method.name} computes with the mean as such, so that it would go wrong round after "
-            "round: try fedavg or ditto"
+            f"transform {name} changes what the mean comes to, and the server of {method.name} "
+            "computes with the mean as such, so that it would go wrong round after round: try "
+            "fedavg or ditto"
         )
     return summed
 

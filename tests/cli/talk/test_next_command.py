@@ -15,7 +15,10 @@ from website.commands import paths
 GROUPS = {"bench", "deploy"}
 ALREADY = {  # commands that say it themselves, or that go on until they are stopped
     *("run", "resume", "init", "join", "data check", "watch"),
-    *(f"deploy {name}" for name in ("superlink", "node", "run", "init", "add", "renew", "join")),
+    *(
+        f"deploy {name}"
+        for name in ("superlink", "node", "run", "init", "add", "renew", "join", "status")
+    ),
 }
 
 

@@ -54,6 +54,7 @@ def test_views_that_lack_something_are_refused(views, says, tmp_path):
         (lambda model, q, x: model.outputs(q, x) + 5, "no log-probabilities"),
         (lambda model, q, x: model.outputs(q, x).softmax(1), "no log-probabilities"),
         (lambda model, q, x: model.outputs(q, x).argmax(1), "gives [16] of 16 samples"),
+        (lambda model, q, x: None, "gives a NoneType, not log-probabilities"),
     ],
 )
 def test_predictions_that_are_no_log_probabilities_are_refused(predict, says, tmp_path):

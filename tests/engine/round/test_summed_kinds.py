@@ -1,10 +1,12 @@
 """A sum over what no client sends ends a run before any client works."""
 
 import pytest
+import torch
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.round.summed_kinds import check_summed
 from fedkin.engine.transports.base import InProcess
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
@@ -33,6 +35,10 @@ def test_a_kind_that_nobody_sends_is_refused_before_the_first_round():
     with pytest.raises(FedkinError, match=says):
         coordinator(work, ("parameters", "control")).round(1)
     assert not work
+
+
+def test_a_method_that_sends_parameters_in_other_rounds_is_let_through():
+    check_summed(assemble(small("ppfl")).method, {"coefficients": torch.zeros(3)})
 
 
 def test_it_is_asked_once(monkeypatch):

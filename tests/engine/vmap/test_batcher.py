@@ -148,10 +148,10 @@ def test_one_clients_failure_is_its_own(tmp_path, monkeypatch):
     host = host_of(parts, list(parts.infos), None)
     before = type(host).answer
 
-    def broken(self, client, *rest):
-        if client == 1:
+    def broken(self, task, *rest):
+        if task.client == 1:
             raise RuntimeError("sensor unplugged")
-        return before(self, client, *rest)
+        return before(self, task, *rest)
 
     monkeypatch.setattr(type(host), "answer", broken)
     down = encode({"parameters": parts.models["mlr"].initial})

@@ -1,5 +1,6 @@
 """Runs side by side: what is compared, what is averaged, and what is not."""
 
+import json
 import math
 import sqlite3
 from pathlib import Path
@@ -17,6 +18,17 @@ def test_a_value_of_another_kind_is_damage_and_the_others_are_compared(tmp_path:
     good, bad = write(tmp_path / "good"), write(tmp_path / "bad")
     with sqlite3.connect(bad / "run.db") as connection:
         connection.execute("UPDATE rounds SET seconds = '3' WHERE round = 1")
+    states = list(compare([good, bad])["state"])
+    assert states[0] == "finished"
+    assert states[1].startswith("damaged: ")
+
+
+@pytest.mark.parametrize("fact", ["values", "spec"])
+def test_a_fact_of_another_kind_is_damage_as_well(fact: str, tmp_path: Path) -> None:
+    good, bad = write(tmp_path / "good"), write(tmp_path / "bad")
+    with sqlite3.connect(bad / "run.db") as connection:
+        text = json.dumps({"method": "x"})
+        connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, text))
     states = list(compare([good, bad])["state"])
     assert states[0] == "finished"
     assert states[1].startswith("damaged: ")

@@ -113,8 +113,10 @@ def _check_predictions(method: Method, name: str, view: Tree, data: LocalData) -
         return
     x = batch.x[:ROWS]
     with torch.inference_mode():
-        given = method.predict(data.model, view, x)
+        given: Any = method.predict(data.model, view, x)
     where = f"method {method.name}: its predict, of view {name!r},"
+    if not isinstance(given, torch.Tensor):
+        raise FedkinError(f"{where} gives a {type(given).__name__}, not log-probabilities")
     if given.dim() != 2 or len(given) != len(x):
         raise FedkinError(
             f"{where} gives {list(given.shape)} of {len(x)} samples, not log-probabilities "

@@ -99,38 +99,12 @@ def read_with_summary(
             facts = run.facts
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
+            return _seen(Path(folder), name, found, scored, facts, persons), found
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return Seen({"run": name, "state": f"damaged: {named_line(error)}"}), {}
-    whole = facts.get("spec") or {}
-    chosen = _chosen(whole, found)
-    data = setting(facts, found["clients"])
-    held, _ = of_values(facts)
-    experiment, family = _identities(facts, data, chosen)
-    hyper = facts.get("hyper") or {}
-    seen = Seen(
-        row=_row(name, found),
-        setting=data,
-        experiment=experiment,
-        family=family,
-        measure=found["measure"],
-        personal=scored.personal,
-        validation=scored.validation,
-        validated=scored.validated,
-        samples=scored.samples,
-        said=[*formatting.diverged(found), *_asked(found)],
-        hyper=hyper,
-        tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
-        folder=Path(folder),
-        attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
-        persons=persons,
-        specified=specified(facts, chosen, found["clients"]),
-        summed=scored.summed,
-        safe=bool((whole.get("method") or {}).get("safe")),
-    )
-    return seen, found
 
 
 def names(folders: Sequence[Path]) -> list[str]:
@@ -184,6 +158,43 @@ def _chosen(spec: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]
     if (found["evaluated"] or {}).get("who") == "participants":
         chosen["evaluate"] = "participants"
     return chosen
+
+
+def _seen(
+    folder: Path,
+    name: str,
+    found: dict[str, Any],
+    scored: _Scored,
+    facts: Mapping[str, Any],
+    persons: Mapping[int, str],
+) -> Seen:
+    """What a record says, of whatever kind its values are."""
+    whole = facts.get("spec") or {}
+    chosen = _chosen(whole, found)
+    data = setting(facts, found["clients"])
+    held, _ = of_values(facts)
+    experiment, family = _identities(facts, data, chosen)
+    hyper = facts.get("hyper") or {}
+    return Seen(
+        row=_row(name, found),
+        setting=data,
+        experiment=experiment,
+        family=family,
+        measure=found["measure"],
+        personal=scored.personal,
+        validation=scored.validation,
+        validated=scored.validated,
+        samples=scored.samples,
+        said=[*formatting.diverged(found), *_asked(found)],
+        hyper=hyper,
+        tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
+        folder=folder,
+        attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
+        persons=persons,
+        specified=specified(facts, chosen, found["clients"]),
+        summed=scored.summed,
+        safe=bool((whole.get("method") or {}).get("safe")),
+    )
 
 
 def _identities(
