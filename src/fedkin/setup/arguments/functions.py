@@ -4,13 +4,16 @@ their arguments, and the files that they are written in.
 What those files import is not looked at.
 """
 
+import dataclasses
 import functools
 import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from torch import nn
 
 from fedkin.core.method import Method
@@ -67,13 +70,21 @@ class _Functions:
         self._code: dict[str, str] = {}
         self._settings: dict[str, Any] = {}
         self._known: set[int] = set()
-        for part in method:
+        for name, part in zip(Method._fields, method, strict=True):
             self._look(part)
+            self._declare(name, part)
 
     @property
     def standing(self) -> dict[str, Any]:
         """What a record keeps of them."""
         return {"code": short(text_of(self._code)), "settings": self._settings}
+
+    def _declare(self, name: str, part: Any) -> None:
+        """What it declares beside its functions: its aggregation, its needs."""
+        fields = getattr(part, "_fields", None)
+        if fields is not None:
+            said = {key: value for key in fields if _plain(value := getattr(part, key))}
+            self._code[name] = short(f"{type(part).__name__} {text_of(said)}")
 
     def _look(self, part: Any) -> None:
         if id(part) in self._known:
@@ -86,15 +97,27 @@ class _Functions:
             self._hold(part.func, dict(enumerate(part.args)) | part.keywords)
             self._look(part.func)
         elif inspect.ismethod(part):
-            self._look(part.__self__)
+            self._hold_object(part.__self__)
             self._look(part.__func__)
         elif inspect.isfunction(part):
             self._read(part)
             self._hold(part, _held(part))
+        elif isinstance(part, list | tuple | dict):
+            self._look_into(part)
         elif callable(part) and not inspect.isclass(part):
             self._read(type(part))
-            if is_own(type(part)) and not isinstance(part, nn.Module):
-                self._hold(type(part), getattr(part, "__dict__", {}))
+            self._hold_object(part)
+        elif dataclasses.is_dataclass(part) or isinstance(part, SimpleNamespace):
+            self._hold_object(part)
+
+    def _hold_object(self, found: Any) -> None:
+        if is_own(type(found)) and not isinstance(found, nn.Module | type):
+            self._hold(type(found), getattr(found, "__dict__", {}))
+
+    def _look_into(self, several: Any) -> None:
+        """Of what is too long, or no text and no number, the functions count."""
+        for one in several.values() if isinstance(several, dict) else several:
+            self._look(one)
 
     def _read(self, found: Callable[..., Any]) -> None:
         if not is_own(found):
@@ -107,6 +130,8 @@ class _Functions:
 
     def _hold(self, holder: Callable[..., Any], content: Mapping[Any, Any]) -> None:
         for name, value in content.items():
+            if isinstance(value, np.ndarray):
+                value = f"array {short(text_of(value.tolist()))}"
             if not _plain(value):
                 self._look(value)
             elif is_own(holder):
@@ -138,6 +163,8 @@ def _package(found: Any) -> str:
 
 
 def _plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and _plain([*value.values()])
     if isinstance(value, list | tuple):
         return len(str(value)) <= LONGEST and all(map(_plain, value))
     short = not isinstance(value, str) or len(value) <= LONGEST
