@@ -8,9 +8,10 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.resume import resume, unchanged
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
+from fedkin.methods.fedavg import fedavg
 from fedkin.runs.spec import parse
 from tests.awkward import record
-from tests.engine.small import content
+from tests.engine.small import content, small
 from tests.experiment.registered import registered
 
 RECORDED = parse(content("ditto"))[0].model_dump(mode="json")
@@ -53,6 +54,14 @@ def test_what_an_old_run_did_not_know_has_its_default(tmp_path) -> None:
     assert unchanged(tmp_path, changed(), old) is None
     with pytest.raises(FedkinError, match=r"run\.patience is not what this run began with"):
         unchanged(tmp_path, changed(run__patience=2), old)
+
+
+def test_a_finished_run_is_of_its_own_method_value(tmp_path) -> None:
+    folder = run(small("fedavg"), tmp_path / "run", method=fedavg(lr=0.05)._replace(name="mine"))
+    for other in (fedavg(lr=0.06)._replace(name="mine"), fedavg(lr=0.05)._replace(name="theirs")):
+        with pytest.raises(FedkinError, match="the method that this run began with"):
+            resume(folder, method=other)
+    assert resume(folder, method=fedavg(lr=0.05)._replace(name="mine")) == folder
 
 
 def test_a_finished_run_is_left_as_it_is(tmp_path) -> None:

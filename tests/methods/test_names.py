@@ -85,5 +85,7 @@ def test_no_name_that_is_told_otherwise_is_a_methods():
 
 
 def test_what_is_like_none():
+    with pytest.raises(FedkinError, match="write name = 'comet' and clusters = 3, lam = 2 beside"):
+        known_name("comet:clusters=3,lam=2")
     with pytest.raises(FedkinError, match="unknown method 'FedAvgg': did you mean"):
         known_name("FedAvgg")

@@ -15,7 +15,8 @@ from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
 from fedkin.runs.directory import SPEC, unrecorded
 from fedkin.runs.spec import Spec
-from fedkin.setup.arguments.values import check_given, same_given
+from fedkin.setup.arguments.method_value import check_value
+from fedkin.setup.arguments.values import check_given, same_given, same_method
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import same_data, spec_of
 
@@ -34,6 +35,7 @@ def resume(
 
     ``trust_code``: the code that its specification names may be imported (docs/security.md).
     """
+    check_value(method)
     engine = engine or Engine(assemble, hosts)
     anew = unrecorded(folder)
     if not anew:
@@ -47,6 +49,8 @@ def resume(
         with contextlib.closing(open_run(folder, write=True)) as database:
             facts = database.facts()
             if facts.get("finished"):
+                if method is not None:
+                    same_method(folder, method, facts)
                 return folder
             if facts.get("deployment") != engine.facts.get("deployment"):
                 raise FedkinError(

@@ -280,6 +280,13 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
     """
     if letters(name) in OTHERWISE:
         return FedkinError(f"unknown method {name!r}: {OTHERWISE[letters(name)]}")
+    own, _, options = name.rpartition(":")
+    if own and "=" in options:
+        keys = options.replace("=", " = ").replace(",", ", ")
+        return FedkinError(
+            f"[method] name = {name!r} is written as after --method: in a file, and as keywords, "
+            f"write name = {own!r} and {keys} beside it"
+        )
     return unknown("method", name, [*known, *ALIASES])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
+from fedkin.core.method import Method
 from fedkin.core.rng import Key
 from fedkin.data.holdout import Fractions
 from fedkin.data.population import Population
@@ -36,6 +37,7 @@ def join(
     out: Path | None = None,
     rounds: int | None = None,
     architecture: str | None = None,
+    method: Method | None = None,
     trust_code: bool = False,
 ) -> dict[str, Any]:
     """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of
@@ -44,7 +46,7 @@ def join(
     ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept
     out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
     never a run's own. Only the same newcomer is replaced. ``rounds``, ``architecture``: as in
-    ``joined``.
+    ``joined``. ``method``: the Method value that the run had, where it was one.
     ``trust_code``: the code that its specification names may be imported. Neither the run's
     record nor its checkpoint changes. Raises FedkinError.
     """
@@ -54,7 +56,7 @@ def join(
         raise FedkinError(
             "name either a file of the newcomer's own (--data) or a held-out client (--client)"
         )
-    coordinator, parts, at = load(run, trust_code=trust_code)
+    coordinator, parts, at = load(run, method=method, trust_code=trust_code)
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     name, file = own.names[0], None if data is None else _digest(data)
     folder = out or inside(run, FOLDER, name)

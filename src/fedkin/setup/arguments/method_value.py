@@ -38,6 +38,22 @@ def check_settings(method: Method, content: Mapping[str, Any], lr: float) -> Non
         )
 
 
+def check_value(method: Any) -> None:
+    """Refuse what is no Method value: a name, or the function that makes one.
+
+    Args:
+        method: What was given; None where nothing was.
+
+    Raises:
+        FedkinError: It is something else.
+    """
+    if method is None or isinstance(method, Method):
+        return
+    kind = type(method).__name__
+    hint = f"call it, as {method.__name__}(lr=0.1)" if callable(method) else "leave a name out"
+    raise FedkinError(f"method is no Method but a {kind}: {hint}")
+
+
 def check_called(method: Method) -> list[str]:
     """A method's name names the folder of its run, and stands in tables.
 

@@ -76,9 +76,31 @@ def same_given(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list
         return said
     then = (facts.get("values") or {}).get("method") or {}
     now = standing(parts.given)
+    same_method(folder, parts.given, facts)
+    if then.get("code", now["code"]) == now["code"]:
+        return said
+    return [
+        *said,
+        f"the functions of {parts.method.name} are not in the files that this run began with, so "
+        "its rounds may be of two methods: put them back, or start another run",
+    ]
+
+
+def same_method(folder: Path, method: Method, facts: Mapping[str, Any]) -> None:
+    """A Method value is what a run began with.
+
+    Args:
+        folder: The run's.
+        method: The value that somebody gives now.
+        facts: What its record says of it.
+
+    Raises:
+        FedkinError: It has another name, or was made with other values.
+    """
+    then, now = (facts.get("values") or {}).get("method") or {}, standing(method)
     sides: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
-        ("is called", {"": facts.get("method")}, {"": parts.method.name}),
-        ("was made with", facts.get("hyper") or {}, parts.method.hyper),
+        ("is called", {"": facts.get("method")}, {"": method.name}),
+        ("was made with", _hyper(facts), method.hyper),
         ("holds", then.get("settings") or {}, now["settings"]),
     ]
     for verb, before, given in sides:
@@ -89,13 +111,11 @@ def same_given(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list
                     f"{folder}: the method that this run began with {which} {value!r}, not "
                     f"{given.get(name)!r}: give that one, or start another run"
                 )
-    if then.get("code", now["code"]) == now["code"]:
-        return said
-    return [
-        *said,
-        f"the functions of {parts.method.name} are not in the files that this run began with, so "
-        "its rounds may be of two methods: put them back, or start another run",
-    ]
+
+
+def _hyper(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what [method] adds to any method's."""
+    return {key: value for key, value in (facts.get("hyper") or {}).items() if key != "safe"}
 
 
 def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list[str]:
