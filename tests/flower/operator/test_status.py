@@ -71,6 +71,8 @@ def test_without_keys_nobody_knows_which_node_it_is(tmp_path, programs):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     programs.answers = [listed("online", "offline")]
     assert "nodes      1 connected: node 0" in told(folder)
+    programs.answers = [listed("offline")]
+    assert told(folder).splitlines()[1:] == ["nodes      none connected", "run        none yet"]
 
 
 def test_its_json_is_what_its_schema_says(tmp_path):
