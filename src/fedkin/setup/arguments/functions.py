@@ -42,7 +42,7 @@ def short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def is_own(found: Any) -> bool:
+def is_the_callers(found: Any) -> bool:
     """Whether a function or a class is neither torch's nor fedkin's machinery."""
     module = str(getattr(found, "__module__", ""))
     return _package(found) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
@@ -93,11 +93,11 @@ class _Functions:
             self._hold(part, _held(part))
         elif callable(part) and not inspect.isclass(part):
             self._read(type(part))
-            if is_own(type(part)) and not isinstance(part, nn.Module):
+            if is_the_callers(type(part)) and not isinstance(part, nn.Module):
                 self._hold(type(part), getattr(part, "__dict__", {}))
 
     def _read(self, found: Callable[..., Any]) -> None:
-        if not is_own(found):
+        if not is_the_callers(found):
             return
         name = _called(found)
         if _package(found) == "fedkin":
@@ -109,7 +109,7 @@ class _Functions:
         for name, value in content.items():
             if not _plain(value):
                 self._look(value)
-            elif is_own(holder):
+            elif is_the_callers(holder):
                 first = self._settings.setdefault(str(name), value)
                 if text_of(first) != text_of(value):  # two functions call different things so
                     self._settings[f"{_called(holder).rpartition('.')[2]}.{name}"] = value
