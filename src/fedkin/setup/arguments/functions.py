@@ -5,15 +5,14 @@ What those files import is not looked at.
 """
 
 import functools
-import hashlib
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
 
 from fedkin.core.method import Method
+from fedkin.core.system.digests import short, text_of
 from fedkin.core.system.own_code import file_digest
 
 LONGEST = 200  # characters of a value that is kept
@@ -30,16 +29,6 @@ def standing(method: Method) -> dict[str, Any]:
         {name: number, text, or list of these}}. Of fedkin's functions those of its methods count.
     """
     return _Functions(method).standing
-
-
-def text_of(value: Any) -> str:
-    """A value as text, by which it is compared with what a record kept of it."""
-    return json.dumps(value, sort_keys=True, default=str)
-
-
-def short(text: str) -> str:
-    """The first twelve hexadecimal digits of a text's sha256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def is_the_callers(found: Any) -> bool:

@@ -10,10 +10,11 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
+from fedkin.core.system.digests import short, text_of
 from fedkin.models.build import GIVEN_MODELS
 from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
-from fedkin.setup.arguments.functions import is_the_callers, short, standing, text_of, written_in
+from fedkin.setup.arguments.functions import is_the_callers, standing, written_in
 from fedkin.setup.arguments.keywords import Copies
 from fedkin.setup.build import Assembled, named
 
