@@ -19,6 +19,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.masks.signatures import heard_of
+from fedkin.masks.wire import HEADER
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
@@ -267,6 +268,46 @@ def _silent(monkeypatch, gone):
             yield answer
 
     monkeypatch.setattr(InProcess, "ask", some)
+
+
+def _lies(monkeypatch, stage):
+    """Client 0's vector of round 2 is of other masks than its own."""
+    ask = InProcess.ask
+
+    def lying(self, op, round, orders):
+        for answer in ask(self, op, round, orders):
+            if (op, round, answer.client) == (stage, 2, 0) and answer.message is not None:
+                head, other = answer.message[: HEADER.size], bytes(range(1, 256))
+                vector = (other * len(answer.message))[: len(answer.message) - len(head)]
+                answer = answer._replace(message=head + vector)
+            yield answer
+
+    monkeypatch.setattr(InProcess, "ask", lying)
+
+
+def test_what_was_sent_for_scores_that_have_no_sum_is_in_the_ledger(tmp_path, monkeypatch):
+    def sent(folder):
+        query = "SELECT client, direction, copy, bytes FROM messages WHERE round = 2"
+        with read_only(folder) as database:
+            return sorted(database.rows(query))
+
+    whole = run(spec(), tmp_path / "whole")
+    _lies(monkeypatch, "score_masked")
+    without = run(spec(), tmp_path / "without")
+    assert [row for row in outcome(without)["events"] if "scores: the sum under" in repr(row)]
+    assert sent(without) == sent(whole)
+
+
+@pytest.mark.parametrize(("first", "of"), [("", ""), ("score_", "not scored: ")])
+def test_who_was_away_when_another_lied_keeps_its_own_reason(first, of, tmp_path, monkeypatch):
+    _lies(monkeypatch, f"{first}masked")
+    _silent(monkeypatch, {f"{first}shares": [5]})
+    folder = run(spec(masks={"threshold": 4}), tmp_path / "run")
+    with read_only(folder) as database:
+        why = dict(database.rows("SELECT client, text FROM events WHERE kind = 'missing'"))
+    assert why.pop(5) == f"{of}its node is not connected"
+    assert sorted(why) == [0, 1, 2, 3, 4]
+    assert all("is no sum of messages" in text for text in why.values())
 
 
 def test_who_drops_out_is_left_out_and_the_round_ends_right(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 ``suites``.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.system.digests import short
 from fedkin.core.system.own_code import is_own
 from fedkin.methods import METHODS, known_name
 from fedkin.runs.section import Section
@@ -147,7 +147,7 @@ def parsed(content: Content, where: str) -> Suite:
 def digest(content: Any) -> str:
     """Twelve letters that stand for plain values."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return short(text)
 
 
 def settled(content: Content) -> Content:

@@ -146,7 +146,7 @@ class Coordinator:
                     f"{error}. So it was in {MOST_WITHOUT_SUM} rounds one after the other, with "
                     f"{some(among, 20)} in all of them"
                 ) from None
-            masked.missing |= dict.fromkeys(masked.weights, str(error))
+            masked.missing = {**dict.fromkeys(masked.weights, str(error)), **masked.missing}
             return None
         self._without_sum.clear()
         if len(mean.clients) < self.schedule.replies_needed(number):
@@ -329,7 +329,7 @@ class Coordinator:
         except NoSum as error:
             if evaluate == LAST:
                 raise
-            masked.missing |= dict.fromkeys(asked, str(error))
+            masked.missing = {**dict.fromkeys(asked, str(error)), **masked.missing}
             return Means({}, {}, {}, True), masked
         if not means.some_loss:  # where too few clients have one for a sum, none is in the scores
             check_losses(number, means.scores, self.method)

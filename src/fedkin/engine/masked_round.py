@@ -264,7 +264,8 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         answers: Public keys.
 
     Raises:
-        FedkinError: Fewer than the threshold are left at some stage, or lie.
+        FedkinError: Fewer than the threshold are left at some stage.
+        NoSum: One of them lies.
     """
     found = counting.mean(transport, answers)
     counted = counted_of(found.mean, len(found.clients))
@@ -283,9 +284,11 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         counting.verify,
         counting.heard,
     )
-    sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
-    counting.sent += adding.sent
-    counting.missing |= adding.missing
+    try:
+        sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
+    finally:  # what was sent counts, whatever came of it
+        counting.sent += adding.sent
+        counting.missing |= adding.missing
     return means_of(counted, places, sums.mean, len(sums.clients))
 
 

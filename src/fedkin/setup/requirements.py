@@ -13,7 +13,7 @@ from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.methods import make, registry
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec
-from fedkin.setup.declared_sum import check_aggregation
+from fedkin.setup.aggregation import check_aggregation
 from fedkin.setup.population import HELD_OUT
 
 

@@ -35,3 +35,12 @@ def test_a_node_that_is_added_has_a_port_that_no_other_ever_had(tmp_path):
     (folder / "next_port").write_text("x")
     with pytest.raises(FedkinError, match="next_port is no number: write one above"):
         add(folder, "last")
+
+
+def test_after_the_last_port_one_is_asked_for(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    add(folder, "late", port=65535)
+    with pytest.raises(FedkinError, match=r"site has had port 65535, .* \(--port\)$"):
+        add(folder, "later")
+    add(folder, "later", port=9300)
+    assert node_of(folder, "later").port == 9300

@@ -57,6 +57,9 @@ def test_who_is_connected_and_how_far_the_last_run_is(tmp_path, programs):
         waits = ", waiting for b (1 of 4 nodes)" if status == "running" else ""
         line = told(folder).splitlines()[-1]
         assert line == f"run 1      {shown}, round 0 of 2 committed{waits}"
+    Waiting(waiting_of(folder, "12"), 4).go_on(["b"])
+    programs.answers = [listed("online"), said(runs=[{"status": "running"}])]
+    assert told(folder).splitlines()[-1] == "run 1      going on, round 0 of 2 committed"
     run(SPEC, folder / "runs" / "1")
     ended_of(folder, "12").write_text("{}")
     programs.answers = [listed("online")]
@@ -68,6 +71,8 @@ def test_without_keys_nobody_knows_which_node_it_is(tmp_path, programs):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     programs.answers = [listed("online", "offline")]
     assert "nodes      1 connected: node 0" in told(folder)
+    programs.answers = [listed("offline")]
+    assert told(folder).splitlines()[1:] == ["nodes      none connected", "run        none yet"]
 
 
 def test_its_json_is_what_its_schema_says(tmp_path):

@@ -22,6 +22,8 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
     for state, many in Counter(one["status"] for one in found["nodes"]).items():
         names = ", ".join(one["name"] for one in found["nodes"] if one["status"] == state)
         say(f"nodes      {many} {state}: {names}")
+    if not found["nodes"]:  # without keys only those who are connected are known
+        say("nodes      none connected")
     run = found["run"]
     if run is None:
         say("run        none yet")

@@ -238,7 +238,7 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "client": client,
             "superlink": deployment.address,
             "data": "data.npz",
-            "port": port or following,
+            "port": port or _checked(following, folder),
             "insecure": deployment.insecure,
         },
     )
@@ -250,6 +250,15 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
         spread_peers(folder, known)
     write_file(folder / DEPLOYMENT, text.encode())
     return folder / "nodes" / client
+
+
+def _checked(port: int, folder: Path) -> int:
+    if port > LAST_PORT:
+        raise FedkinError(
+            f"a node of {folder} has had port {LAST_PORT}, and no port comes after it: "
+            "give the new node one that is free on its machine (--port)"
+        )
+    return port
 
 
 def write_app(folder: Path) -> None:

@@ -85,5 +85,13 @@ def _run(folder: Path, deployment: Deployment) -> dict[str, Any] | None:
         "status": "finished" if finished else "going on" if works else "stopped",
         "round": done,
         "rounds": spec_of(folder).run.rounds,
-        "waiting": word_at(waiting_of(folder, number)) if works else "",
+        "waiting": _waiting(waiting_of(folder, number)) if works else "",
     }
+
+
+def _waiting(path: Path) -> str:
+    """Who is waited for now: that a run goes on without others is word for the terminal that began
+    it, and stays there after they are back.
+    """
+    word = word_at(path)
+    return word if word.startswith("waiting") else ""

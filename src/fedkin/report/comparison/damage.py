@@ -6,9 +6,9 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from fedkin.core.measures import measure_named
+from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
 from fedkin.report.comparison.run_row import Seen
-from fedkin.report.comparison.setting import key
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.records import Run, opened
 
@@ -71,7 +71,7 @@ def _read(one: Seen) -> _Read:
         spec = dict(run.facts.get("spec") or {})
         others = [t for t in spec.get("transforms") or [] if t.get("name") != ATTACK]
         apart = {"transforms": others, "run": _run_section(spec), "data": None, "engine": None}
-        same = key([{**spec, **apart}, run.facts.get("seed")])
+        same = text_of([{**spec, **apart}, run.facts.get("seed")])
         names = {k: run.name(k) for k in run.clients}
         hostile = frozenset(k for k, value in _last(run, ATTACKER).items() if value > 0)
         clusters = {k: int(value) for k, value in _last(run, CLUSTER).items()}

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedkin.core.errors import some
+from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
 from fedkin.report.comparison.run_row import Seen
-from fedkin.report.comparison.setting import key
 
 MOST = 4  # keys beside the hyper-parameters
 
@@ -62,7 +62,9 @@ def _of_keys(every: Sequence[Mapping[str, Any]], alike: Sequence[int]) -> str:
 def _differing(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
     keys = dict.fromkeys(name for other in others for name in other)
     return [
-        name for name in keys if any(key(other.get(name)) != key(own.get(name)) for other in others)
+        name
+        for name in keys
+        if any(text_of(other.get(name)) != text_of(own.get(name)) for other in others)
     ]
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.measures import in_columns, measure_named
+from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
-from fedkin.report.comparison.setting import Setting, key, setting
+from fedkin.report.comparison.setting import Setting, setting
 from fedkin.report.comparison.specified import of_values, specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
@@ -207,8 +208,8 @@ def _identities(
     parts = ("method", "rounds", "participation", "model", "versions")
     held, code = of_values(facts)
     fixed = [data.text, chosen, *(facts.get(part) for part in parts), *([code] if code else [])]
-    whole_key = key([fixed, facts.get("hyper"), spec, *([held] if held else [])])
-    return whole_key, key([fixed, untuned])
+    whole_key = text_of([fixed, facts.get("hyper"), spec, *([held] if held else [])])
+    return whole_key, text_of([fixed, untuned])
 
 
 def _validation(

@@ -1,9 +1,10 @@
 """Which client data a run had: by its record (the digest), and over seeds by its specification."""
 
-import json
 import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from fedkin.core.system.digests import text_of
 
 
 class Setting(NamedTuple):
@@ -28,7 +29,7 @@ class Setting(NamedTuple):
     @property
     def text(self) -> str:
         """What is equal for all seeds."""
-        return key([self.core, self.public])
+        return text_of([self.core, self.public])
 
     @property
     def options(self) -> str:
@@ -52,14 +53,10 @@ def setting(facts: Mapping[str, Any], clients: int) -> Setting:
         data["name"] = facts["given"]
     split = {"name": facts.get("split"), **(spec.get("split") or {})}
     public = spec.get("public") or {}
-    core = key([_plain(data), _plain(split), (spec.get("run") or {}).get("clients") or clients])
+    core = text_of([_plain(data), _plain(split), (spec.get("run") or {}).get("clients") or clients])
     return Setting(
         facts.get("seed"), facts.get("data_digest"), core, public if public.get("source") else {}
     )
-
-
-def key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

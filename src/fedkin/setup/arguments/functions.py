@@ -6,9 +6,7 @@ What those files import is not looked at.
 
 import dataclasses
 import functools
-import hashlib
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +15,7 @@ import numpy as np
 from torch import nn
 
 from fedkin.core.method import Method
+from fedkin.core.system.digests import short, text_of
 from fedkin.core.system.own_code import file_digest
 
 LONGEST = 200  # characters of a value that is kept
@@ -35,17 +34,7 @@ def standing(method: Method) -> dict[str, Any]:
     return _Functions(method).standing
 
 
-def text_of(value: Any) -> str:
-    """A value as text, by which it is compared with what a record kept of it."""
-    return json.dumps(value, sort_keys=True, default=str)
-
-
-def short(text: str) -> str:
-    """The first twelve hexadecimal digits of a text's sha256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def is_own(found: Any) -> bool:
+def is_the_callers(found: Any) -> bool:
     """Whether a function or a class is neither torch's nor fedkin's machinery."""
     module = str(getattr(found, "__module__", ""))
     return _package(found) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
@@ -111,7 +100,7 @@ class _Functions:
             self._hold_object(part)
 
     def _hold_object(self, found: Any) -> None:
-        if is_own(type(found)) and not isinstance(found, nn.Module | type):
+        if is_the_callers(type(found)) and not isinstance(found, nn.Module | type):
             self._hold(type(found), getattr(found, "__dict__", {}))
 
     def _look_into(self, several: Any) -> None:
@@ -120,7 +109,7 @@ class _Functions:
             self._look(one)
 
     def _read(self, found: Callable[..., Any]) -> None:
-        if not is_own(found):
+        if not is_the_callers(found):
             return
         name = _called(found)
         if _package(found) == "fedkin":
@@ -134,7 +123,7 @@ class _Functions:
                 value = f"array {short(text_of(value.tolist()))}"
             if not _plain(value):
                 self._look(value)
-            elif is_own(holder):
+            elif is_the_callers(holder):
                 first = self._settings.setdefault(str(name), value)
                 if text_of(first) != text_of(value):  # two functions call different things so
                     self._settings[f"{_called(holder).rpartition('.')[2]}.{name}"] = value

@@ -10,10 +10,11 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
+from fedkin.core.system.digests import short, text_of
 from fedkin.models.build import GIVEN_MODELS
 from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
-from fedkin.setup.arguments.functions import is_own, short, standing, text_of, written_in
+from fedkin.setup.arguments.functions import is_the_callers, standing, written_in
 from fedkin.setup.arguments.keywords import Copies
 from fedkin.setup.build import Assembled, named
 
@@ -140,7 +141,11 @@ def _of_model(model: Model) -> dict[str, Any]:
     recipe = GIVEN_MODELS.get(model.name)
     made = recipe.module if isinstance(recipe, Copies) else None
     kinds = [recipe] if made is None else sorted({*map(type, made.modules())}, key=str)
-    files = {str(getattr(one, "__qualname__", "")): written_in(one) for one in kinds if is_own(one)}
+    files = {
+        str(getattr(one, "__qualname__", "")): written_in(one)
+        for one in kinds
+        if is_the_callers(one)
+    }
     words = "" if model.layers is None else re.sub(" at 0x[0-9a-f]+", "", model.layers())
     return {
         "code": short(text_of(files)),

@@ -4,8 +4,8 @@ import pytest
 
 from fedkin.core.aggregation import EachClient, GroupedSum, WeightedSum
 from fedkin.core.errors import FedkinError
+from fedkin.setup.aggregation import check_aggregation
 from fedkin.setup.build import assemble
-from fedkin.setup.declared_sum import check_aggregation
 from tests.engine.small import METHODS, small
 
 FEDAVG = assemble(small("fedavg")).method

@@ -1,0 +1,35 @@
+"""Plain values as text, by which they are compared, and the short digest of a text."""
+
+import hashlib
+import json
+from typing import Any
+
+
+def text_of(value: Any) -> str:
+    """A value as text, the same in whatever order its keys stand.
+
+    >>> text_of({"b": 1, "a": None})
+    '{"a": null, "b": 1}'
+
+    Args:
+        value: Of what JSON has; anything else in it is shown as ``str`` shows it.
+
+    Returns:
+        JSON.
+    """
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def short(text: str) -> str:
+    """What stands for a text.
+
+    >>> short("fedkin")
+    'f06b97e7f62f'
+
+    Args:
+        text: Any.
+
+    Returns:
+        The first twelve hexadecimal digits of its sha256.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
