@@ -222,6 +222,7 @@ class Result:
     ) -> None:
         self.folder, self._trust_code = Path(folder), trust_code
         self._method = method
+        self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
 
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
@@ -273,6 +274,7 @@ class Result:
 
     def _member(self, client: int | str) -> tuple[Opened, Member]:
         """The run, opened, and one of its clients."""
+        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
         opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
@@ -309,6 +311,7 @@ class Result:
 
     @cached_property
     def _population(self) -> Population:
+        GIVEN_MODELS.update(self._models)
         return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
     def predict(self, client: int | str, x: Any) -> pd.DataFrame:
@@ -395,6 +398,7 @@ class Result:
         Raises:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
+        GIVEN_MODELS.update(self._models)
         return joined(self.folder, file_of(data), rounds=rounds, trust_code=self._trust_code)
 
 
@@ -434,23 +438,27 @@ def run(
         for sentence in leaks_of(placed):
             warnings.warn(sentence, stacklevel=2)
     if experiment.given is None:
-        return _shown(spec, out, method, progress)
+        return _shown(spec, out, experiment, progress)
     name = method.name if method is not None else spec.method.name
     out = new_folder(spec, name, out)
     path = experiment.given.write(Path(out))
     with in_callers_words(experiment.given, path):
-        return _shown(named_data(spec, path), out, method, progress)
+        return _shown(named_data(spec, path), out, experiment, progress)
 
 
 def _shown(
-    spec: Spec, out: Path | str | None, method: Method | None, progress: bool | Progress | None
+    spec: Spec, out: Path | str | None, asked: Experiment, progress: bool | Progress | None
 ) -> Result:
     """The run, with its progress where that was asked for."""
     if progress is not True:
-        return Result(_run(spec, out, method=method, progress=progress or None), method)
-    tally = Tally(spec, head(spec))
-    with Bar(tally) if in_notebook() else display(tally, console()) as shown:
-        return Result(_run(spec, out, method=method, progress=shown.update), method)
+        folder = _run(spec, out, method=asked.method, progress=progress or None)
+    else:
+        tally = Tally(spec, head(spec))
+        with Bar(tally) if in_notebook() else display(tally, console()) as shown:
+            folder = _run(spec, out, method=asked.method, progress=shown.update)
+    result = Result(folder, asked.method)
+    result._models = asked._models
+    return result
 
 
 def resume(
