@@ -77,7 +77,6 @@ class Experiment:
         here = str(content.get("model", {}).get("name", "")).endswith("@python")
         if self.method is not None or (here and "name" not in content.get("engine", {})):
             assign(content, "engine.name", "inprocess")
-        self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
         if self.method is not None:
             check_settings(self.method, content, self.spec.train.lr)
@@ -220,8 +219,7 @@ class Result:
     def __init__(
         self, folder: Path | str, method: Method | None = None, trust_code: bool = False
     ) -> None:
-        self.folder, self._trust_code = Path(folder), trust_code
-        self._method = method
+        self.folder, self._method, self._trust_code = Path(folder), method, trust_code
         self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
 
     def __repr__(self) -> str:
@@ -433,14 +431,13 @@ def run(
         FedkinError: What is wrong with the experiment, in one sentence.
     """
     check_experiment(experiment, Experiment)
-    spec, method = experiment.spec, experiment.method
+    spec = experiment.spec
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):
             warnings.warn(sentence, stacklevel=2)
     if experiment.given is None:
         return _shown(spec, out, experiment, progress)
-    name = method.name if method is not None else spec.method.name
-    out = new_folder(spec, name, out)
+    out = new_folder(spec, spec.method.name, out)  # which is a Method value's name, too
     path = experiment.given.write(Path(out))
     with in_callers_words(experiment.given, path):
         return _shown(named_data(spec, path), out, experiment, progress)

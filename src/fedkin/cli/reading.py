@@ -90,19 +90,17 @@ def as_given(data_dir: Path | None) -> str | None:
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the metrics of a run."""
     from fedkin.report import formatting, terminal_tables
-    from fedkin.report.records import opened
-    from fedkin.report.summary import of_run
-    from fedkin.runs.directory import resumed_by
+    from fedkin.report.summary import summary
+    from fedkin.runs.database import continued_by
 
-    with opened(folder) as run:
-        found, again = of_run(run), resumed_by(str(folder), run.facts)
+    found = summary(folder)
     if as_json:
         print_json(found)
     else:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
             after = f"{formatting.progress(found)}: these numbers are not its last ones"
-            warn(f"note: {after} ({again} goes on)")
+            warn(f"note: {after} ({continued_by(folder)} goes on)")
 
 
 def methods(

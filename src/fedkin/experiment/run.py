@@ -3,7 +3,6 @@
 The Python interface and the command line both come here.
 """
 
-import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.run_facts import toml_of
 from fedkin.experiment.training import Engine, Progress, begin, check_engine
 from fedkin.runs import checkpoint, trust
-from fedkin.runs.database import read_only
-from fedkin.runs.directory import SPEC, begun, leftover, resumed_by
+from fedkin.runs.database import continued_by
+from fedkin.runs.directory import SPEC, begun, leftover
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.own_code import code_of, permit
@@ -127,18 +126,10 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
     ):
         if not folder.is_dir():
             raise FedkinError(f"{folder} is a file: run.out names a folder")
-        again = f", or: {_again(folder)}" if begun(folder) else ""
+        again = f", or: {continued_by(folder)}" if begun(folder) else ""
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     return folder
-
-
-def _again(folder: Path) -> str:
-    """What continues the run that began there; of one without a readable record, the command."""
-    facts: dict[str, Any] = {}
-    with contextlib.suppress(FedkinError), read_only(folder) as database:
-        facts = database.facts()
-    return resumed_by(str(folder), facts)
