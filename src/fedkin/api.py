@@ -77,7 +77,6 @@ class Experiment:
         here = str(content.get("model", {}).get("name", "")).endswith("@python")
         if self.method is not None or (here and "name" not in content.get("engine", {})):
             assign(content, "engine.name", "inprocess")
-        self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
         if self.method is not None:
             check_settings(self.method, content, self.spec.train.lr)
@@ -220,8 +219,8 @@ class Result:
     def __init__(
         self, folder: Path | str, method: Method | None = None, trust_code: bool = False
     ) -> None:
-        self.folder, self._trust_code = Path(folder), trust_code
-        self._method = method
+        self.folder, self._method, self._trust_code = Path(folder), method, trust_code
+        self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
 
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
@@ -273,6 +272,7 @@ class Result:
 
     def _member(self, client: int | str) -> tuple[Opened, Member]:
         """The run, opened, and one of its clients."""
+        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
         opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
@@ -309,6 +309,7 @@ class Result:
 
     @cached_property
     def _population(self) -> Population:
+        GIVEN_MODELS.update(self._models)
         return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
     def predict(self, client: int | str, x: Any) -> pd.DataFrame:
@@ -395,6 +396,7 @@ class Result:
         Raises:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
+        GIVEN_MODELS.update(self._models)
         return joined(self.folder, file_of(data), rounds=rounds, trust_code=self._trust_code)
 
 
@@ -429,28 +431,31 @@ def run(
         FedkinError: What is wrong with the experiment, in one sentence.
     """
     check_experiment(experiment, Experiment)
-    spec, method = experiment.spec, experiment.method
+    spec = experiment.spec
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):
             warnings.warn(sentence, stacklevel=2)
     if experiment.given is None:
-        return _shown(spec, out, method, progress)
-    name = method.name if method is not None else spec.method.name
-    out = new_folder(spec, name, out)
+        return _shown(spec, out, experiment, progress)
+    out = new_folder(spec, spec.method.name, out)  # which is a Method value's name, too
     path = experiment.given.write(Path(out))
     with in_callers_words(experiment.given, path):
-        return _shown(named_data(spec, path), out, method, progress)
+        return _shown(named_data(spec, path), out, experiment, progress)
 
 
 def _shown(
-    spec: Spec, out: Path | str | None, method: Method | None, progress: bool | Progress | None
+    spec: Spec, out: Path | str | None, asked: Experiment, progress: bool | Progress | None
 ) -> Result:
     """The run, with its progress where that was asked for."""
     if progress is not True:
-        return Result(_run(spec, out, method=method, progress=progress or None), method)
-    tally = Tally(spec, head(spec))
-    with Bar(tally) if in_notebook() else display(tally, console()) as shown:
-        return Result(_run(spec, out, method=method, progress=shown.update), method)
+        folder = _run(spec, out, method=asked.method, progress=progress or None)
+    else:
+        tally = Tally(spec, head(spec))
+        with Bar(tally) if in_notebook() else display(tally, console()) as shown:
+            folder = _run(spec, out, method=asked.method, progress=shown.update)
+    result = Result(folder, asked.method)
+    result._models = asked._models
+    return result
 
 
 def resume(

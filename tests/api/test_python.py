@@ -251,11 +251,12 @@ def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
         return Net
 
     made = [Experiment("fedavg", data="digits", clients=2, model=net(w), **SMALL) for w in (3, 5)]
-    sizes = [
-        sum(value.numel() for value in run(one, tmp_path / str(k)).personal(0).parameters())
-        for k, one in enumerate(made)
-    ]
+    results = [run(one, tmp_path / str(k)) for k, one in enumerate(made)]
+    sizes = [sum(value.numel() for value in result.personal(0).parameters()) for result in results]
     assert sizes == [65 * 3 + 4 * 10, 65 * 5 + 6 * 10]
+    assert [len(result.data(0)[0]) > 0 for result in reversed(results)] == [True, True]
+    with pytest.raises(FedkinError, match=r"build its Experiment\(model=THE MODEL\) again first"):
+        Result(tmp_path / "1").personal(0)  # the first one's model has the name now
 
 
 def test_settings_that_a_method_value_would_drop_are_refused() -> None:

@@ -29,6 +29,11 @@ def test_numbers_of_an_unfinished_run_say_so(tmp_path) -> None:
     assert err.startswith("note: ")
     assert f"these numbers are not its last ones (fedkin resume {folder} goes on)" in err
     assert json.loads(fedkin("show", folder, "--json").stdout)["finished"] is False
+    given = record(tmp_path / "given", values={"method": {"code": "0"}})
+    with sqlite3.connect(given / "run.db") as database:
+        database.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
+    by_hand = f"(fedkin.resume({str(given)!r}, method=THE METHOD) goes on)"
+    assert by_hand in fedkin("show", given).stderr
 
 
 def test_a_comparison_goes_where_it_is_told(tmp_path) -> None:

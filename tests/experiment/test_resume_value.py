@@ -42,6 +42,8 @@ def test_a_method_with_its_name_does_not_go_on(stopped: Path, tmp_path: Path) ->
         resume(stopped)
     with pytest.raises(FedkinError, match=r"from Python, fedkin\.Result\('.*run', method=THE"):
         load(stopped)
+    with pytest.raises(FedkinError, match=r", or: fedkin\.resume\('.*run', method=THE METHOD\)$"):
+        run(small("ditto"), stopped, method=halved(lr=0.1))  # no command goes on with a value
     assert load(stopped, method=halved(lr=0.1)).at.trained == 1
     whole = run(small("ditto"), tmp_path / "whole", method=halved(lr=0.1))
     assert outcome(resume(stopped, method=halved(lr=0.1))) == outcome(whole)

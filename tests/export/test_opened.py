@@ -42,7 +42,7 @@ def of_a_run(folder: Path) -> Opened:
         population=SimpleNamespace(digest=lambda: "d1"),
     )
     opened.parts = parts
-    at: Any = SimpleNamespace(finished=False)
+    at: Any = SimpleNamespace(finished=False, facts={})
     opened.at = at
     return opened
 
@@ -128,6 +128,8 @@ def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
     assert opened.unfinished.startswith(
         "the run is not finished: its models are those after round 5 of 7 (fedkin resume"
     )
+    opened.at.facts["values"] = {"method": {"code": "0"}}  # no command can name it
+    assert opened.unfinished.endswith(f"(fedkin.resume({str(tmp_path)!r}, method=THE METHOD))")
     opened.at = SimpleNamespace(finished=True)  # type: ignore[assignment]
     assert opened.unfinished == ""
 

@@ -91,6 +91,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the metrics of a run."""
     from fedkin.report import formatting, terminal_tables
     from fedkin.report.summary import summary
+    from fedkin.runs.database import continued_by
 
     found = summary(folder)
     if as_json:
@@ -99,7 +100,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
             after = f"{formatting.progress(found)}: these numbers are not its last ones"
-            warn(f"note: {after} (fedkin resume {folder} goes on)")
+            warn(f"note: {after} ({continued_by(folder)} goes on)")
 
 
 def methods(

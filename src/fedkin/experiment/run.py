@@ -3,7 +3,6 @@
 The Python interface and the command line both come here.
 """
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.run_facts import toml_of
 from fedkin.experiment.training import Engine, Progress, begin, check_engine
 from fedkin.runs import checkpoint, trust
+from fedkin.runs.database import continued_by
 from fedkin.runs.directory import SPEC, begun, leftover
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.build import Assembled, assemble
@@ -126,7 +126,7 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
     ):
         if not folder.is_dir():
             raise FedkinError(f"{folder} is a file: run.out names a folder")
-        again = f", or: fedkin resume {shlex.quote(str(folder))}" if begun(folder) else ""
+        again = f", or: {continued_by(folder)}" if begun(folder) else ""
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL
+from fedkin.runs.directory import resumed_by
 from fedkin.setup.opened import load
 
 PERSONAL = "personal"  # the view that a client deploys
@@ -136,10 +137,8 @@ class Opened:
         """A sentence where the run is not finished, so that its models are not its last ones; else
         empty.
         """
+        if self.at.finished:
+            return ""
         after = f"after round {self.round} of {self.parts.spec.run.rounds}"
-        return (
-            ""
-            if self.at.finished
-            else f"the run is not finished: its models are those {after} (fedkin resume "
-            f"{self.folder})"
-        )
+        again = resumed_by(str(self.folder), self.at.facts)
+        return f"the run is not finished: its models are those {after} ({again})"

@@ -6,14 +6,14 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
-from fedkin.runs.directory import RECORD, check_own
+from fedkin.runs.directory import RECORD, check_own, resumed_by
 from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
 
 if TYPE_CHECKING:
@@ -266,3 +266,13 @@ def put_rows(transaction: sqlite3.Connection, table: str, rows: Iterable[tuple[A
 def read_only(folder: Path) -> "closing[Database]":
     """``with read_only(folder) as database:`` closes it again."""
     return closing(open_run(folder))
+
+
+def continued_by(folder: Path) -> str:
+    """What continues the run that began in a folder (``resumed_by``); of one without a readable
+    record, the command.
+    """
+    facts: dict[str, Any] = {}
+    with suppress(FedkinError), read_only(folder) as database:
+        facts = database.facts()
+    return resumed_by(str(folder), facts)

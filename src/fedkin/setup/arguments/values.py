@@ -126,8 +126,8 @@ def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> li
         if any(now.get(key) != then.get(key) for key in ("layers", "parameters")):
             raise FedkinError(
                 f"{folder}: model {name!r} is not what this run began with (parameters: "
-                f"{then.get('parameters')} then, {now.get('parameters')} now): give that one, or "
-                "start another run"
+                f"{then.get('parameters')} then, {now.get('parameters')} now): build its "
+                "Experiment(model=THE MODEL) again first, or start another run"
             )
         if now.get("code") != then.get("code"):
             said.append(
