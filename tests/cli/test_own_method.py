@@ -162,3 +162,10 @@ def test_python_takes_the_path_as_well(here, monkeypatch) -> None:
     assert (found.spec.method.name, found.spec.method.options) == (SLOWER, {"share": 0.25})
     with pytest.raises(FedkinError, match="did you mean 'share'"):
         Experiment(f"{SLOWER}:shar=0.25", data="digits")
+
+
+@pytest.mark.parametrize(("called", "of"), [("fedavg", "fedavg"), ("l2gd", "l2sgd")])
+def test_a_function_called_as_a_method_of_fedkin_s_is_refused(here, called, of) -> None:
+    (here / "pooled71.py").write_text(SOURCE.replace("def slower", f"def {called}"))
+    said = told("run", "--data", "digits", "--method", f"pooled71:{called}", "--out", here / "no")
+    assert f"has the name of fedkin's {of}: call the function otherwise" in said

@@ -292,9 +292,14 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
 
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     """A method's own name and its function; installed packages are asked once."""
-    if is_own(name):
-        return name, own_recipe(name)
     known = registry()
+    if is_own(name):
+        found, same = own_recipe(name), own_name(name.rpartition(":")[2], known)
+        if same in known and known[same] is not found:  # tables would take one for the other
+            raise FedkinError(
+                f"method {name!r} has the name of fedkin's {same}: call the function otherwise"
+            )
+        return name, found
     name = own_name(name, known)
     if name not in known:
         raise no_method(name, known)
