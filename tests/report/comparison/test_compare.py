@@ -9,6 +9,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison.compare import COLUMNS, _by_one_measure, compare, comparison
+from fedkin.report.comparison.run_row import read_run
 from fedkin.runs.database import MEASURES
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import write
@@ -32,6 +33,21 @@ def test_a_fact_of_another_kind_is_damage_as_well(fact: str, tmp_path: Path) -> 
     states = list(compare([good, bad])["state"])
     assert states[0] == "finished"
     assert states[1].startswith("damaged: ")
+
+
+def test_functions_of_one_name_in_two_modules_are_two_methods(tmp_path: Path) -> None:
+    folders = [write(tmp_path / str(seed), seed=seed) for seed in (1, 2)]
+    for folder, module in zip(folders, ("mine", "theirs"), strict=True):
+        with sqlite3.connect(folder / "run.db") as connection:
+            ((text,),) = connection.execute("SELECT value FROM facts WHERE name = 'spec'")
+            spec = json.loads(text)
+            spec["method"] = {"name": f"{module}:comet"}
+            connection.execute(
+                "UPDATE facts SET value = ? WHERE name = 'spec'", (json.dumps(spec),)
+            )
+    one, other = (read_run(folder, folder.name) for folder in folders)
+    assert one.experiment != other.experiment
+    assert one.family != other.family
 
 
 def test_one_row_a_run(tmp_path: Path) -> None:

@@ -207,6 +207,9 @@ def _identities(
     untuned = {part: content for part, content in spec.items() if part not in TUNED}
     parts = ("method", "rounds", "participation", "model", "versions")
     held, code = of_values(facts)
+    named = str((whole.get("method") or {}).get("name"))
+    if ":" in named:  # a function of somebody's module: another module may have one of its name
+        code = {**code, "method.path": named}
     fixed = [data.text, chosen, *(facts.get(part) for part in parts), *([code] if code else [])]
     whole_key = text_of([fixed, facts.get("hyper"), spec, *([held] if held else [])])
     return whole_key, text_of([fixed, untuned])
