@@ -284,8 +284,8 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
     if own and "=" in options:
         keys = options.replace("=", " = ").replace(",", ", ")
         return FedkinError(
-            f"[method] name = {name!r} is written as after --method: in a file, and as keywords, "
-            f"write name = {own!r} and {keys} beside it"
+            f"unknown method {name!r}: that is how --method is written; here goes the name alone, "
+            f"so in [method] write name = {own!r} and {keys} beside it"
         )
     return unknown("method", name, [*known, *ALIASES])
 
