@@ -1,4 +1,4 @@
-"""Plain values as text, by which they are compared, and the short digest of a text."""
+"""Plain values as text, by which they are compared, and the short digest of a text or a file."""
 
 import hashlib
 import json
@@ -20,16 +20,17 @@ def text_of(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def short(text: str) -> str:
-    """What stands for a text.
+def short(content: str | bytes) -> str:
+    """What stands for a text, or for a file's bytes.
 
     >>> short("fedkin")
     'f06b97e7f62f'
 
     Args:
-        text: Any.
+        content: Any.
 
     Returns:
         The first twelve hexadecimal digits of its sha256.
     """
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    whole = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(whole).hexdigest()[:12]

@@ -3,7 +3,6 @@
 A name that nobody has allowed is not imported. What may be called is for the caller to say.
 """
 
-import hashlib
 import importlib
 import inspect
 import os
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.system.digests import short
 
 _WORD = r"[^\W\d]\w*"
 _PATH = re.compile(rf"{_WORD}(\.{_WORD})*:{_WORD}")
@@ -101,4 +101,4 @@ def file_digest(found: Callable[..., Any]) -> str:
         content = None if source is None else Path(source).read_bytes()
     except (OSError, TypeError):  # compiled, or typed where no file is
         content = None
-    return "" if content is None else hashlib.sha256(content).hexdigest()[:12]
+    return "" if content is None else short(content)

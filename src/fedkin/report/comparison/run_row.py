@@ -173,8 +173,8 @@ def _seen(
     whole = facts.get("spec") or {}
     chosen = _chosen(whole, found)
     data = setting(facts, found["clients"])
-    held, _ = of_values(facts)
-    experiment, family = _identities(facts, data, chosen)
+    held, code = of_values(facts)
+    experiment, family = _identities(facts, data, chosen, held, code)
     hyper = facts.get("hyper") or {}
     return Seen(
         row=_row(name, found),
@@ -199,14 +199,17 @@ def _seen(
 
 
 def _identities(
-    facts: Mapping[str, Any], data: Setting, chosen: Mapping[str, Any]
+    facts: Mapping[str, Any],
+    data: Setting,
+    chosen: Mapping[str, Any],
+    held: Mapping[str, Any],
+    code: Mapping[str, Any],
 ) -> tuple[str, str]:
-    """(``Seen.experiment``, ``Seen.family``)."""
+    """(``Seen.experiment``, ``Seen.family``); ``held`` and ``code`` are those of ``of_values``."""
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
     untuned = {part: content for part, content in spec.items() if part not in TUNED}
     parts = ("method", "rounds", "participation", "model", "versions")
-    held, code = of_values(facts)
     named = str((whole.get("method") or {}).get("name"))
     if ":" in named:  # a function of somebody's module: another module may have one of its name
         code = {**code, "method.path": named}

@@ -7,6 +7,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.methods import METHODS
 from fedkin.setup.arguments.functions import standing
+from fedkin.setup.arguments.given import check_method
 
 MARKS = '/\\:*?"<>|'  # which no name of a folder has everywhere
 TAKEN = ("name", "safe")  # of [method], which any method takes
@@ -47,11 +48,9 @@ def check_value(method: Any) -> None:
     Raises:
         FedkinError: It is something else.
     """
-    if method is None or isinstance(method, Method):
-        return
-    kind = type(method).__name__
-    hint = f"call it, as {method.__name__}(lr=0.1)" if callable(method) else "leave a name out"
-    raise FedkinError(f"method is no Method but a {kind}: {hint}")
+    if isinstance(method, str):
+        raise FedkinError("method is no Method but a str: leave a name out")
+    check_method(method)
 
 
 def check_called(method: Method) -> list[str]:
