@@ -41,7 +41,7 @@ FOUND = {
     "privacy": None,
     "candidates": [CANDIDATE, {**CANDIDATE, "method": "apfl", "lose": [], "needs": ["labels"]}],
     "left_out": [],
-    "may_lose": {"methods": ["ditto", "ifca"], "beside": "fedavg"},
+    "may_lose": {"methods": ["ditto", "ifca"], "beside": ["fedavg"]},
     "safe": ["ditto", "apfl"],
     "traps": ["a [trap]"],
     "probes": [PROBE, {**PROBE, "method": "fedrep", "failed": "it needs a head"}],

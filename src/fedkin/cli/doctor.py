@@ -140,8 +140,8 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
 def _may_lose_line(caution: dict[str, Any]) -> str:
     names, beside = _listed(caution["methods"]), caution["beside"]
     return (
-        f"With their defaults {names} may end points below {beside} on such data: run "
-        f"--method {beside} beside them"
+        f"With their defaults {names} may end points below {' or '.join(beside)} on such data: run "
+        f"{' and '.join(f'--method {method}' for method in beside)} beside them"
     )
 
 

@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-# by the way that comes first; measured on cases of own data (docs/own_data.md). With one concept
-# an own model has fewer samples than the shared one; with groups one model for all is wrong
+PERSONAL = "apfl", "ditto", "fedper", "finetune", "ifca"
+GLOBAL = "fedavg", "per_fedavg", "scaffold"
+# By the way that comes first; measured on cases of own data (docs/own_data.md). With one concept
+# an own model has fewer samples than the shared one; with groups one model for all is wrong. Where
+# both an own and a shared part help, either alone may lose
 OTHERS = {
-    "shared": ("apfl", "ditto", "fedper", "finetune", "ifca"),
+    "shared": PERSONAL,
     "grouped": ("ditto", "fedavg", "finetune", "per_fedavg", "persfl", "scaffold"),
+    "anchored": tuple(sorted(PERSONAL + GLOBAL)),
+    "offset": tuple(sorted(PERSONAL + GLOBAL)),
 }
 FEDERATED = tuple(sorted({method for others in OTHERS.values() for method in others}))
+BESIDE = {"shared": ("fedavg",), "grouped": ("local",)}
 
 
 class MayLose(NamedTuple):
@@ -21,7 +27,7 @@ class MayLose(NamedTuple):
     """
 
     methods: tuple[str, ...]
-    beside: str
+    beside: tuple[str, ...]
 
 
 def may_lose(federate: bool, candidates: Sequence[dict[str, Any]]) -> MayLose:
@@ -32,11 +38,9 @@ def may_lose(federate: bool, candidates: Sequence[dict[str, Any]]) -> MayLose:
         candidates: As ``candidates`` gives them, the best way first.
 
     Returns:
-        All that federate where the verdict is to train alone; else those of other ways than the
-        first one.
+        All that federate where the verdict is to train alone; else those that lost on such data.
     """
     if not federate or not candidates:
-        return MayLose(FEDERATED, "local")
-    best = candidates[0]
-    others = OTHERS.get(best["way"], ("fedavg", "per_fedavg", "scaffold"))
-    return MayLose(others, "fedavg" if best["way"] == "shared" else "local")
+        return MayLose(FEDERATED, ("local",))
+    way = candidates[0]["way"]
+    return MayLose(OTHERS[way], BESIDE.get(way, ("local", "fedavg")))
