@@ -18,7 +18,8 @@ Clients: {clients}. SuperLink: {address}. {security}
    node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor:
    `fedkin-node@.service` beside it).
 3. `{run}`: the live table, and a run directory in `{folder}/runs/`.
-   Stopped or cut off: `{resume}`.
+   Stopped or cut off: `{resume}`. From another terminal `{status}` says
+   which nodes are connected, and how far the last run is.
 4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and
    `fedkin deploy export NAME --format onnx`.
 5. A node that comes later: `{add}`, start it, then
@@ -45,7 +46,7 @@ private network that only they and you are in.
 
 | file | what |
 |---|---|
-| `deployment.toml` | names, deadline of a message (`deadline`, seconds), size limit (`max_bytes`) |
+| `deployment.toml` | names, `deadline` (s), `max_bytes`; also `wait`, `quorum`, `soft_deadline` |
 | `experiment.toml` | the experiment, with every default |
 | `certs/ca.key` | signs certificates: keep it offline, bring it back for `fedkin deploy renew` |
 | `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
@@ -66,6 +67,7 @@ def operator_readme(folder: Path, deployment: Deployment) -> str:
         folder=folder,
         run=deploy("run", folder),
         resume=deploy("run", folder, "--resume"),
+        status=deploy("status", folder),
         add=deploy("add", folder, "NAME"),
         join=deploy("join", folder, "NAME"),
         clients=", ".join(deployment.clients),
