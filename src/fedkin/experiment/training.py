@@ -19,7 +19,7 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
-from fedkin.experiment.masked_record import federation_means
+from fedkin.experiment.masked_record import federation_means, no_last_scores
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
@@ -199,6 +199,7 @@ def _train(
                 *never_drawn(parts, coordinator.state, taken),
                 *always_missing(database, parts.federation.names, taken),
                 *mostly_missing(database),
+                *(no_last_scores(database) if parts.federation.masked else []),
             ],
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),
