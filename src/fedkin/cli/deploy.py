@@ -164,8 +164,7 @@ def run(
     from fedkin.cli.before_resume import before
     from fedkin.cli.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.flower.composition import said
-    from fedkin.flower.operator.earlier import earlier
+    from fedkin.flower.operator.earlier import said_before
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
@@ -174,8 +173,8 @@ def run(
     permit(found.spec)  # the folder is its operator's own
     find_own_code()
     done = before(found.out) if begun(found.out) else (0, 0)
-    if found.spec.privacy.on and not resume and (runs := earlier(folder)):
-        warn(f"note: this run is beside {said(runs)}; its own epsilon is added to that")
+    if not resume and (before_it := said_before(folder, found.spec)):
+        warn(f"note: {before_it}")
     work = partial(submit, folder, found.out)
     if ends_with_connection():
         warn(

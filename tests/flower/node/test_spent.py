@@ -8,7 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
 from fedkin.flower import composition
-from fedkin.flower.composition import Noised, noised, said, together
+from fedkin.flower.composition import Noised, said, together
 from fedkin.flower.envelope import Place, Refused, Request
 from fedkin.flower.node.spent import SPENT, Spent
 from fedkin.runs.spec import parse
@@ -75,7 +75,6 @@ def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_lim
     )
     with pytest.raises(Refused, match=r"cannot be held, since a node does not know .* 2 rounds"):
         Spent(tmp_path, 5.0).check(private(), asking("b" * 16))
-    assert noised("", private(seeded=True)).epsilon is None
 
 
 def test_a_newcomers_data_are_in_no_run(tmp_path):

@@ -11,9 +11,7 @@ from typer.testing import CliRunner
 
 from fedkin.cli import deploy
 from fedkin.experiment.run import run
-from fedkin.flower.composition import said as said_of
 from fedkin.flower.config import SUBMITTED, ended_of, waiting_of
-from fedkin.flower.operator.earlier import earlier
 from fedkin.flower.operator.site import add, init
 from fedkin.flower.waiting import Waiting
 from fedkin.runs.database import create
@@ -96,10 +94,6 @@ def test_what_all_runs_with_noise_cost_together(tmp_path, programs):
     assert told(folder).splitlines()[-1] == (
         "privacy    3 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), ? (run 11); "
         "together 3.75 at delta = 2e-05 by basic composition"
-    )
-    assert said_of(earlier(folder)) == (
-        "3 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), together 3.75 at delta = 2e-05 "
-        "by basic composition; of unknown epsilon noise 2.0, 3 rounds (run 11)"
     )
 
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from fedkin.flower.composition import Noised, together
+from fedkin.flower.composition import Noised, said, together
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import recorded
+from fedkin.runs.spec import Spec
 
 
 def earlier(folder: Path) -> list[Noised]:
@@ -28,6 +29,20 @@ def earlier(folder: Path) -> list[Noised]:
         if facts:
             found.append(_of(name, facts))
     return found
+
+
+def said_before(folder: Path, spec: Spec) -> str:
+    """What a run with noise is told before it begins.
+
+    Args:
+        folder: The deployment's.
+        spec: The experiment.
+
+    Returns:
+        A sentence; "" where it adds to no other run.
+    """
+    runs = earlier(folder) if spec.privacy.on else []
+    return f"the epsilon of this run is added to that of {said(runs)}" if runs else ""
 
 
 def plain(runs: list[Noised]) -> dict[str, Any] | None:
