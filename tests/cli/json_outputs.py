@@ -146,6 +146,8 @@ def states(folder: Path) -> Iterator[Any]:
     from fedkin.flower.operator import command_line
     from fedkin.flower.operator.site import init
     from fedkin.flower.operator.status import status
+    from fedkin.runs.database import create
+    from fedkin.runs.directory import RECORD
     from tests.engine.small import small
 
     site = init(folder / "site", small("fedavg", run__clients=2), ("a", "b"), "127.0.0.1:9092")
@@ -153,6 +155,10 @@ def states(folder: Path) -> Iterator[Any]:
     with patch.object(command_line.CommandLine, "ask", lambda *_: answers):
         yield status(site)
         write_file(site / SUBMITTED, json.dumps({"run": "1", "flower": "12"}).encode())
+        yield status(site)
+        (site / "runs" / "1").mkdir(parents=True)
+        noise = {"epsilon": 2.5, "delta": 1e-5, "noise": 2.0, "rounds": 3}
+        create(site / "runs" / "1" / RECORD, {"privacy": noise, "finished": False}).close()
         yield status(site)
 
 

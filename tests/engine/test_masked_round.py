@@ -22,6 +22,8 @@ from fedkin.masks.signatures import heard_of
 from fedkin.masks.wire import HEADER
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
+from fedkin.report.page.report import write_report
+from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import parse
@@ -270,13 +272,14 @@ def _silent(monkeypatch, gone):
     monkeypatch.setattr(InProcess, "ask", some)
 
 
-def _lies(monkeypatch, stage):
+def _lies(monkeypatch, stage, rounds=(2,)):
     """Client 0's vector of round 2 is of other masks than its own."""
     ask = InProcess.ask
 
     def lying(self, op, round, orders):
         for answer in ask(self, op, round, orders):
-            if (op, round, answer.client) == (stage, 2, 0) and answer.message is not None:
+            lies = op == stage and round in rounds and answer.client == 0
+            if lies and answer.message is not None:
                 head, other = answer.message[: HEADER.size], bytes(range(1, 256))
                 vector = (other * len(answer.message))[: len(answer.message) - len(head)]
                 answer = answer._replace(message=head + vector)
@@ -296,6 +299,32 @@ def test_what_was_sent_for_scores_that_have_no_sum_is_in_the_ledger(tmp_path, mo
     without = run(spec(), tmp_path / "without")
     assert [row for row in outcome(without)["events"] if "scores: the sum under" in repr(row)]
     assert sent(without) == sent(whole)
+
+
+@pytest.mark.parametrize(
+    ("stage", "rounds", "shown"),
+    [
+        ("count_masked", (3,), "of its scores those shown are of round 2"),
+        ("score_masked", (3,), "of its scores those shown are of round 2"),
+        ("score_masked", (1, 2, 3), "of its scores none is shown"),
+    ],
+)
+def test_a_finished_model_that_nobody_could_score_is_kept(
+    stage, rounds, shown, tmp_path, monkeypatch
+):
+    whole = outcome(run(spec(run__rounds=2), tmp_path / "whole"))["fingerprint"]
+    _lies(monkeypatch, stage, rounds)
+    folder = run(spec(run__rounds=2), tmp_path / "run")
+    assert outcome(folder)["fingerprint"] == whole
+    with read_only(folder) as database:
+        facts = database.facts()
+        assert not database.rows("SELECT round FROM metrics WHERE round = 3")
+    assert facts["finished"]
+    (said,) = facts["warnings"]
+    assert said.startswith("the finished model has no scores, since a client lied in its evalu")
+    assert said.endswith(shown)
+    assert summary(folder)["warnings"] == [said]
+    assert write_report(folder).is_file()
 
 
 @pytest.mark.parametrize(("first", "of"), [("", ""), ("score_", "not scored: ")])

@@ -64,8 +64,19 @@ def test_batches_of_one_sample_are_refused_where_the_model_normalizes_over_them(
         asked.run()
 
 
-def test_a_client_with_one_sample_is_remarked_on(tmp_path: Path) -> None:
-    experiment(**{"run.out": str(tmp_path / "run")}).run()
+def test_a_client_with_one_sample_is_told_of_before_the_first_round_and_at_the_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[list[str]] = []  # before each record
+
+    def progress(_: Record) -> None:
+        told.append([one for one in caplog.messages if "one training sample" in one])
+
+    experiment(**{"run.out": str(tmp_path / "run")}).run(progress=progress)
+    assert told[0] == told[-1]
+    assert [one.startswith("note: 1 client with one training sample (tiny") for one in told[0]] == [
+        True
+    ]
     with read_only(tmp_path / "run") as database:
         said = database.facts()["said"]
     (one,) = [sentence for sentence in said if "one training sample" in sentence]

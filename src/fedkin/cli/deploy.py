@@ -87,7 +87,9 @@ def init(
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
     from fedkin.core.system.own_code import find_own_code
+    from fedkin.flower.config import NODE
     from fedkin.flower.deployable import unused
+    from fedkin.flower.operator.readme import imports_line
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
     from fedkin.runs.trust import require
@@ -111,6 +113,11 @@ def init(
     )
     if not rehearse and (note := unused(chosen)) is not None:
         warn(f"note: {note}")
+    if code := code_of(chosen):
+        warn(
+            f"note: a node refuses code that its owner did not allow: each {NODE} needs "
+            f"{imports_line(code)}, and every machine the modules"
+        )
     say(f"{made / 'README.md'} says how to go on")
 
 
@@ -157,6 +164,7 @@ def run(
     from fedkin.cli.before_resume import before
     from fedkin.cli.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
+    from fedkin.flower.operator.earlier import said_before
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
@@ -165,6 +173,8 @@ def run(
     permit(found.spec)  # the folder is its operator's own
     find_own_code()
     done = before(found.out) if begun(found.out) else (0, 0)
+    if not resume and (before_it := said_before(folder, found.spec)):
+        warn(f"note: {before_it}")
     work = partial(submit, folder, found.out)
     if ends_with_connection():
         warn(

@@ -70,7 +70,7 @@ def load(
     assert folder is not None  # the name is that of a file in it
     only_known(params, set(), "an .npz file")
     with within_room(name):
-        return read_npz(folder / f"{name}.npz", name)
+        return read_npz(folder / f"{name}.npz", name, own=True)
 
 
 def check_name(name: str, dir: Path | str | None = None) -> None:

@@ -21,7 +21,7 @@ from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.op import LAST, Op
+from fedkin.engine.op import Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
@@ -279,7 +279,7 @@ class Coordinator:
             if self.federation.scoring is None:
                 found = self._scored(number, answers)
             else:
-                means, masked = self._masked_scores(number, tasks, answers, evaluate)
+                means, masked = self._masked_scores(number, tasks, answers)
                 found = _Evaluated(means.scores, {}, means.measures, means.counted)
                 sent += masked.sent
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
@@ -315,10 +315,10 @@ class Coordinator:
         return found
 
     def _masked_scores(
-        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult], evaluate: Op
+        self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult]
     ) -> tuple[Means, MaskedRound]:
         """The federation's scores under masks, and the round that made them; none where a client
-        lied, but of the finished model, which is evaluated once.
+        lied. Nobody knows who it was, and no node takes masks off twice: it is not asked again.
         """
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
@@ -327,8 +327,6 @@ class Coordinator:
         try:
             means = scored(masked, self.transport, answers)
         except NoSum as error:
-            if evaluate == LAST:
-                raise
             masked.missing = {**dict.fromkeys(asked, str(error)), **masked.missing}
             return Means({}, {}, {}, True), masked
         if not means.some_loss:  # where too few clients have one for a sum, none is in the scores

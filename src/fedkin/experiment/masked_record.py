@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 
 from fedkin.masks.terms import LEAST
+from fedkin.runs.database import Database
 from fedkin.runs.record import FEDERATION
 from fedkin.setup.build import Assembled
 
@@ -43,3 +44,23 @@ def federation_means(found: Mapping[str, Mapping[str, float]]) -> dict[str, dict
         for name, values in found.items()
         if len(values) >= LEAST
     }
+
+
+def no_last_scores(database: Database) -> list[str]:
+    """Of a finished model that nobody could score, since a client lied in its evaluation.
+
+    Args:
+        database: The record of a run under masks, with its last round.
+
+    Returns:
+        A sentence, or none where it has scores.
+    """
+    ((last,),) = database.rows("SELECT max(round) FROM rounds")
+    if database.rows("SELECT round FROM metrics WHERE round = ? LIMIT 1", last):
+        return []
+    ((before,),) = database.rows("SELECT max(round) FROM metrics")
+    shown = "none is shown" if before is None else f"those shown are of round {before}"
+    return [
+        "the finished model has no scores, since a client lied in its evaluation under masks: it "
+        f"is kept as it was trained, and of its scores {shown}"
+    ]

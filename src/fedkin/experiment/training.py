@@ -19,11 +19,12 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
-from fedkin.experiment.masked_record import federation_means
+from fedkin.experiment.masked_record import federation_means, no_last_scores
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
+from fedkin.experiment.terminal import warn
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
@@ -37,7 +38,7 @@ from fedkin.setup.applied import with_secret
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import committed
 from fedkin.setup.privacy import remarks_of, secret_for, spent
-from fedkin.setup.remarks import remarks
+from fedkin.setup.remarks import alone, remarks
 from fedkin.setup.secure_aggregation import masks_said
 
 __all__ = [
@@ -115,6 +116,8 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
+        for sentence in alone(parts):  # who is never in a round is told before hours of them
+            warn(f"note: {sentence}")
         train(parts, folder, database, progress, engine)
 
 
@@ -196,6 +199,7 @@ def _train(
                 *never_drawn(parts, coordinator.state, taken),
                 *always_missing(database, parts.federation.names, taken),
                 *mostly_missing(database),
+                *(no_last_scores(database) if parts.federation.masked else []),
             ],
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),

@@ -64,6 +64,8 @@ class NodeConfig(Section):
     )
     # code that the experiment may name: "package.module", or "package.module:Class"
     imports: tuple[str, ...] = ()
+    # ε that all runs with noise may cost this node's data together; none: no limit
+    max_epsilon: float | None = Field(default=None, gt=0)
     state: str = "state"
     port: int = Field(
         default=9094, gt=0, le=LAST_PORT

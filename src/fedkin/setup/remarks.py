@@ -39,7 +39,7 @@ def remarks(parts: Assembled) -> list[str]:
         *_warming(parts.spec.train.warmup, rounds),
     ]
     labels = [*_large_labels(parts), *_class_0(parts.population)]
-    samples = [*_alone(parts), *_by_size_twice(parts)]
+    samples = [*alone(parts), *_by_size_twice(parts)]
     return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
 
 
@@ -72,8 +72,15 @@ def _class_0(population: Population) -> list[str]:
     ]
 
 
-def _alone(parts: Assembled) -> list[str]:
-    """Of clients with one training sample, and a model that learns from two or more."""
+def alone(parts: Assembled) -> list[str]:
+    """Of clients with one training sample, and a model that learns from two or more.
+
+    Args:
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence, or none where there are no such clients or nodes keep the data.
+    """
     population, refusing = parts.population, dict[str, bool]()  # by architecture: each tried once
     alone = []
     for client, size in enumerate(population.sizes("train").tolist()):

@@ -259,3 +259,29 @@ def test_a_protected_run_that_is_over_is_not_opened_again(spec, tmp_path):
     asked.finish()
     with pytest.raises(Refused, match="finished on this node: begin another run"):
         asked.check(spec, asking("local", 2), b"one")
+
+
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_a_run_with_noise_does_not_go_back_behind_a_round_that_was_over(where, tmp_path):
+    """Its server was put back: what it releases again is in no epsilon."""
+    spec = private(**NOISE, where=where)
+    for op, round, base in (("local", 1, 0), ("evaluate", 1, 1), ("local", 2, 1)):
+        Asked(tmp_path / RUN).check(spec, asking(op, round, base=base), b"sent")
+    before = (tmp_path / RUN / ASKED).read_text()
+    for op, base in (("local", 0), ("evaluate", 1)):
+        with pytest.raises(Refused, match=f"^{op} 1 is asked anew, and .* asked of round 2: the"):
+            Asked(tmp_path / RUN).check(spec, asking(op, 1, base=base), b"another")
+    assert (tmp_path / RUN / ASKED).read_text() == before
+    # what was asked is answered again, and so is a round that the server was cut off in
+    Asked(tmp_path / RUN).check(spec, asking("local", 1), b"sent")
+    Asked(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"cut off")
+    Asked(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"once more")
+    for _ in range(2):  # without noise a server goes on from its last commit, some rounds before
+        Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
+
+
+def test_the_last_round_is_asked_again_after_the_evaluation_that_travelled_with_it(tmp_path):
+    spec = private(**NOISE, where="server")
+    for op, round, base in (("local", 3, 2), ("evaluate", 3, 3), ("evaluate_all", 4, 3)):
+        Asked(tmp_path / RUN).check(spec, asking(op, round, base=base), b"cut off")
+    Asked(tmp_path / RUN).check(spec, asking("local", 3, base=2), b"once more")

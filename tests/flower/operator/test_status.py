@@ -14,6 +14,8 @@ from fedkin.experiment.run import run
 from fedkin.flower.config import SUBMITTED, ended_of, waiting_of
 from fedkin.flower.operator.site import add, init
 from fedkin.flower.waiting import Waiting
+from fedkin.runs.database import create
+from fedkin.runs.directory import RECORD
 from tests.cli.json_outputs import states
 from tests.engine.small import small
 from website.json_page import schemas
@@ -73,6 +75,26 @@ def test_without_keys_nobody_knows_which_node_it_is(tmp_path, programs):
     assert "nodes      1 connected: node 0" in told(folder)
     programs.answers = [listed("offline")]
     assert told(folder).splitlines()[1:] == ["nodes      none connected", "run        none yet"]
+
+
+def test_what_all_runs_with_noise_cost_together(tmp_path, programs):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
+    programs.answers = [listed("online")]
+    assert "privacy" not in told(folder)
+    noise = {"delta": 1e-5, "noise": 2.0, "rounds": 3}
+    for name, facts in (
+        ("1", {"privacy": {**noise, "epsilon": 2.5}}),
+        ("2", {}),  # without noise
+        ("10", {"privacy": {**noise, "epsilon": 1.25}}),
+        ("11", {"privacy": {**noise, "epsilon": 1.25, "seeded": True}}),
+    ):
+        (folder / "runs" / name).mkdir(parents=True)
+        create(folder / "runs" / name / RECORD, facts).close()
+    programs.answers = [listed("online")]
+    assert told(folder).splitlines()[-1] == (
+        "privacy    3 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), ? (run 11); "
+        "together 3.75 at delta = 2e-05 by basic composition"
+    )
 
 
 def test_its_json_is_what_its_schema_says(tmp_path):

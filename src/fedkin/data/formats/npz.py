@@ -13,6 +13,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array, images, text
+from fedkin.data.formats.array_names import check_names, check_own, said_of
 from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Publicity, Source, classified
 
@@ -38,6 +39,7 @@ def read_npz(
     classes: int | None = None,
     class_names: tuple[str, ...] = (),
     parts: tuple[str, ...] = ("train", "test"),
+    own: bool = False,
 ) -> Source:
     """A checked Source from one file.
 
@@ -54,11 +56,16 @@ def read_npz(
         classes: How many; None: one more than the largest label, or one a class name.
         class_names: In the order of the labels; () takes the file's own, if any.
         parts: Which parts of a divided file are read.
+        own: It is somebody's own: arrays that nothing reads are told, and refused where they are
+            meant for others.
 
     Returns:
         The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
+    given = list(arrays)
+    if own:
+        check_own(given, path)
     if publicity == "unlabeled" and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
@@ -81,7 +88,8 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
-    return found._replace(said=(*found.said, *said))
+    unread = said_of(given, truth) if own else ()
+    return found._replace(said=(*found.said, *said, *unread))
 
 
 def _flat_bytes(x: Array) -> tuple[Array, tuple[str, ...]]:
@@ -177,6 +185,7 @@ def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: 
     Raises:
         FedkinError: A part lacks x or y, or their rows, shapes or types do not fit.
     """
+    check_names(arrays, path, [f"{key}_{part}" for part in parts for key in "xy"])
     there = [part for part in parts if f"x_{part}" in arrays]
     for name in (f"{key}_{part}" for part in dict.fromkeys(["train", *there]) for key in "xy"):
         if name not in arrays:

@@ -34,7 +34,7 @@ LAYOUTS: dict[str, Layout] = {
     "npz": Layout(
         "an .npz file",
         lambda path: path.suffix.lower() == ".npz",
-        lambda path, publicity="private": read_npz(path, path.stem, publicity),
+        lambda path, publicity="private": read_npz(path, path.stem, publicity, own=True),
     ),
     "table": Layout(
         "a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table

@@ -46,6 +46,7 @@ from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.secret import secret_at
+from fedkin.flower.node.spent import Spent
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
@@ -70,6 +71,7 @@ class Node:
         self.state = (folder / self.config.state).absolute()
         self.version = versions()["fedkin"]
         self._data = HeldData(folder, self.config, self.state)
+        self._spent = Spent(self.state, self.config.max_epsilon)
         self._host: tuple[str, Place, Host, Population] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
@@ -134,6 +136,7 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         known = self._data.look(spec, experiment)
+        self._spent.check(spec, request)
         if not request.steps or request.place is None:
             added = {"facts": known.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
@@ -149,6 +152,7 @@ class Node:
         asked = Asked(self.state / request.run, own)
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place)
+        self._spent.note(spec, request)
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),

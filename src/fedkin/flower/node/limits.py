@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedkin.engine.op import CHANGING, LAST, SCORING, WORK, RemoteOp
+from fedkin.engine.op import CHANGING, EVALUATIONS, LAST, SCORING, WORK, RemoteOp
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.flower.node.begun import is_begun, note_begun
 from fedkin.flower.node.lines import add_lines
@@ -31,6 +31,7 @@ DATA = "data"  # of a line: which data of the node the lines after it were asked
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
 FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
 AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
+RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the model of a round
 
 
 class Asked:
@@ -69,6 +70,8 @@ class Asked:
         known = {key: self._known(key, once) for key in contents}
         new = [key for key in contents if contents[key] not in known[key]]
         self._check_open(spec, new)
+        if spec.privacy.on and request.place is not None and request.place.joined is None:
+            self._check_forward(new)
         for key in new:
             most = once.get(_op(key), MOST_CONTENTS)
             if len(known[key]) >= most:
@@ -110,6 +113,20 @@ class Asked:
             raise Refused(
                 "its run is finished on this node: " + ("begin another run" if hidden else remedy)
             )
+
+    def _check_forward(self, new: list[str]) -> None:
+        """Refuse an older round of a run with noise: its server commits a round before it begins
+        the next one, and accounts for one round more where it was cut off. One that was put back
+        further releases rounds again that it knows nothing of, and their states here would be gone.
+        """
+        last = max((_round(key) for key in self._ever if _op(key) in RELEASED), default=0)
+        for key in new:
+            if _op(key) in RELEASED and _round(key) < last:
+                raise Refused(
+                    f"{key} is asked anew, and this node has been asked of round {last}: the "
+                    "server's run was put back, and what it releases again is not accounted for; "
+                    "begin another run"
+                )
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, and
@@ -167,6 +184,10 @@ def _key(step: Step) -> str:
 
 def _op(key: str) -> str:
     return key.partition(" ")[0]
+
+
+def _round(key: str) -> int:
+    return int(key.partition(" ")[2])
 
 
 def _contents(request: Request, message: bytes | None) -> dict[str, str]:

@@ -1,9 +1,11 @@
 """The README of a deployment folder, for its operator."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from fedkin.flower.commands import deploy
-from fedkin.flower.config import Deployment
+from fedkin.flower.config import NODE, Deployment
 
 TEXT = """# A deployment of fedkin
 
@@ -29,7 +31,7 @@ Every machine has the same version of fedkin with the extra `flower`. A node wor
 experiment in its own `experiment.toml`: for another experiment, replace the file here and on every
 node.
 
-## Ports
+{code}## Ports
 
 | port | machine | open for |
 |---|---|---|
@@ -61,8 +63,30 @@ Backups, upgrades, logs and what happens when something fails: docs/deploy.md of
 """
 
 
-def operator_readme(folder: Path, deployment: Deployment) -> str:
-    """The text for this deployment."""
+CODE = """## Code of your own
+
+The experiment names code that fedkin does not bring: {code}. Install its modules on every machine.
+A node imports nothing that its owner did not allow: it refuses the experiment until its `{node}`
+has this line in place of `imports = []`, also of a node that comes later:
+
+```toml
+{line}
+```
+
+"""
+
+
+def operator_readme(folder: Path, deployment: Deployment, code: Sequence[str] = ()) -> str:
+    """The text for a deployment.
+
+    Args:
+        folder: Where it is.
+        deployment: Its configuration.
+        code: Of somebody's own that its experiment names, each as ``package.module:name``.
+
+    Returns:
+        Markdown.
+    """
     return TEXT.format(
         folder=folder,
         run=deploy("run", folder),
@@ -83,4 +107,27 @@ def operator_readme(folder: Path, deployment: Deployment) -> str:
         'table with a column "split").'
         if deployment.own_data
         else "Its data are its part of the experiment's data set, which its machine must have.",
+        code=_of_code(code),
+    )
+
+
+def imports_line(code: Sequence[str]) -> str:
+    """What a node's owner writes into node.toml to allow code.
+
+    Args:
+        code: Each as ``package.module:name``.
+
+    Returns:
+        A line of TOML.
+    """
+    return f"imports = {json.dumps(list(code), ensure_ascii=False)}"
+
+
+def _of_code(code: Sequence[str]) -> str:
+    if not code:
+        return ""
+    return CODE.format(
+        code=", ".join(f"`{one}`" for one in code),
+        node=NODE,
+        line=imports_line(code),
     )

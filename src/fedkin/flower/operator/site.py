@@ -34,6 +34,7 @@ from fedkin.flower.operator.unit import link_unit, node_unit
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
+from fedkin.setup.own_code import code_of
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
 
@@ -120,7 +121,7 @@ def init(
         spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
     link_unit(folder)
-    write_file(folder / "README.md", operator_readme(folder, deployment).encode())
+    write_file(folder / "README.md", operator_readme(folder, deployment, code_of(spec)).encode())
     return folder
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
+from fedkin.flower.operator.earlier import earlier, plain
 from fedkin.flower.operator.submit import GOES_ON, Submitted
 from fedkin.flower.waiting import word_at
 from fedkin.runs.database import read_only
@@ -31,7 +32,8 @@ def status(folder: Path) -> dict[str, Any]:
 
     Returns:
         What ``fedkin deploy status --json`` prints: "superlink", its address; "nodes", each with
-        "name" and "status"; "run", the last one, or None.
+        "name" and "status"; "run", the last one, or None; "privacy", what all runs with noise
+        cost their clients together, or None.
 
     Raises:
         FedkinError: The SuperLink does not answer.
@@ -44,6 +46,7 @@ def status(folder: Path) -> dict[str, Any]:
         "superlink": deployment.address,
         "nodes": _unnamed(states) if deployment.insecure else _named(folder, deployment, states),
         "run": _run(folder, deployment),
+        "privacy": plain(earlier(folder)),
     }
 
 

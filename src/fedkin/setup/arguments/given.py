@@ -13,10 +13,10 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
+from fedkin.data.formats.array_names import meant_by, unread
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.data.tables.nested import nested_in
 from fedkin.runs.directory import GIVEN
-from fedkin.setup.arguments.array_names import meant_by, unread
 
 TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})

@@ -14,7 +14,7 @@ from fedkin.setup.arguments.given import given_data
 )
 def test_an_array_that_is_meant_for_the_clients_is_refused(name, meant) -> None:
     arrays = {"x": np.zeros((3, 2)), "y": [0, 1, 1], name: ["u", "v", "u"]}
-    with pytest.raises(FedkinError, match=f"no array '{name}': did you mean '{meant}'"):
+    with pytest.raises(FedkinError, match=f"no array is called '{name}': did you mean '{meant}'"):
         given_data(arrays)
     assert given_data({**arrays, "client": [0, 1, 0]}).has_clients  # and it is kept beside them
 

@@ -1,0 +1,158 @@
+"""The names of somebody's arrays, in an .npz or as Python gives them: one that nothing reads is
+told, and refused where it is the name of another one, written otherwise.
+"""
+
+from collections.abc import Collection, Sequence
+
+from fedkin.core.errors import FedkinError, letters, near
+from fedkin.data.tables.client_column import names_people
+
+KNOWN = ("x", "y", "client", "client_name", "names", "class_names")
+BY_ROW = ("x", "y", "client")  # of which every part has its own
+PARTS = {
+    "train": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "test": "test",
+    "testing": "test",
+    "training": "train",
+}
+READ = (*KNOWN, *(f"{name}_{part}" for name in BY_ROW for part in ("train", "test")))
+OTHERS = {"label": "y", "target": "y", "sample": "x", "feature": "x", "group": "client"}
+
+
+def unread(names: Sequence[str]) -> list[str]:
+    """A sentence for each array that nothing reads.
+
+    Args:
+        names: Of all arrays that were given, x and y among them.
+
+    Returns:
+        In the order of ``names``.
+
+    Raises:
+        FedkinError: One is meant for an array that is not there, as ``Client`` is.
+    """
+    check_names(names, "data", READ)
+    return [
+        f"data: the array {name!r} is kept beside the samples, and no model sees it"
+        f"{near(name, [one for one in READ if one not in names])}"
+        for name in names
+        if name not in READ
+    ]
+
+
+def check_names(
+    names: Collection[str], where: object, read: Collection[str], aside: Collection[str] = ()
+) -> None:
+    """Refuse an array that is meant for one that is not there.
+
+    Args:
+        names: Of all arrays.
+        where: Whose they are, for messages.
+        read: The names that are read.
+        aside: Those of them for which only another spelling is refused, no other word: a file's
+            array ``group`` may be what [data] group names.
+
+    Raises:
+        FedkinError: Names the array and what it is meant for.
+    """
+    for name in names:
+        meant = None if name in read else meant_by(name)
+        if meant is None or meant in names or meant not in read:
+            continue
+        if meant not in aside or letters(name).removesuffix("s") == letters(meant):
+            raise FedkinError(f"{where}: no array is called {name!r}: did you mean {meant!r}?")
+
+
+def check_own(names: Collection[str], where: object) -> None:
+    """Refuse arrays of a file that are meant for others, or are of another form of the file.
+
+    Args:
+        names: Of all its arrays.
+        where: The file, for messages.
+
+    Raises:
+        FedkinError: Names the array and what is read instead.
+    """
+    read = _read_of(names)
+    check_names(names, where, read, [name for name in read if name.startswith("client")])
+    odd = next((name for name in BY_ROW if name in names and name not in read), None)
+    if odd is not None:
+        raise FedkinError(
+            f"{where} has {odd} beside x_train: there {odd}_train and {odd}_test are read"
+        )
+    if "client_name" in names and not {"client", "client_train", "client_test"} & {*names}:
+        raise FedkinError(
+            f"{where} has client_name and no client: give client, the row of client_name of every "
+            "sample"
+        )
+
+
+def said_of(names: Sequence[str], kept: Collection[str]) -> tuple[str, ...]:
+    """What is said of a file's arrays that no model sees.
+
+    Args:
+        names: Of all its arrays, which ``check_own`` let pass.
+        kept: Of those that are kept beside the samples, without their part.
+
+    Returns:
+        A sentence for each.
+    """
+    read = _read_of(names)
+    missing = [name for name in read if name not in names]
+    return tuple(
+        f"the array {name!r} is {_what(name, kept)}{_meant(name, missing)}"
+        for name in names
+        if name not in read
+    )
+
+
+def _read_of(names: Collection[str]) -> list[str]:
+    """What is read of a file: of each part its own arrays where it is divided."""
+    divided = "x_train" in {meant_by(name) for name in names} and not {"x", "y"} <= {*names}
+    by_row = [name for name in READ if name not in KNOWN] if divided else BY_ROW
+    return [*by_row, *(name for name in KNOWN if name not in BY_ROW)]
+
+
+def _what(name: str, kept: Collection[str]) -> str:
+    if name in kept or name.rpartition("_")[0] in kept:
+        return "kept beside the samples, and no model sees it"
+    return "not read"
+
+
+def _meant(name: str, missing: Sequence[str]) -> str:
+    """The hint at an array that is not there; what every array of a part ends in is no likeness."""
+    meant = meant_by(name)
+    if meant in missing:
+        return f": did you mean {meant!r}?"
+    end = next((f"_{part}" for part in PARTS if name.endswith(f"_{part}")), None)
+    alike = [one for one in missing if end is None or not one.endswith(end)]
+    return near(name, alike)
+
+
+def meant_by(name: str) -> str | None:
+    """The array that a name stands for, where others call it so.
+
+    >>> meant_by("Client"), meant_by("X_train"), meant_by("hospital"), meant_by("weight")
+    ('client', 'x_train', 'client', None)
+    >>> meant_by("x_valid")
+    'x_val'
+
+    Args:
+        name: As somebody called an array.
+
+    Returns:
+        A name that is read; None where it stands for none of them.
+    """
+    whole, _, end = name.rpartition("_")
+    part = PARTS.get(end.lower()) if whole else None
+    word = letters(whole if part else name)
+    known = {letters(one): one for one in KNOWN} | OTHERS
+    found = known.get(word) or known.get(word.removesuffix("s"))
+    if found is None and names_people(word):
+        found = "client"
+    if found is None or part is None:
+        return found
+    return f"{found}_{part}"

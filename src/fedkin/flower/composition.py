@@ -1,0 +1,83 @@
+"""What several runs with noise cost the same data together: basic composition, the sum of their ε
+at the sum of their δ. It holds whatever the runs are, and a joint account would not say more.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fedkin.core.errors import FedkinError, many, some
+from fedkin.runs.spec import Spec
+from fedkin.setup.privacy import facts_of
+
+SHOWN = 10  # runs that a sentence names
+
+
+class Noised(NamedTuple):
+    """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
+    clips, in words where it is no number.
+    """
+
+    run: str
+    epsilon: float | None
+    delta: float | None
+    noise: str
+    rounds: int
+
+
+def noised(run: str, spec: Spec) -> Noised:
+    """What a run costs each client, as far as its specification says it.
+
+    Args:
+        run: Its name.
+        spec: With noise. Of samples the cost depends on the sizes of all clients, and noise that is
+            drawn from the seed gives none.
+
+    Returns:
+        Without ε where it is not known, or where the extra ``privacy`` is not installed.
+    """
+    asked = spec.privacy
+    found = Noised(run, None, asked.delta, str(asked.noise), spec.run.rounds)
+    if not isinstance(asked.noise, float) or asked.of_samples or asked.seeded:
+        return found
+    try:
+        facts = facts_of(spec)
+    except FedkinError:  # no accountant here
+        return found
+    return found if facts is None else found._replace(epsilon=float(facts["epsilon"]))
+
+
+def together(runs: Sequence[Noised]) -> tuple[float, float]:
+    """What runs cost together.
+
+    Args:
+        runs: Those without a known ε are left out.
+
+    Returns:
+        ε and δ.
+    """
+    known = [one for one in runs if one.epsilon is not None]
+    return sum(one.epsilon or 0.0 for one in known), sum(one.delta or 0.0 for one in known)
+
+
+def said(runs: Sequence[Noised]) -> str:
+    """Runs with noise in words.
+
+    Args:
+        runs: At least one.
+
+    Returns:
+        How many, the ε of each, and their sum; of those without a known ε their settings.
+    """
+    words = [many(len(runs), "run with noise", "runs with noise")]
+    known = [one for one in runs if one.epsilon is not None]
+    if known:
+        each = some([f"{one.epsilon:.3g} (run {one.run})" for one in known], SHOWN)
+        total, delta = together(runs)
+        words.append(
+            f"epsilon = {each}, together {total:.3g} at delta = {delta:.3g} by basic composition"
+        )
+    unknown = [one for one in runs if one.epsilon is None]
+    if unknown:
+        each = some([f"noise {o.noise}, {o.rounds} rounds (run {o.run})" for o in unknown], SHOWN)
+        words.append(f"of unknown epsilon {each}")
+    return f"{words[0]}: {'; '.join(words[1:])}"

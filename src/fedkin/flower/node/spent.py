@@ -1,0 +1,98 @@
+"""What runs with noise have cost a node's data: a list beside the folders of its runs, which
+outlives them, and the limit that its owner sets.
+"""
+
+import json
+from pathlib import Path
+
+from fedkin.engine.store import StoreError
+from fedkin.flower.composition import Noised, noised, said, together
+from fedkin.flower.envelope import Refused, Request
+from fedkin.flower.node.lines import add_lines
+from fedkin.runs.spec import Spec
+
+SPENT = "spent"  # a run a line, in the node's folder of states
+
+
+class Spent:
+    """The runs with noise that a node took part in, whatever its data file was then.
+
+    Args:
+        state: The node's folder of states.
+        most: ε that all of them may cost together; None: its owner set no limit.
+    """
+
+    def __init__(self, state: Path, most: float | None) -> None:
+        self._path, self._most = state / SPENT, most
+
+    def check(self, spec: Spec, request: Request) -> None:
+        """Decline a run that would cost more than the owner allows.
+
+        Args:
+            spec: The experiment.
+            request: Of its server.
+
+        Raises:
+            Refused: It would, or nobody here knows what it costs.
+            StoreError: The list cannot be read.
+        """
+        if self._most is None or not _counts(spec, request):
+            return
+        runs = self.runs()
+        if any(one.run == request.run for one in runs):
+            return
+        everything = [*runs, noised(request.run, spec)]
+        limit = f"max_epsilon = {self._most:g} in this node's node.toml"
+        if any(one.epsilon is None for one in everything):
+            raise Refused(
+                f"{limit} cannot be held, since a node does not know what each run costs "
+                f"({said(everything)}): its owner may take max_epsilon out"
+            )
+        if together(everything)[0] > self._most:
+            raise Refused(f"{limit} is less than this run would make it, {said(everything)}")
+
+    def note(self, spec: Spec, request: Request) -> None:
+        """Write down, before anything is sent, that a run began, and say what it adds to.
+
+        Args:
+            spec: The experiment.
+            request: Of its server; ``check`` let it pass.
+
+        Raises:
+            StoreError: The list cannot be read or written.
+        """
+        if request.place is None or not _counts(spec, request):
+            return
+        before = self.runs()
+        if any(one.run == request.run for one in before):
+            return
+        this = noised(request.run, spec)
+        add_lines(self._path, [json.dumps(this._asdict())])
+        print(
+            f"run {request.run} begins; this node has been in {said([*before, this])}", flush=True
+        )
+
+    def runs(self) -> list[Noised]:
+        """The runs that are in the list, in order.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        try:
+            lines = self._path.read_text(encoding="ascii").splitlines()
+            return [Noised(**json.loads(line)) for line in lines]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError) as error:
+            raise StoreError(f"{self._path} cannot be read: {error}") from None
+
+
+def _counts(spec: Spec, request: Request) -> bool:
+    """Whether a request is of a run that costs this node's data ε.
+
+    A newcomer's data are in no model of the run. Where the server adds the noise, a question about
+    the node's data does not say yet whether it is a newcomer.
+    """
+    if not spec.privacy.on or not request.run:
+        return False
+    return spec.privacy.at_client if request.place is None else request.place.joined is None

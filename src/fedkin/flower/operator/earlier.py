@@ -1,0 +1,67 @@
+"""What the runs of a deployment with noise cost its clients' data together, from their records."""
+
+from pathlib import Path
+from typing import Any
+
+from fedkin.flower.composition import Noised, said, together
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import recorded
+from fedkin.runs.spec import Spec
+
+
+def earlier(folder: Path) -> list[Noised]:
+    """The runs with noise that began in a deployment, in order.
+
+    Args:
+        folder: The deployment's.
+
+    Returns:
+        Each with the ε of all rounds that it was to have, or had; nodes may have been in runs of
+        other deployments, too.
+    """
+    names = [path.name for path in (folder / "runs").glob("*") if path.name.isdecimal()]
+    found = []
+    for name in sorted(names, key=int):
+        if not recorded(out := folder / "runs" / name):
+            continue
+        with read_only(out) as database:
+            facts = database.facts().get("privacy")
+        if facts:
+            found.append(_of(name, facts))
+    return found
+
+
+def said_before(folder: Path, spec: Spec) -> str:
+    """What a run with noise is told before it begins.
+
+    Args:
+        folder: The deployment's.
+        spec: The experiment.
+
+    Returns:
+        A sentence; "" where it adds to no other run.
+    """
+    runs = earlier(folder) if spec.privacy.on else []
+    return f"the epsilon of this run is added to that of {said(runs)}" if runs else ""
+
+
+def plain(runs: list[Noised]) -> dict[str, Any] | None:
+    """The same for ``fedkin deploy status --json``.
+
+    Args:
+        runs: With noise.
+
+    Returns:
+        None where there are none.
+    """
+    if not runs:
+        return None
+    epsilon, delta = together(runs)
+    each = [{"run": one.run, "epsilon": one.epsilon, "delta": one.delta} for one in runs]
+    return {"runs": each, "epsilon": epsilon, "delta": delta}
+
+
+def _of(name: str, facts: dict[str, Any]) -> Noised:
+    """Noise of the seed, which anybody may know, gives no ε."""
+    epsilon = None if facts.get("seeded") else facts.get("epsilon")
+    return Noised(name, epsilon, facts.get("delta"), str(facts.get("noise")), int(facts["rounds"]))

@@ -1,0 +1,106 @@
+"""What runs with noise cost a node's data together, and the limit of its owner."""
+
+import re
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.engine.store import StoreError
+from fedkin.flower import composition
+from fedkin.flower.composition import Noised, said, together
+from fedkin.flower.envelope import Place, Refused, Request
+from fedkin.flower.node.spent import SPENT, Spent
+from fedkin.runs.spec import parse
+from tests.engine.small import content, small
+from tests.flower.node import host_examples
+
+NOISE = {"noise": 2.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
+
+
+def private(**privacy):
+    return parse({**content("fedavg", run__rounds=2), "privacy": {**NOISE, **privacy}})[0]
+
+
+def asking(run, joined=None, hello=False):
+    place = Place(client=1, clients=4, classes=10, architecture="mlr", joined=joined)
+    told = {"version": "", "experiment": "", "run": run, "name": "c1"}
+    return Request(**told, place=None if hello else place)
+
+
+@pytest.fixture(autouse=True)
+def _one_each(monkeypatch):
+    """Two in place of the accountant's number, which takes its library a second."""
+    monkeypatch.setattr(composition, "facts_of", lambda spec: {"epsilon": 2.0})
+
+
+def test_runs_are_kept_each_once_and_added_up(tmp_path, capsys):
+    spec = private()
+    for run in ("a" * 16, "b" * 16, "b" * 16):
+        Spent(tmp_path, None).check(spec, asking(run))
+        Spent(tmp_path, None).note(spec, asking(run))
+    runs = Spent(tmp_path, None).runs()
+    assert [one.run for one in runs] == ["a" * 16, "b" * 16]
+    assert together(runs) == (4.0, 2e-5)
+    first, second = capsys.readouterr().out.splitlines()
+    assert "this node has been in 1 run with noise: epsilon = 2 (run aaaaaaaaaaaaaaaa)" in first
+    assert (
+        "2 runs with noise: epsilon = 2 (run aaaaaaaaaaaaaaaa), 2 (run bbbbbbbbbbbbbbbb), "
+        in second
+    )
+    assert second.endswith("together 4 at delta = 2e-05 by basic composition")
+
+
+def test_a_run_beyond_the_owners_limit_is_declined_before_it_begins(tmp_path):
+    spec, most = private(), 5.0
+    for run in ("a" * 16, "b" * 16):
+        Spent(tmp_path, most).check(spec, asking(run))
+        Spent(tmp_path, most).note(spec, asking(run))
+    before = (tmp_path / SPENT).read_text()
+    for hello in (True, False):
+        with pytest.raises(Refused, match=r"max_epsilon = 5 in .* is less than this run"):
+            Spent(tmp_path, most).check(spec, asking("c" * 16, hello=hello))
+    assert (tmp_path / SPENT).read_text() == before
+    Spent(tmp_path, most).check(spec, asking("b" * 16))  # one that has begun goes on
+    Spent(tmp_path, most).check(small("fedavg"), asking("c" * 16))  # and so does one without noise
+    Spent(tmp_path, 6.0).check(spec, asking("c" * 16))
+
+
+def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_limit(tmp_path):
+    spec = private(unit="sample", where="server")
+    Spent(tmp_path, None).note(spec, asking("a" * 16))
+    runs = Spent(tmp_path, None).runs()
+    assert said(runs) == (
+        "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run aaaaaaaaaaaaaaaa)"
+    )
+    with pytest.raises(Refused, match=r"cannot be held, since a node does not know .* 2 rounds"):
+        Spent(tmp_path, 5.0).check(private(), asking("b" * 16))
+
+
+def test_a_newcomers_data_are_in_no_run(tmp_path):
+    spec = private(where="server")
+    Spent(tmp_path, 1.0).check(spec, asking("a" * 16, joined=2))
+    Spent(tmp_path, 1.0).note(spec, asking("a" * 16, joined=2))
+    Spent(tmp_path, 1.0).check(spec, asking("a" * 16, hello=True))
+    assert not (tmp_path / SPENT).exists()
+    with pytest.raises(Refused):
+        Spent(tmp_path, 1.0).check(spec, asking("a" * 16))
+
+
+def test_a_list_that_cannot_be_read_is_said(tmp_path):
+    (tmp_path / SPENT).write_text("half a li")
+    with pytest.raises(StoreError, match=re.escape(f"{tmp_path / SPENT} cannot be read")):
+        Spent(tmp_path, 1.0).check(private(), asking("a" * 16))
+
+
+def test_a_node_declines_in_one_sentence_when_it_is_first_asked(tmp_path):
+    spec = parse({**content("fedavg", run__rounds=2, run__clients=4), "privacy": NOISE})[0]
+    node = host_examples.made(tmp_path, spec, max_epsilon=1.0)
+    found, _ = host_examples.ask(node, host_examples.request(spec, place=None, steps=()))
+    assert found.error is not None
+    assert found.error.startswith("max_epsilon = 1 in this node's node.toml is less than this run")
+    fine = host_examples.made(tmp_path, spec, max_epsilon=2.0)
+    down = host_examples.down(spec)
+    found, _ = host_examples.ask(fine, host_examples.request(spec), down)
+    assert found.error is None
+    assert fine._spent.runs() == [Noised(host_examples.RUN, 2.0, 1e-5, "2.0", 2)]

@@ -1,0 +1,32 @@
+"""What several runs with noise cost together."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.flower import composition
+from fedkin.flower.composition import Noised, noised, said, together
+from fedkin.runs.spec import parse
+from tests.engine.small import content
+
+NOISE = {"noise": 2.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
+
+
+def private(**privacy):
+    return parse({**content("fedavg", run__rounds=2), "privacy": {**NOISE, **privacy}})[0]
+
+
+@pytest.mark.parametrize("changes", [{"seeded": True}, {"unit": "sample", "where": "server"}])
+def test_what_the_noise_alone_does_not_say_has_no_epsilon(changes, monkeypatch):
+    monkeypatch.setattr(composition, "facts_of", lambda spec: {"epsilon": 2.0})
+    assert noised("7", private()) == Noised("7", 2.0, 1e-5, "2.0", 2)
+    assert noised("7", private(**changes)) == Noised("7", None, 1e-5, "2.0", 2)
+
+
+def test_without_the_accountant_the_settings_are_said(monkeypatch):
+    def missing(spec):
+        raise FedkinError("needs the extra privacy")
+
+    monkeypatch.setattr(composition, "facts_of", missing)
+    one = noised("7", private())
+    assert said([one]) == "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run 7)"
+    assert together([one, Noised("8", 1.5, 1e-6, "2.0", 2)]) == (1.5, 1e-6)
