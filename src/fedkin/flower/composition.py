@@ -1,5 +1,6 @@
 """What several runs with noise cost the same data together: basic composition, the sum of their ε
-at the sum of their δ. It holds whatever the runs are, and a joint account would not say more.
+at the sum of their δ. It holds whatever the runs are. A joint account of their noise would give a
+smaller ε, but needs each run's settings, which a list of runs does not have.
 """
 
 from collections.abc import Sequence
