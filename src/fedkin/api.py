@@ -19,7 +19,7 @@ from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
 from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
-from fedkin.doctor.diagnosis import diagnosis
+from fedkin.doctor.diagnosis import Asked, diagnosis
 from fedkin.experiment.heading import head
 from fedkin.experiment.notebook import Bar, in_notebook
 from fedkin.experiment.progress import Tally, display
@@ -41,6 +41,7 @@ from fedkin.report.comparison.side_by_side import SideBySide
 from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
+from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.given_errors import in_callers_words
@@ -48,6 +49,7 @@ from fedkin.setup.arguments.in_words import in_words
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.arguments.typed_space import typed_space
+from fedkin.setup.arguments.values import check_given
 from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.own_code import permit
@@ -107,12 +109,13 @@ class Experiment:
         with self._placed() as spec:
             return checked(spec).found
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:
             rounds: How many rounds each method is probed for; 0: none is.
-            methods: Names of methods to probe beside the doctor's candidates; or one name.
+            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
+                one of them.
 
         Returns:
             What was found, as plain values: texts, numbers, lists, dicts.
@@ -121,7 +124,7 @@ class Experiment:
             FedkinError: What is wrong with the experiment, the rounds or a method's name.
         """
         with self._placed() as spec:
-            return diagnosis(spec, rounds, methods)
+            return diagnosis(spec, rounds, methods, given=self.method)
 
     def sweep(
         self,
@@ -347,22 +350,28 @@ class Result:
         """Write report.html into the run directory."""
         return write_report(self.folder)
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
         --json`` prints.
 
         Args:
             rounds: How many rounds each method is probed for; 0: none is.
-            methods: Names of methods to probe beside the doctor's candidates; or one name.
+            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
+                one of them.
 
         Returns:
             What was found, as plain values.
 
         Raises:
-            FedkinError: It is no run directory; or what is wrong with the rounds or a method's
-                name.
+            FedkinError: It is no run directory, or one of a Method value, which ``Result`` was not
+                given; or what is wrong with the rounds or a method's name.
         """
-        return diagnosis(spec_of(self.folder, trust_code=self._trust_code), rounds, methods)
+        GIVEN_MODELS.update(self._models)
+        with read_only(self.folder) as record:
+            how = f"fedkin.Result({str(self.folder)!r}, method=THE METHOD)"
+            check_given(self.folder, self._method, record.facts(), how)
+        spec = spec_of(self.folder, trust_code=self._trust_code)
+        return diagnosis(spec, rounds, methods, given=self._method)
 
     def export(
         self, client: int | str, format: str = "safetensors", out: Path | str | None = None

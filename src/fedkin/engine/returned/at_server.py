@@ -50,7 +50,7 @@ def naming_failures(method: Method) -> Method:
     Returns:
         The method; each of FUNCTIONS raises FailedAtServer in place of any other exception.
     """
-    named = {
+    named: dict[str, Any] = {
         name: _naming(method.name, name, function)
         for name in FUNCTIONS
         if (function := getattr(method, name)) is not None
