@@ -34,9 +34,9 @@ def check_aggregation(method: Method) -> None:
         return
     if isinstance(how, GroupedSum) and not callable(how.group):
         raise FedkinError(
-            f"method {method.name}: the group of its aggregation is {cut(repr(how.group), 60)}, and "
-            "no name stands for one: write a function of a client's message without the kinds that "
-            'are summed, as GroupedSum(lambda message: (int(message["control"]["cluster"]),))'
+            f"method {method.name}: the group of its aggregation is {cut(repr(how.group), 60)}, "
+            "and no name stands for one: write a function of a client's message without the kinds "
+            'that are summed, as GroupedSum(lambda message: (int(message["control"]["cluster"]),))'
         )
     kinds = (how.kinds,) if isinstance(how.kinds, str) else tuple(how.kinds)
     differences = how.differences if isinstance(how, WeightedSum) else ()
