@@ -488,11 +488,13 @@ def resume(
     Raises:
         FedkinError: It is no run directory, or one that cannot be continued.
     """
-    return Result(
-        _resume(Path(folder), method=method, progress=progress, trust_code=trust_code),
-        method,
-        trust_code,
-    )
+    path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
+    result = Result(path, method, trust_code)
+    with read_only(path) as record:
+        values = record.facts().get("values") or {}
+    known = values.get("models") or {}  # given as values, which this process has, or it had failed
+    result._models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
+    return result
 
 
 __all__ = ["Experiment", "Personal", "Result", "resume", "run"]
