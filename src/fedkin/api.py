@@ -373,6 +373,20 @@ class Result:
         spec = spec_of(self.folder, trust_code=self._trust_code)
         return diagnosis(spec, rounds, methods, given=self._method)
 
+    def audit(self) -> dict[str, Any]:
+        """Attacks on the finished run, which stays as it is: what ``fedkin audit --json`` prints.
+
+        Returns:
+            What was found, as plain values.
+
+        Raises:
+            FedkinError: It is no run, a deployment's, or not finished.
+        """
+        from fedkin.audit.audit import audit
+
+        GIVEN_MODELS.update(self._models)
+        return audit(self.folder, self._trust_code, self._method)
+
     def export(
         self, client: int | str, format: str = "safetensors", out: Path | str | None = None
     ) -> Path:
