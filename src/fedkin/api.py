@@ -12,12 +12,10 @@ from typing import Any
 import pandas as pd
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
-from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
-from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
 from fedkin.doctor.diagnosis import Asked, diagnosis
 from fedkin.experiment.heading import head
@@ -34,7 +32,7 @@ from fedkin.export.opened import Member, Opened
 from fedkin.export.personal import Personal
 from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
-from fedkin.models.build import GIVEN_MODELS, MODELS
+from fedkin.models.build import GIVEN_MODELS
 from fedkin.newcomers.join import join as joined
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
@@ -48,12 +46,12 @@ from fedkin.setup.arguments.given_errors import in_callers_words
 from fedkin.setup.arguments.in_words import in_words
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
+from fedkin.setup.arguments.names_exist import check_names
 from fedkin.setup.arguments.typed_space import typed_space
 from fedkin.setup.arguments.values import check_given
-from fedkin.setup.build import method_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.own_code import permit
-from fedkin.setup.population import HELD_OUT, reading_once
+from fedkin.setup.population import reading_once
 
 
 class Experiment:
@@ -86,7 +84,7 @@ class Experiment:
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         permit(self.spec)  # who wrote the program typed the names in it
-        _check(self.spec, self.method)
+        check_names(self.spec, self.method)
         name = self.spec.model.name
         self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
 
@@ -194,20 +192,6 @@ class Experiment:
 def named_data(spec: Spec, path: Path) -> Spec:
     """The specification with these data."""
     return spec.model_copy(update={"data": spec.data.model_copy(update={"name": str(path)})})
-
-
-def _check(spec: Spec, method: Method | None) -> None:
-    """What a specification names must exist; whether it fits the data is asked when it runs."""
-    if method is None:
-        method_of(spec)
-    check_name(spec.data.name, spec.data.dir)
-    if spec.public.source not in (None, HELD_OUT):
-        check_name(spec.public.source, spec.data.dir)
-    if spec.split.name not in PARTITIONS:
-        raise unknown("partition", spec.split.name, PARTITIONS)
-    for name in spec.model.map.values() or [spec.model.name]:
-        if ":" not in name and name not in MODELS and name not in GIVEN_MODELS:
-            raise unknown("model", name, [*MODELS, "package.module:Class"])
 
 
 class Result:
