@@ -19,6 +19,7 @@ a code without a browser.
 [Settings of the program](../settings.md#in-scripts) has the exit statuses.
 """
 FOLDER = "reference/errors"
+SAYING = ("FedkinError", "FailedAtServer")  # whose sentences the pages list
 
 
 def page() -> dict[str, str]:
@@ -63,13 +64,13 @@ def linked(text: str) -> str:
 
 
 def messages(source: str) -> list[str]:
-    """The sentences of every ``FedkinError(...)`` of a source, with {…} for what is put in."""
+    """The sentences of every call of SAYING in a source, with {…} for what is put in."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id == "FedkinError"
+            and node.func.id in SAYING
             and node.args
         ):
             said = _template(node.args[0]).replace("`", "'")

@@ -12,14 +12,12 @@ from typing import Any
 import pandas as pd
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
-from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
-from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
-from fedkin.doctor.diagnosis import diagnosis
+from fedkin.doctor.diagnosis import Asked, diagnosis
 from fedkin.experiment.heading import head
 from fedkin.experiment.notebook import Bar, in_notebook
 from fedkin.experiment.progress import Tally, display
@@ -34,24 +32,26 @@ from fedkin.export.opened import Member, Opened
 from fedkin.export.personal import Personal
 from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
-from fedkin.models.build import GIVEN_MODELS, MODELS
+from fedkin.models.build import GIVEN_MODELS
 from fedkin.newcomers.join import join as joined
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
 from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
+from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.given_errors import in_callers_words
 from fedkin.setup.arguments.in_words import in_words
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
+from fedkin.setup.arguments.names_exist import check_names
 from fedkin.setup.arguments.typed_space import typed_space
-from fedkin.setup.build import method_of
+from fedkin.setup.arguments.values import check_given
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.own_code import permit
-from fedkin.setup.population import HELD_OUT, reading_once
+from fedkin.setup.population import reading_once
 
 
 class Experiment:
@@ -84,7 +84,7 @@ class Experiment:
         for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         permit(self.spec)  # who wrote the program typed the names in it
-        _check(self.spec, self.method)
+        check_names(self.spec, self.method)
         name = self.spec.model.name
         self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
 
@@ -107,12 +107,13 @@ class Experiment:
         with self._placed() as spec:
             return checked(spec).found
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:
             rounds: How many rounds each method is probed for; 0: none is.
-            methods: Names of methods to probe beside the doctor's candidates; or one name.
+            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
+                one of them.
 
         Returns:
             What was found, as plain values: texts, numbers, lists, dicts.
@@ -121,7 +122,7 @@ class Experiment:
             FedkinError: What is wrong with the experiment, the rounds or a method's name.
         """
         with self._placed() as spec:
-            return diagnosis(spec, rounds, methods)
+            return diagnosis(spec, rounds, methods, given=self.method)
 
     def sweep(
         self,
@@ -191,20 +192,6 @@ class Experiment:
 def named_data(spec: Spec, path: Path) -> Spec:
     """The specification with these data."""
     return spec.model_copy(update={"data": spec.data.model_copy(update={"name": str(path)})})
-
-
-def _check(spec: Spec, method: Method | None) -> None:
-    """What a specification names must exist; whether it fits the data is asked when it runs."""
-    if method is None:
-        method_of(spec)
-    check_name(spec.data.name, spec.data.dir)
-    if spec.public.source not in (None, HELD_OUT):
-        check_name(spec.public.source, spec.data.dir)
-    if spec.split.name not in PARTITIONS:
-        raise unknown("partition", spec.split.name, PARTITIONS)
-    for name in spec.model.map.values() or [spec.model.name]:
-        if ":" not in name and name not in MODELS and name not in GIVEN_MODELS:
-            raise unknown("model", name, [*MODELS, "package.module:Class"])
 
 
 class Result:
@@ -347,22 +334,42 @@ class Result:
         """Write report.html into the run directory."""
         return write_report(self.folder)
 
-    def doctor(self, rounds: int = 3, methods: Sequence[str] | None = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
         --json`` prints.
 
         Args:
             rounds: How many rounds each method is probed for; 0: none is.
-            methods: Names of methods to probe beside the doctor's candidates; or one name.
+            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
+                one of them.
 
         Returns:
             What was found, as plain values.
 
         Raises:
-            FedkinError: It is no run directory; or what is wrong with the rounds or a method's
-                name.
+            FedkinError: It is no run directory, or one of a Method value, which ``Result`` was not
+                given; or what is wrong with the rounds or a method's name.
         """
-        return diagnosis(spec_of(self.folder, trust_code=self._trust_code), rounds, methods)
+        GIVEN_MODELS.update(self._models)
+        with read_only(self.folder) as record:
+            how = f"fedkin.Result({str(self.folder)!r}, method=THE METHOD)"
+            check_given(self.folder, self._method, record.facts(), how)
+        spec = spec_of(self.folder, trust_code=self._trust_code)
+        return diagnosis(spec, rounds, methods, given=self._method)
+
+    def audit(self) -> dict[str, Any]:
+        """Attacks on the finished run, which stays as it is: what ``fedkin audit --json`` prints.
+
+        Returns:
+            What was found, as plain values.
+
+        Raises:
+            FedkinError: It is no run, a deployment's, or not finished.
+        """
+        from fedkin.audit.audit import audit
+
+        GIVEN_MODELS.update(self._models)
+        return audit(self.folder, self._trust_code, self._method)
 
     def export(
         self, client: int | str, format: str = "safetensors", out: Path | str | None = None
@@ -479,11 +486,13 @@ def resume(
     Raises:
         FedkinError: It is no run directory, or one that cannot be continued.
     """
-    return Result(
-        _resume(Path(folder), method=method, progress=progress, trust_code=trust_code),
-        method,
-        trust_code,
-    )
+    path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
+    result = Result(path, method, trust_code)
+    with read_only(path) as record:
+        values = record.facts().get("values") or {}
+    known = values.get("models") or {}  # given as values, which this process has, or it had failed
+    result._models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
+    return result
 
 
 __all__ = ["Experiment", "Personal", "Result", "resume", "run"]

@@ -12,8 +12,9 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin import Experiment, FedkinError, Result, run
+from fedkin import Experiment, FedkinError, Result, resume, run
 from fedkin.methods.fedavg import fedavg
+from fedkin.models.build import GIVEN_MODELS
 from fedkin.report.comparison.run_row import Seen, read_run
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
@@ -252,11 +253,17 @@ def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
 
     made = [Experiment("fedavg", data="digits", clients=2, model=net(w), **SMALL) for w in (3, 5)]
     results = [run(one, tmp_path / str(k)) for k, one in enumerate(made)]
+    again = resume(tmp_path / "1")
     sizes = [sum(value.numel() for value in result.personal(0).parameters()) for result in results]
     assert sizes == [65 * 3 + 4 * 10, 65 * 5 + 6 * 10]
     assert [len(result.data(0)[0]) > 0 for result in reversed(results)] == [True, True]
     with pytest.raises(FedkinError, match=r"build its Experiment\(model=THE MODEL\) again first"):
         Result(tmp_path / "1").personal(0)  # the first one's model has the name now
+    assert sum(value.numel() for value in again.personal(0).parameters()) == sizes[1]
+    for result in results:
+        result.doctor(0)
+        (model,) = result._models.items()
+        assert model in GIVEN_MODELS.items()
 
 
 def test_settings_that_a_method_value_would_drop_are_refused() -> None:

@@ -6,12 +6,14 @@ import json
 import numpy as np
 import pytest
 
+from fedkin import Experiment, Result
 from fedkin.audit.audit import audit
 from fedkin.audit.page import tables, write_page
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.canaries import canaries_of, plant
 from fedkin.experiment.run import run
+from fedkin.methods import make
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import load
@@ -47,6 +49,17 @@ def attacked(tmp_path_factory):
     path = write_page(found, folder)
     after = digests(folder)
     return folder, found, before, after, path
+
+
+def test_a_run_of_a_method_value_is_attacked_from_python(tmp_path):
+    mine = make("fedavg", {}, {"lr": 0.1})._replace(name="mine")
+    small = {"clients": 2, "rounds": 1, "steps": 2, "model": "mlr"}
+    Experiment(mine, data="digits", split="iid", **small).run(tmp_path / "run")
+    with pytest.raises(FedkinError, match=r"fedkin.Result\(.*, method=THE METHOD\)$"):
+        audit(tmp_path / "run")
+    found = Result(tmp_path / "run", mine).audit()
+    assert (found["method"], found["clients"]) == ("mine", 2)
+    assert found["membership"]
 
 
 def test_a_run_without_noise_tells_who_was_trained_on(attacked):

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin import Experiment
+from fedkin import Experiment, Result
+from fedkin.core.errors import FedkinError
 from fedkin.doctor.candidates import TUNED
 from fedkin.doctor.diagnosis import _takes
 from fedkin.experiment.training import Interrupted
+from fedkin.methods import make
 from fedkin.setup.build import assemble
 from tests.cli.command import fedkin, told
 from tests.doctor.diagnosis_examples import QUICK
@@ -17,7 +19,7 @@ from tests.engine.small import small
 
 
 def test_ctrl_c_ends_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object) -> None:
+    def stopped(*_: object, **__: object) -> None:
         raise Interrupted("stopped after round 1")
 
     monkeypatch.setattr("fedkin.doctor.probe.run", stopped)
@@ -77,6 +79,25 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
     ).output
     assert "ward [north] (" in shown
     assert "[/x] (" in shown
+
+
+def test_method_values_are_probed_beside_names(tmp_path: Path) -> None:
+    mine = make("fedavg", {}, {"lr": 0.1})._replace(name="mine")
+    other = make("ditto", {"lam": 2.0}, {"lr": 0.1})._replace(name="mine")
+    settings = {"data": "digits", "clients": 2, "split": "iid", "rounds": 1, "model": "mlr"}
+    experiment = Experiment(mine, **settings)
+    found = experiment.doctor(1, [other, "fedprox"])["probes"]
+    probes = {one["method"]: one for one in found}
+    assert [one["failed"] for one in found] == [""] * len(found)
+    assert {"mine", "mine 2", "fedprox"} <= set(probes)
+    assert probes["mine 2"]["memory"] > probes["mine"]["memory"]  # ditto keeps a model a client
+    assert "mine" in [one["method"] for one in experiment.doctor(1, mine)["probes"]]
+    experiment.run(tmp_path / "run")
+    assert Result(tmp_path / "run", mine).doctor(0)["of"] == 1
+    with pytest.raises(FedkinError, match=r"Python value.* method=THE METHOD\)"):
+        Result(tmp_path / "run").doctor(0)
+    with pytest.raises(FedkinError, match="neither a name nor a Method"):
+        experiment.doctor(1, [3])  # type: ignore[list-item]
 
 
 def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def recorded(monkeypatch, tmp_path):
     (states_of(folder) / "b").write_bytes(bytes(55))
     asked = []
 
-    def run(spec, out):
+    def run(spec, out, method):
         asked.append(spec)
         return folder
 
@@ -53,14 +53,14 @@ def test_rounds_cost_as_often_and_what_is_once_costs_once(recorded) -> None:
 
 
 def test_a_method_that_does_not_fit_says_why_and_ctrl_c_ends_all(monkeypatch) -> None:
-    def refuse(spec, out):
+    def refuse(spec, out, method):
         raise FedkinError("it needs a head")
 
     monkeypatch.setattr(module, "run", refuse)
     told = probe(small(), "fedrep", MethodSection(name="fedrep"), 1)
     assert (told.failed, told.seconds, told.memory) == ("it needs a head", 0.0, 0)
 
-    def stop(spec, out):
+    def stop(spec, out, method):
         raise Interrupted("stopped")
 
     monkeypatch.setattr(module, "run", stop)

@@ -8,7 +8,9 @@ import torch
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.tree import weighted_mean
+from fedkin.engine.returned.at_server import naming_failures
 from fedkin.engine.server_guard import MOST_TRIES, UNTRIED, NotFinite, Without, guarded
+from fedkin.methods import make
 from tests.engine.coordinated import Meddling, federation, with_message
 from tests.engine.small import small
 
@@ -47,6 +49,14 @@ def test_who_breaks_the_update_is_found(culprit, value, reason):
     assert list(found.left_out) == [culprit]
     assert reason in found.left_out[culprit]
     assert found.state["w"].equal(mean(good)["w"])
+
+
+def test_the_reason_names_the_line_of_whose_method_says_it():
+    method = make("fedavg", {}, {"lr": 0.1})._replace(server_update=lambda _, sent, __: mean(sent))
+    update = naming_failures(method).server_update
+    found = guarded(lambda usable: update(OLD, usable, None), OLD, replies(c5=-1.0), 1)
+    line = mean.__code__.co_firstlineno + 2
+    assert found.left_out[5].endswith(f"out of range (test_server_guard.py, line {line}))")
 
 
 def test_nobody_is_left_out_of_an_update_that_works():

@@ -40,6 +40,8 @@ def test_methods_without_a_place_say_so(tmp_path):
     )
     with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
         placements_of(closed)
+    with pytest.raises(FedkinError, match=r"make one \(method cgpfl: broadcast fails: \w*Error"):
+        placements_of(closed)
     with pytest.raises(FedkinError, match="wait for the first round"):
         joined(at._replace(round=0), at.parts.held_out.only([0]), None)
 

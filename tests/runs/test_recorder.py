@@ -2,10 +2,11 @@
 
 import pytest
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs import checkpoint
 from fedkin.runs.database import create, read_only
+from fedkin.runs.recorder import Recorder
 from tests.runs.database_examples import record, recorder
 
 
@@ -59,6 +60,19 @@ def test_rounds_wait_for_their_commit(tmp_path, database):
         "server.2.safetensors",
         "0.2.safetensors",
     }
+
+
+@pytest.mark.parametrize(
+    ("values", "how"),
+    [({}, "fedkin resume "), ({"method": {}}, r"fedkin\.resume\(.*, method=THE METHOD\)$")],
+)
+def test_who_finds_the_record_held_is_told_what_goes_on_with_the_run(tmp_path, values, how):
+    made = create(tmp_path / "run.db", {"values": values}, [])
+    kept = Recorder(tmp_path, made, lambda folder, at: [], 0.0, patience=-1.0)
+    kept._try = lambda facts: False
+    with pytest.raises(Halted, match=f"close that program, then go on with: {how}"):
+        kept.commit(finished=True)
+    made.close()
 
 
 def test_a_round_is_recorded_once(tmp_path, database):

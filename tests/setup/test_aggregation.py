@@ -21,6 +21,7 @@ FEDAVG = assemble(small("fedavg")).method
         (WeightedSum(kinds=("paramters",)), "unknown kind 'paramters': did you mean 'parameters'?"),
         (WeightedSum(differences=("paramters",)), "did you mean 'parameters'?"),
         (WeightedSum(kinds="parameters"), r"write kinds=\('parameters',\)"),
+        (GroupedSum("grop"), r"the group .* is 'grop', .*as GroupedSum\(lambda message"),
         ("mean", "is a str, not a WeightedSum"),
     ],
 )

@@ -15,6 +15,7 @@ from fedkin.audit.labels import correlation, inferred
 from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
 from fedkin.audit.properties import properties
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
 from fedkin.data.arrays import Array
 from fedkin.data.canaries import Canaries, canaries_of
 from fedkin.engine.host import Host
@@ -31,12 +32,13 @@ CONFIDENCE = 0.95
 LEAST = 1e-3  # standard deviation of a sample's losses
 
 
-def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
+def audit(folder: Path, trust_code: bool = False, method: Method | None = None) -> dict[str, Any]:
     """Attack a finished run, which stays as it is.
 
     Args:
         folder: The run directory.
         trust_code: The code that its specification names may be imported.
+        method: The Method value that it ran, where it was one.
 
     Returns:
         What ``fedkin audit --json`` prints: "membership", "labels", "properties", "inversion",
@@ -45,7 +47,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
     Raises:
         FedkinError: It is no run, a deployment's, or not finished.
     """
-    loaded = load(folder, trust_code=trust_code)
+    loaded = load(folder, method=method, trust_code=trust_code)
     coordinator, parts, at = loaded
     if not at.finished:
         raise FedkinError(

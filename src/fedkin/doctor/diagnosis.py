@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from fedkin.core.counts import at_least
+from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
@@ -20,12 +21,19 @@ from fedkin.methods import known_name, taken
 from fedkin.methods.own import allow
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
+from fedkin.setup.arguments.given import check_method
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.population import reading_once
 
+Asked = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
+
 
 def diagnosis(
-    spec: Spec, rounds: int, methods: Sequence[str] | None = (), named: bool = True
+    spec: Spec,
+    rounds: int,
+    methods: Asked = (),
+    named: bool = True,
+    given: Method | None = None,
 ) -> dict[str, Any]:
     """What ``fedkin doctor --json`` prints.
 
@@ -33,16 +41,20 @@ def diagnosis(
         spec: the experiment.
         rounds: of a probe of costs; with 0 none is run.
         methods: more methods to probe, each as ``--method`` takes it: "ditto" has its defaults,
-            "ditto:lam=2" has its own λ; a text is one.
+            "ditto:lam=2" has its own λ; a text is one. A Method value goes by its name, with a
+            number behind it where another one has that name.
         named: whether somebody chose the experiment's method, so that it is probed too.
+        given: a Method value in place of [method].
 
     Raises:
         FedkinError: what is wrong with the experiment, the rounds, a method's name or its keys.
     """
     at_least(0, rounds=rounds)
-    more = [_known(text) for text in ([methods] if isinstance(methods, str) else methods or ())]
+    # a Method is a tuple, too
+    listed = [methods] if isinstance(methods, str | Method) else methods or ()
+    more = [_known(one) for one in listed]
     with reading_once():
-        parts = assemble(spec)
+        parts = assemble(spec, given)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
     found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
@@ -50,13 +62,15 @@ def diagnosis(
     runs = partial(_takes, parts)
     first = [] if found is None else candidates(found, everyone.names, layers, runs)
     said = None if found is None else verdict(found)
-    wanted = {spec.method.name: spec.method} if named else {}
-    for text in (*(one["method"] for one in first), *more):
-        name, options = split_name(text)
-        wanted.setdefault(text, MethodSection.model_validate({"name": name, **options}))
+    wanted = {spec.method.name: (spec.method, given)} if named else {}
+    for one in (*(one["method"] for one in first), *more):
+        _want(wanted, one)
     lasting = min(rounds, spec.run.rounds)
     asked = list(wanted.items()) if rounds else []
-    probes = [probe(spec, text, one, lasting) for text, one in counted("probing methods", asked)]
+    probes = [
+        probe(spec, text, section, lasting, value)
+        for text, (section, value) in counted("probing methods", asked)
+    ]
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps,
@@ -72,12 +86,30 @@ def diagnosis(
     }
 
 
-def _known(text: str) -> str:
-    """The same with the method's own name. Raises FedkinError for a name or a key that is none."""
+def _known(one: str | Method) -> str | Method:
+    """The same with the method's own name. Raises FedkinError for a name or a key that is none, and
+    for what is no Method.
+    """
+    if not isinstance(one, str):
+        check_method(one)
+        return one
+    text = one
     name, options = split_name(text)
     allow([name] if is_own(name) else [])  # somebody typed it
     taken(name, [key for key in options if key not in MethodSection.model_fields])
     return text if is_own(name) else known_name(name) + text[len(name) :]
+
+
+def _want(wanted: dict[str, tuple[MethodSection, Method | None]], one: str | Method) -> None:
+    """Add a method to those that are probed, by the name that they are shown with."""
+    if isinstance(one, str):
+        name, options = split_name(one)
+        section = MethodSection.model_validate({"name": name, **options})
+        wanted.setdefault(one, (section, None))
+        return
+    names = (one.name, *(f"{one.name} {number}" for number in range(2, len(wanted) + 2)))
+    free = next(name for name in names if name not in wanted)
+    wanted[free] = (MethodSection(name=one.name), one)
 
 
 def _measure(spec: Spec) -> str:

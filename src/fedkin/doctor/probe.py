@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.report.records import opened
@@ -25,9 +26,11 @@ class Probe(NamedTuple):
     failed: str = ""
 
 
-def probe(spec: Spec, name: str, method: MethodSection, rounds: int) -> Probe:
-    """A run of ``rounds`` rounds with this method, which is shown as ``name``, in this process,
-    thrown away afterwards.
+def probe(
+    spec: Spec, name: str, method: MethodSection, rounds: int, given: Method | None = None
+) -> Probe:
+    """A run of ``rounds`` rounds with this method, or the value ``given`` in its place, which is
+    shown as ``name``, in this process, thrown away afterwards.
     """
     often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
     short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
@@ -35,7 +38,8 @@ def probe(spec: Spec, name: str, method: MethodSection, rounds: int) -> Probe:
     asked = spec.model_copy(update={"method": method, "run": short, "engine": engine})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
-            return _probe_of(run(asked, Path(scratch) / "run"), name, spec.run.rounds / rounds)
+            folder = run(asked, Path(scratch) / "run", method=given)
+            return _probe_of(folder, name, spec.run.rounds / rounds)
     except Interrupted:
         raise
     except FedkinError as error:

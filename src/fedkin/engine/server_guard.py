@@ -17,6 +17,7 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
 from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree, named_leaves
+from fedkin.engine.returned.at_server import FailedAtServer
 
 MOST_TRIES = 300  # in one round: of 1,000 clients, 20 culprits take 266 at most
 UNTRIED = f"the server's update failed so often that its message was not among {MOST_TRIES} tries"
@@ -62,7 +63,8 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
         search.all()
         if len(search.good) < max(least, 1):
             raise
-        why = f"the server's update fails with its message ({named_line(error)})"
+        said = str(error) if isinstance(error, FailedAtServer) else named_line(error)
+        why = f"the server's update fails with its message ({said})"
         left_out = {one: why if one in search.bad else UNTRIED for one in search.rest()}
         return Updated(search.state, left_out)
 

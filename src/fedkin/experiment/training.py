@@ -14,6 +14,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
+from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
@@ -297,7 +298,10 @@ def _one(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Rec
         return coordinator.setup()
     if number > spec.run.rounds:
         return coordinator.finish(number, trained)
-    return coordinator.round(number, number == spec.run.rounds)
+    try:
+        return coordinator.round(number, number == spec.run.rounds)
+    except FailedAtServer as error:
+        raise error.in_round(number) from error.__cause__
 
 
 def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:

@@ -16,6 +16,7 @@ from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp
+from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
@@ -158,10 +159,11 @@ def placements_of(server: Standing) -> tuple[Tree, ...]:
         places = method.newcomer_placements(server.state, client, server.info)
         for state in places:
             method.broadcast(state, client)
-    except (LookupError, TypeError, ValueError, RuntimeError):
+    except (LookupError, TypeError, ValueError, RuntimeError, FailedAtServer) as error:
+        said = f" ({error})" if isinstance(error, FailedAtServer) else ""
         raise FedkinError(
             f"{method.name} has no place for a client that was not in the run: its "
-            "`newcomer_placements` would have to make one"
+            f"`newcomer_placements` would have to make one{said}"
         ) from None
     return places
 

@@ -11,7 +11,7 @@ from fedkin.core.errors import Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import COUNTED, MEASURES, MOVED, Database, locked, put_facts, put_rows
-from fedkin.runs.directory import check_own, states_of
+from fedkin.runs.directory import check_own, resumed_by, states_of
 from fedkin.runs.record import Record
 
 PATIENCE = 600.0  # seconds for which the end of a run waits for whoever reads run.db
@@ -50,6 +50,8 @@ class Recorder:
             every,
             patience,
         )
+        # read now: whoever holds run.db later may let nobody read it
+        self._again = resumed_by(str(run), database.facts())
         self.waiting: list[Record] = []
         self._saved: Saved | None = (
             None  # not saved anew while it waits: nodes keep the states of two savings
@@ -77,7 +79,7 @@ class Recorder:
                 raise Halted(
                     f"{self.run} cannot be written: another program holds its run.db. "
                     f"{_committed(self.database)}: "
-                    f"close that program, then go on with: fedkin resume {self.run}"
+                    f"close that program, then go on with: {self._again}"
                 )
             time.sleep(PAUSE)
 

@@ -13,13 +13,14 @@ WEIGHTS: tuple[str, ...] = get_args(Weights)
 
 
 def check_aggregation(method: Method) -> None:
-    """Refuse a declaration with a weight or a kind that there is not.
+    """Refuse a declaration with a weight or a kind that there is not, or a group that is none.
 
     Args:
         method: Whose ``aggregation`` is looked at.
 
     Raises:
-        FedkinError: It is no aggregation; or names the nearest weight or kind.
+        FedkinError: It is no aggregation; or names the nearest weight or kind; or its group is no
+            function.
     """
     how = method.aggregation
     if not isinstance(how, WeightedSum | GroupedSum | EachClient):
@@ -31,6 +32,12 @@ def check_aggregation(method: Method) -> None:
         raise _unknown(method.name, "weight", how.weight, WEIGHTS)
     if isinstance(how, EachClient):
         return
+    if isinstance(how, GroupedSum) and not callable(how.group):
+        raise FedkinError(
+            f"method {method.name}: the group of its aggregation is {cut(repr(how.group), 60)}, "
+            "and no name stands for one: write a function of a client's message without the kinds "
+            'that are summed, as GroupedSum(lambda message: (int(message["control"]["cluster"]),))'
+        )
     kinds = (how.kinds,) if isinstance(how.kinds, str) else tuple(how.kinds)
     differences = how.differences if isinstance(how, WeightedSum) else ()
     for kind in (*kinds, *differences):

@@ -8,6 +8,8 @@ import pytest
 import typer
 
 from fedkin.cli.app import app
+from fedkin.cli.talk.loudness import tell_where
+from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import warn
 from tests.cli.command import SMALL, fedkin
 
@@ -52,6 +54,21 @@ def test_verbose_says_where_an_error_came_from(tmp_path: Path) -> None:
     assert "open_run" not in plain.stderr
     assert "open_run" in told.stderr
     assert told.stderr.splitlines()[-1] == plain.stderr.strip()
+
+
+def test_verbose_shows_the_lines_of_what_an_error_tells_of(caplog) -> None:
+    def breaks() -> None:
+        raise KeyError("params")
+
+    caplog.set_level(logging.DEBUG, "fedkin")
+    try:
+        try:
+            breaks()
+        except KeyError as error:
+            raise FedkinError("server_update fails") from error
+    except FedkinError as error:
+        tell_where(error)
+    assert "in breaks" in caplog.text
 
 
 def test_verbose_says_which_settings_and_engine_are_used(

@@ -21,7 +21,11 @@ def everywhere(group: TyperGroup) -> None:
 
 
 def tell_where(error: BaseException) -> None:
-    """With ``--verbose``: the lines of code that an error came through."""
+    """With ``--verbose``: the lines of code that an error came through; where it tells of another
+    one, those of that one first.
+    """
+    if error.__cause__ is not None:
+        tell_where(error.__cause__)
     for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
         LOG.debug("%s", line)
 

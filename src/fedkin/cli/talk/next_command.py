@@ -104,7 +104,8 @@ def _methods(given: Given) -> str:
     name = _q(given, "name")
     if name in AROUND:
         return f"run {AROUND[name]}"
-    if given.get("certificate") and given.get("name"):
+    own = ":" in str(given.get("name"))  # which has no certificate
+    if own or (given.get("certificate") and given.get("name")):
         return f"run --method {name}"
     return f"methods {name} --certificate, or: fedkin run --method {name}"
 

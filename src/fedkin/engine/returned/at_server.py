@@ -1,0 +1,71 @@
+"""Exceptions of the functions that a method has at the server, told in one sentence each."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.engine.returned.failures import error_text
+
+# what the server calls; where a method leaves one out, it is None or does nothing
+FUNCTIONS = (
+    "server",
+    "check",
+    "expected_setup",
+    "setup_update",
+    "broadcast",
+    "expected_update",
+    "server_update",
+    "server_metrics",
+    "newcomer_placements",
+    "update_newcomer",
+)
+
+
+class FailedAtServer(FedkinError):
+    """One of these functions raised what no check foresaw; ``__cause__`` is what it raised."""
+
+    def in_round(self, number: int) -> "FailedAtServer":
+        """The same, with when it was.
+
+        Args:
+            number: Of the round, from 1.
+
+        Returns:
+            The error, to be raised from ``__cause__``.
+        """
+        return FailedAtServer(f"round {number}: {self}")
+
+
+def naming_failures(method: Method) -> Method:
+    """The same method, whose functions at the server tell which of them failed, and in which line.
+
+    Errors of fedkin's own pass as they are, and so does what the system refuses: messages that the
+    server is given may be read from a disk.
+
+    Args:
+        method: As its author wrote it.
+
+    Returns:
+        The method; each of FUNCTIONS raises FailedAtServer in place of any other exception.
+    """
+    named: dict[str, Any] = {
+        name: _naming(method.name, name, function)
+        for name in FUNCTIONS
+        if (function := getattr(method, name)) is not None
+    }
+    return method._replace(**named)
+
+
+def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def called(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except (FedkinError, OSError):
+            raise
+        except Exception as error:  # an author's function may raise anything
+            raise FailedAtServer(f"method {method}: {name} fails: {error_text(error)}") from error
+
+    return called

@@ -1,0 +1,68 @@
+"""What is told of an exception of a method's own functions at the server."""
+
+import contextlib
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.engine.returned.at_server import FUNCTIONS, FailedAtServer, naming_failures
+from fedkin.experiment.training import Engine, begin
+from fedkin.methods import make
+from fedkin.setup.build import assemble
+from tests.engine.coordinated import InProcess, host_of
+from tests.engine.small import small
+
+
+def breaks(*_):
+    return {}["params"]
+
+
+LINE = breaks.__code__.co_firstlineno + 1
+FEDAVG = make("fedavg", {}, {"lr": 0.1})
+WHERE = rf"KeyError: 'params' \(test_at_server.py, line {LINE}\)"
+
+
+@contextlib.contextmanager
+def here(parts, folder):
+    yield InProcess(host_of(parts, sorted(parts.infos), folder))
+
+
+def trained(folder, **functions):
+    mine = FEDAVG._replace(name="mine", **functions)
+    engine = Engine(assemble, here)
+    begin(assemble(small(), mine), folder, None, engine)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_method_function_and_line_are_named(name):
+    told = naming_failures(FEDAVG._replace(name="mine", **{name: breaks}))
+    with pytest.raises(FailedAtServer, match=rf"^method mine: {name} fails: {WHERE}$") as caught:
+        getattr(told, name)({}, 0)
+    assert isinstance(caught.value.__cause__, KeyError)  # --verbose shows its lines
+    assert caught.value.code == "FED-405"
+
+
+@pytest.mark.parametrize("name", ["broadcast", "expected_update", "server_update"])
+def test_a_run_says_in_which_round(tmp_path, name):
+    with pytest.raises(FailedAtServer, match=rf"^round 1: method mine: {name} fails: {WHERE}$"):
+        trained(tmp_path, **{name: breaks})
+
+
+@pytest.mark.parametrize("name", ["server", "check", "server_metrics"])
+def test_so_it_is_before_the_first_round(tmp_path, name):
+    with pytest.raises(FailedAtServer, match=rf"^method mine: {name} fails: {WHERE}$"):
+        trained(tmp_path, **{name: breaks})
+
+
+@pytest.mark.parametrize("error", [FedkinError("no"), OSError("disk full")])
+def test_errors_that_say_all_stay_as_they_are(error):
+    def refuses(*_):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        naming_failures(FEDAVG._replace(server=refuses)).server({})
+    assert caught.value is error
+
+
+def test_functions_that_a_method_has_not_stay_away():
+    assert naming_failures(FEDAVG).setup_update is None
