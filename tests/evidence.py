@@ -9,6 +9,7 @@ these methods; in ``certifies("law")`` the methods are told by the parameter ``n
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +17,17 @@ import pytest
 
 from tests.methods import federation
 
+NAME = "certified"  # in what a worker hands over
 KINDS = ("reference", "golden", "closed form", "law", "messages")
 NAMING = ("name", "case")  # parameters of a test that tell its method
 
 
 class Passed(NamedTuple):
-    """One passed test of one method."""
+    """One passed test of one method. ``place``: of the test among those that were collected, by
+    which evidence is in the same order whichever process ran it.
+    """
 
+    place: int
     method: str
     kind: str
     id: str
@@ -35,8 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("certificates")
     group.addoption(
         "--certify",
-        metavar="FILE",
-        type=Path,
+        metavar="FILE",  # a str: pytest-xdist sends options to its workers, and no Path
         help="write what the marked tests prove, if none fails",
     )
     group.addoption(
@@ -49,9 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--certify"):
-        if getattr(config.option, "numprocesses", None):
-            raise pytest.UsageError("--certify collects what passed in one process: leave out -n")
-        config.pluginmanager.register(Witness(config.getoption("--certify")), "witness")
+        witness = Witness(
+            Path(config.getoption("--certify")), getattr(config, "workeroutput", None)
+        )
+        config.pluginmanager.register(witness, "witness")
 
 
 @pytest.hookimpl(trylast=True)  # what -m and -k deselect is gone by now
@@ -102,14 +107,24 @@ def title(item: pytest.Item) -> str:
 
 
 class Witness:
-    """Collects, and writes at the end."""
+    """Collects, and writes at the end; a worker of pytest-xdist hands over what it has instead.
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    ``output``: what a worker's controller gets of it; None in every other process.
+    """
+
+    def __init__(self, file: Path, output: dict[str, Any] | None) -> None:
+        self.file, self.output = file, output
         self.passed: list[Passed] = []
+        self.worst: dict[str, float] = {}
+        self.places: dict[str, int] = {}
+        self.lost = False  # whether a worker went without a word
 
     def pytest_sessionstart(self) -> None:
-        self.file.unlink(missing_ok=True)  # never an older run's evidence
+        if self.output is None:
+            self.file.unlink(missing_ok=True)  # never an older run's evidence
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.places = {item.nodeid: place for place, item in enumerate(session.items)}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
@@ -123,20 +138,41 @@ class Witness:
                 told = [
                     dict(zip(federation.Staged._fields[1:], one, strict=True)) for one in staged
                 ]
-                self.passed.append(Passed(method, kind, item.nodeid, title(item), facts, told))
+                where = self.places[item.nodeid]
+                one = Passed(where, method, kind, item.nodeid, title(item), facts, told)
+                self.passed.append(one)
         return report
 
+    @pytest.hookimpl(trylast=True)  # workers have told what they have by then
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        if exitstatus == 0:
+        self.take([], federation.WORST)
+        if self.output is not None:
+            self.output[NAME] = json.dumps([self.passed, self.worst])
+        elif exitstatus == 0 and not self.lost:
             self.file.write_text(
                 json.dumps(self.evidence(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
             )
 
+    @pytest.hookimpl(optionalhook=True)  # pytest-xdist's, where a worker is done
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", {}).get(NAME)
+        if told is None:
+            self.lost = True
+            return
+        passed, worst = json.loads(told)
+        self.take([Passed(*one) for one in passed], worst)
+
+    def take(self, passed: list[Passed], worst: Mapping[str, float]) -> None:
+        """What one process has seen, beside what others have."""
+        self.passed += passed
+        for name, gap in worst.items():
+            self.worst[name] = max(self.worst.get(name, gap), gap)
+
     def evidence(self) -> dict[str, Any]:
         methods: dict[str, dict[str, Any]] = defaultdict(lambda: {kind: [] for kind in KINDS})
-        for one in self.passed:
+        for one in sorted(self.passed, key=lambda one: one.place):
             entry = {"id": one.id, "title": one.title, "facts": one.facts, "staged": one.staged}
             methods[one.method][one.kind].append(entry)
         for name, found in methods.items():
-            found["gap"] = federation.WORST.get(name)
+            found["gap"] = self.worst.get(name)
         return dict(methods)

@@ -28,6 +28,9 @@ def test_a_methods_last_search_counts() -> None:
     (mine,) = [one for one in entries(newest(rows)) if one.method == "mine"]
     assert mine.mean == 0.1
     assert mine.seeds == (0, 1)
+    assert "4 rows, " in page(rows)
+    assert "2 rows of earlier searches are left out: a method&#x27;s last one counts" in page(rows)
+    assert "earlier searches" not in page(rows[:4])
 
 
 def test_what_a_search_chooses_makes_no_other_setting() -> None:

@@ -4,7 +4,10 @@ leaves no evidence.
 
 import inspect
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -339,6 +342,55 @@ def test_evidence_is_what_passed_and_nothing_after_a_failure(
     assert not session(
         tmp_path / "second", TESTS + "\n\ndef test_fails():\n    assert False\n"
     ).exists()
+
+
+SPREAD = """
+import os
+import pytest
+from tests.methods.federation import agree
+
+
+@pytest.mark.certifies("a", "reference")
+@pytest.mark.parametrize("case", range(12, 0, -1))
+def test_each(case, record_property):
+    record_property("sent", [case])
+    agree("a", [1.0], [1.0 + 1e-12 * case], 1.0)
+"""
+DIES = """
+
+def test_dies():
+    os._exit(1)
+"""
+
+
+def test_workers_hand_over_their_evidence(tmp_path: Path) -> None:
+    """The file is the same bit for bit; a worker that goes without a word leaves none."""
+
+    def found(name: str, text: str, workers: int) -> Path:
+        folder = tmp_path / str(workers) / name
+        folder.mkdir(parents=True)
+        (folder / "test_it.py").write_text(text)
+        (folder / "pytest.ini").write_text("[pytest]\nmarkers = certifies: evidence\n")
+        out = folder / "evidence.json"
+        words = ["-p", "no:cacheprovider", "-p", "tests.evidence", "-n", str(workers), "-q"]
+        words += [f"--rootdir={folder}", f"--certify={out}", "test_it.py"]
+        paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode == 0) == (text == SPREAD), done.stdout + done.stderr
+        return out
+
+    one, two = (found("whole", SPREAD, workers).read_bytes() for workers in (0, 2))
+    assert one == two
+    tests = json.loads(one)["a"]["reference"]
+    assert [test["facts"]["sent"] for test in tests] == [[case] for case in range(12, 0, -1)]
+    assert json.loads(one)["a"]["gap"] == pytest.approx(1.2e-11, rel=1e-3)
+    assert not found("dies", SPREAD + DIES, 2).exists()
 
 
 def test_tests_are_grouped_by_function_and_gaps_rounded_up() -> None:

@@ -19,6 +19,7 @@ PRIVATE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
             "privacy.budget with unit = 'sample'",
         ),
         ({"audit": {"canaries": 5}}, "audit.canaries is for simulations"),
+        ({"run": {"measure": "mine:top_two_score"}}, "run.measure = 'mine:top_two_score' is for"),
     ],
 )
 def test_what_only_a_simulation_does(content: dict[str, object], said: str) -> None:

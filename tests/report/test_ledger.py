@@ -3,11 +3,13 @@
 import sqlite3
 from pathlib import Path
 
+from fedkin.experiment.run import run
 from fedkin.report.ledger import bytes_by_round, communication
 from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.report.terminal_tables import show
 from fedkin.runs.database import MOVED
+from fedkin.runs.spec import parse
 from tests.awkward import TAKING_PART, messages, record
 from tests.report.comparison.compare_examples import printed
 
@@ -34,6 +36,23 @@ def test_totals_are_those_of_the_rows_and_setup_and_finish_stand_beside(tmp_path
     assert found["finish"]["unicast"]["bytes"]["up"] == 0
     with opened(run) as one:
         assert sum(both for _, both in bytes_by_round(one).values()) == up + down
+
+
+def test_messages_that_differ_in_a_part_count_whole(tmp_path: Path) -> None:
+    """fedpac's message down holds the client's own head: from round 2 on none is another's copy."""
+    small = {"run": {"clients": 3, "rounds": 2}, "train": {"steps": 1}, "model": {"name": "dnn"}}
+    small |= {"engine": {"name": "inprocess"}, "method": {"name": "fedpac"}}
+    spec, _ = parse(small)
+    with opened(run(spec, tmp_path / "run")) as found:
+        rows = found.rows(
+            "SELECT round, bytes, copy, parameters, centroids FROM messages "
+            "WHERE direction = 'down' AND phase = 'round' ORDER BY round, client"
+        )
+        (first, first_all), (second, second_all) = bytes_by_round(found).values()
+    assert [row[2] for row in rows] == [0, 1, 1, 0, 0, 0]  # all heads are alike at the start
+    assert first < first_all
+    assert second == second_all
+    assert len({row[3:] for row in rows}) == 1  # each is the whole model and all class means
 
 
 def test_what_the_engine_moved_is_of_rounds_alone(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.core.system import own_measures
 from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.resume import resume
 from fedkin.flower.config import NodeConfig
@@ -86,21 +87,20 @@ METHODS = ["os:system", "shutil:rmtree", "a_strangers_nets:make"]
 HOSTILE = 'name = "{}"\ncommand = "touch witness"\npath = "run"'
 
 
+COMMANDS = [
+    ("resume", "run"),
+    ("export", "run", "--client", "0"),
+    ("predict", "run", "--client", "0", "--data", "x.npz"),
+    ("join", "run", "--data", "x.npz"),
+    ("audit", "run"),
+    ("doctor", "run/experiment.toml", "--rounds", "0"),
+    ("run", "run/experiment.toml"),
+    ("sweep", "run/experiment.toml", "--space", "train.lr=0.1,0.2"),
+]
+
+
 @pytest.mark.parametrize("code", METHODS)
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("resume", "run"),
-        ("export", "run", "--client", "0"),
-        ("predict", "run", "--client", "0", "--data", "x.npz"),
-        ("join", "run", "--data", "x.npz"),
-        ("audit", "run"),
-        ("doctor", "run/experiment.toml", "--rounds", "0"),
-        ("run", "run/experiment.toml"),
-        ("sweep", "run/experiment.toml", "--space", "train.lr=0.1,0.2"),
-    ],
-    ids=lambda command: command[0],
-)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypatch):
     """A run directory from elsewhere whose [method] is a function of some module."""
     monkeypatch.setattr(methods._code, "_allowed", set())
@@ -115,6 +115,28 @@ def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypat
     assert "--trust-code" in sentence
     assert imported == []
     assert not (here / "witness").exists()
+    assert (here / "run").is_dir()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_nor_a_measure_that_a_file_names(command, here, kept_run, monkeypatch):
+    """A run directory from elsewhere whose [run] measure is a function of some module."""
+    monkeypatch.setattr(own_measures._code, "_allowed", set())
+    imported: list[str] = []
+    only = SimpleNamespace(import_module=imported.append)
+    monkeypatch.setattr("fedkin.core.system.own_code.importlib", only)
+    given_the_measure(kept_run, here / "run", "a_strangers_nets:make_score")
+    if command[0] == "resume":
+        without_record(here / "run")
+    assert "names code (a_strangers_nets:make_score)" in told(*command)
+    assert imported == []
+
+
+@pytest.mark.parametrize("code", ["os:system", "shutil:rmtree"])
+def test_who_trusts_it_still_calls_measures_only(code, here, kept_run):
+    given_the_measure(kept_run, here / "run", code)
+    without_record(here / "run")
+    assert "does not say which way is better" in told("resume", "run", "--trust-code")
     assert (here / "run").is_dir()
 
 
@@ -149,6 +171,15 @@ def given_the_method(kept: Path, run: Path, code: str) -> None:
     text = (run / "experiment.toml").read_text()
     assert 'name = "fedavg"' in text
     (run / "experiment.toml").write_text(text.replace('name = "fedavg"', HOSTILE.format(code)))
+
+
+def given_the_measure(kept: Path, run: Path, code: str) -> None:
+    """A run from elsewhere whose specification says that it goes by that measure."""
+    shutil.copytree(kept, run)
+    text = (run / "experiment.toml").read_text()
+    assert 'measure = "accuracy"' in text
+    changed = text.replace('measure = "accuracy"', f'measure = "{code}"')
+    (run / "experiment.toml").write_text(changed)
 
 
 def test_resume_does_not_either(strange):

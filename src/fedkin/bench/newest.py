@@ -33,8 +33,7 @@ def newest(rows: Sequence[Row]) -> list[Row]:
         Those, in their order. Where a method's last search was on another setting than local's, or
         with other rounds, seeds, rates or trials, one row that says so.
     """
-    last = {(row.federation, row.method): row.case for row in rows}
-    kept = [row for row in rows if row.case == last[row.federation, row.method]]
+    kept = _of_last_searches(rows)
     searches: dict[tuple[str, str], list[Row]] = {}
     for row in kept:
         searches.setdefault((row.federation, row.method), []).append(row)
@@ -53,6 +52,23 @@ def newest(rows: Sequence[Row]) -> list[Row]:
                 )
             )
     return found
+
+
+def earlier(rows: Sequence[Row]) -> int:
+    """How many rows are of searches that a later one of the same method took the place of.
+
+    Args:
+        rows: In the order in which they were written.
+
+    Returns:
+        The number of rows that no table shows.
+    """
+    return len(rows) - len(_of_last_searches(rows))
+
+
+def _of_last_searches(rows: Sequence[Row]) -> list[Row]:
+    last = {(row.federation, row.method): row.case for row in rows}
+    return [row for row in rows if row.case == last[row.federation, row.method]]
 
 
 def _apart(mine: Sequence[Row], alone: Sequence[Row]) -> str:

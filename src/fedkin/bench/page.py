@@ -17,7 +17,7 @@ from fedkin.bench.board import (
     stability,
 )
 from fedkin.bench.charts import against_cost, clients, critical, steadiness
-from fedkin.bench.newest import newest
+from fedkin.bench.newest import earlier, newest
 from fedkin.bench.row import Row
 from fedkin.bench.suite import ALONE, BASELINES, names, suite
 from fedkin.core import plain
@@ -39,7 +39,7 @@ def write_page(rows: Sequence[Row], target: Path) -> Path:
 
 def page(rows: Sequence[Row]) -> str:
     """The whole page."""
-    rows = newest(rows)
+    before, rows = earlier(rows), newest(rows)
     found = entries(rows)
     if not found:
         raise FedkinError("there is no finished row to show")
@@ -49,7 +49,7 @@ def page(rows: Sequence[Row]) -> str:
     parts = [
         "<h1>Leaderboard</h1>",
         f'<p class="lead">{escape(_lead(found))}</p>',
-        f'<p class="soft">{escape(_about(rows, methods))}</p>',
+        f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
         _to_beat(rows, found, titles),
         _all(found, titles),
         *places(drawn),
@@ -112,7 +112,7 @@ def _lead(found: Sequence[Entry]) -> str:
     )
 
 
-def _about(rows: Sequence[Row], methods: int) -> str:
+def _about(rows: Sequence[Row], methods: int, before: int) -> str:
     suites = ", ".join(dict.fromkeys(row.suite for row in rows))
     federations = len({row.federation for row in rows})
     versions = ", ".join(sorted({row.versions.get("fedkin", "?") for row in rows}))
@@ -120,7 +120,18 @@ def _about(rows: Sequence[Row], methods: int) -> str:
         f"Suite {suites}: {formatting.many(methods, 'method')} on "
         f"{formatting.many(federations, 'federation')}, {formatting.many(len(rows), 'row')}, "
         f"fedkin {versions}. Hyper-parameters were chosen on validation data, with as many trials "
-        "for every method, or all that it has to try. Test data were read once."
+        "for every method, or all that it has to try. Test data were read once." + _left_out(before)
+    )
+
+
+def _left_out(before: int) -> str:
+    """A sentence on the rows that the file has beside those of the page; "" where it has none."""
+    if not before:
+        return ""
+    verb = "is" if before == 1 else "are"
+    return (
+        f" {formatting.many(before, 'row')} of earlier searches {verb} left out: a method's last "
+        "one counts."
     )
 
 

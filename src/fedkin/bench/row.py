@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
-from fedkin.core.measures import MEASURES
+from fedkin.core.measures import is_measure
 from fedkin.core.plain import plain_values
 from fedkin.runs.bounds import LOSS
 from fedkin.runs.section import Section
@@ -44,7 +44,7 @@ def _once(budgets: tuple[Budget, ...]) -> tuple[Budget, ...]:
 
 
 def _measure(name: str) -> str:
-    if name not in (*MEASURES, "loss"):
+    if name != "loss" and not is_measure(name):
         raise ValueError(f"{name[:LETTERS]!r} is no measure")
     return name
 

@@ -102,15 +102,15 @@ def _measured(
     """Its other measures on its validation and test data, where there are any, as people write
     them.
     """
-    from fedkin.core.measures import MEASURES
+    from fedkin.core.measures import is_measure, measure_named
     from fedkin.report import formatting
 
     remarks = [
         f"{part} "
         + ", ".join(
-            f"{MEASURES[name].label} {formatting.decimal(value)}"
+            f"{measure_named(name).label} {formatting.decimal(value)}"
             for name, value in measures[split].items()
-            if name in MEASURES
+            if is_measure(name)
         )
         for part, split in parts.items()
         if measures.get(split)

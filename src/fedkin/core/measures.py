@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.own_code import is_own
 
 Name = Literal[
     "accuracy",
@@ -82,6 +83,12 @@ chosen measure.
 """
 
 
+HIGHER, LOWER = ("_score",), ("_error", "_loss", "_deviance")
+"""How the name of a function of one's own ends whose larger, or smaller, values are better. This is
+scikit-learn's convention; a report, which imports no code of others, reads it too.
+"""
+
+
 class Choice(NamedTuple):
     """The measure of an experiment, and why it is that one."""
 
@@ -93,12 +100,28 @@ def measure_named(name: str) -> Measure:
     """The measure of that name; "loss" too, which older runs have.
 
     Args:
-        name: One of MEASURES, or "loss".
+        name: One of MEASURES, "loss", or ``package.module:function`` of a measure of one's own, of
+            which nothing is imported.
 
     Returns:
         Its facts: words, direction, the labels it is for.
     """
+    if is_own(name):
+        words = name.partition(":")[2].strip("_").replace("_", " ")
+        return Measure(words, (), not name.endswith(LOWER), least=-float("inf"))
     return LOSS if name == "loss" else MEASURES[name]
+
+
+def is_measure(name: str) -> bool:
+    """Whether an experiment can go by it.
+
+    Args:
+        name: As a person or a file has it.
+
+    Returns:
+        Whether it is one of MEASURES, or the path of a function of one's own.
+    """
+    return name in MEASURES or is_own(name)
 
 
 def kind_of(classes: int, tokens: bool) -> Kind:
@@ -166,15 +189,24 @@ def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:
 
 
 def check_measure(name: str, kind: Kind) -> None:
-    """Refuses a measure that is not for such labels.
+    """Refuses a measure that is not for such labels, or does not say which way is better.
 
     Args:
         name: A measure.
         kind: What the labels are.
 
     Raises:
-        FedkinError: The measure is not for such labels; names those that are.
+        FedkinError: The measure is not for such labels; names those that are. One's own, which is
+            for any, has a name that says nothing of its direction.
     """
+    if is_own(name):
+        if not name.endswith((*HIGHER, *LOWER)):
+            raise FedkinError(
+                f"run.measure = {name!r} does not say which way is better: end the function's "
+                f"name in {HIGHER[0]} (higher is), or in {', '.join(LOWER[:-1])} or {LOWER[-1]} "
+                "(lower is)"
+            )
+        return
     if name not in suited(kind):
         raise FedkinError(
             f"run.measure = {name!r} is not for {kind}: choose {', '.join(suited(kind))}"

@@ -15,6 +15,8 @@ from torch import Tensor
 
 from fedkin.core.family import POISSON, Family
 from fedkin.core.measures import IN_SCORES, TWO, kind_of, suited
+from fedkin.core.system.own_code import is_own
+from fedkin.core.system.own_measures import own_value
 
 __all__ = [
     "Predicted",
@@ -93,7 +95,9 @@ def from_scores(family: Family, name: str, loss: float) -> float | None:
     return None
 
 
-def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, float]:
+def measures(
+    family: Family, found: Predicted, text: bool = False, chosen: str = ""
+) -> dict[str, float]:
     """{name: value} of everything that is defined for these labels; ``text``: labels are the
     symbols of a text.
 
@@ -101,6 +105,7 @@ def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, 
         family: What predictions are.
         found: Predictions and labels of one split.
         text: Whether labels are the symbols of a text.
+        chosen: The experiment's measure, which may be of one's own.
 
     Returns:
         {} where there are no samples.
@@ -109,6 +114,7 @@ def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, 
         return {}
     kind = kind_of(found.p.shape[1] if family.classes else 0, text)
     names = [name for name in suited(kind) if name not in IN_SCORES]
+    names += [chosen] if is_own(chosen) else []
     return {name: value for name in names if (value := measure(family, name, found)) is not None}
 
 
@@ -125,6 +131,8 @@ def measure(family: Family, name: str, found: Predicted) -> float | None:
     """
     if not len(found.y) or not np.isfinite(found.p).all():
         return None
+    if is_own(name):
+        return own_value(name, found.p, found.y)
     if name == "deviance":
         return _poisson(found) if family.name == POISSON.name else _squared(found)
     value = OF[name](found)

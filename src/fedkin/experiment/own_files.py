@@ -2,6 +2,7 @@
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import file_digest, is_own
+from fedkin.core.system.own_measures import own_measure
 from fedkin.methods import METHODS, Unloadable, known_name, own_name, registry
 from fedkin.methods.own import own_recipe
 from fedkin.models.own import own_class
@@ -10,7 +11,7 @@ from fedkin.setup.own_code import classes_of
 
 
 def own_files(spec: Spec) -> dict[str, str]:
-    """The method, where it is not one of fedkin's, and the classes of one's own.
+    """The method and the measure, where they are not fedkin's, and the classes of one's own.
 
     Args:
         spec: The specification; the code that it names is allowed.
@@ -19,11 +20,13 @@ def own_files(spec: Spec) -> dict[str, str]:
         {name: digest of the file that it is written in}; {} where all code is fedkin's.
 
     Raises:
-        FedkinError: A class cannot be imported, or nobody has allowed it.
+        FedkinError: A class or the measure cannot be imported, or nobody has allowed it.
     """
+    measure = spec.run.measure
+    measures = {measure: file_digest(own_measure(measure))} if is_own(measure) else {}
     models = {name: file_digest(own_class(name)) for name in classes_of(spec)}
     method = spec.method.name
-    return {**(method_file(method) if _known(method) else {}), **models}
+    return {**(method_file(method) if _known(method) else {}), **models, **measures}
 
 
 def _known(method: str) -> bool:

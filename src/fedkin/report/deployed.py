@@ -54,6 +54,21 @@ def of_notes(notes: Mapping[str, Any]) -> str | None:
     return what_and_why(notes[SHARE], notes.get(CHANCE)) if SHARE in notes else None
 
 
+def in_a_word(share: float) -> str:
+    """What a client deploys, for a cell of a file.
+
+    >>> in_a_word(0.0), in_a_word(0.25), in_a_word(1.0)
+    ('own', 'mixture 0.25', 'federated')
+
+    Args:
+        share: Of the federated model, in [0, 1].
+
+    Returns:
+        A word; of a mixture with the share behind it.
+    """
+    return {0.0: "own", 1.0: "federated"}.get(share, f"mixture {share:g}")
+
+
 def what_and_why(share: float, chance: float | None) -> str:
     """A client's choice in words.
 

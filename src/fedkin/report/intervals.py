@@ -96,18 +96,20 @@ def student(degrees: float) -> float:
 
 
 def over_clients(
-    values: Mapping[int, float | None], measure: str | None = None
+    values: Mapping[Any, float | None],
+    measure: str | None = None,
+    weights: Mapping[Any, float] | None = None,
 ) -> tuple[float, float] | None:
     """The interval of the mean over clients; None for fewer than two finite values.
 
     Args:
         values: {client: value}.
         measure: What the values are, beyond whose least and most no end goes; None: differences.
+        weights: {client: how much it counts} in the mean; None: all the same.
     """
-    known = np.array(
-        [v for v in values.values() if v is not None and math.isfinite(v)], dtype=float
-    )
-    low, high = interval(known)
+    finite = {k: v for k, v in values.items() if v is not None and math.isfinite(v)}
+    counts = None if weights is None else np.array([weights[k] for k in finite], dtype=float)
+    low, high = interval(np.array(list(finite.values()), dtype=float), counts)
     if low is None or high is None:
         return None
     if measure is None:

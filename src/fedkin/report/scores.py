@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedkin.core.measures import MEASURES
+from fedkin.core.measures import is_measure
 from fedkin.report.records import Run, number
 from fedkin.runs.record import FEDERATION
 
@@ -32,7 +32,7 @@ def measure_of(run: Run) -> str:
     regression.
     """
     chosen = run.facts.get("measure")
-    if isinstance(chosen, str) and chosen in MEASURES:
+    if isinstance(chosen, str) and is_measure(chosen):
         return chosen
     return (
         "accuracy"

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
+from fedkin.core.system.own_code import is_own
 from fedkin.report import formatting
 from fedkin.report.baseline_warnings import beaten
 from fedkin.report.intervals import over_clients
@@ -251,7 +252,8 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     """
     weights = {k: client.test for k, client in run.clients.items()}
     found = measures(run, last, view)
-    by_measure = {name: found[name] for name in (*MEASURES, *ASIDE) if name in found}
+    own = filter(is_own, found)
+    by_measure = {name: found[name] for name in (*MEASURES, *own, *ASIDE) if name in found}
     return {
         name: spread(by_client, weights, worst_of(name), counted(run, last, view, name))
         for name, by_client in by_measure.items()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     SerializerFunctionWrapHandler,
@@ -18,6 +19,7 @@ from pydantic import (
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
+from fedkin.core.system.own_code import is_own
 from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
@@ -49,6 +51,12 @@ __all__ = [
 ]
 
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
+
+
+def _own(path: str) -> str:
+    if not is_own(path):
+        raise ValueError("is no package.module:function")
+    return path
 
 
 class DataSection(OpenSection):
@@ -160,7 +168,7 @@ class RunSection(Section):
     holdout_clients: float = Field(default=0.0, ge=0, lt=1)
     # … with so many labelled samples, and with all
     holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)
-    measure: Literal["auto"] | Name = (
+    measure: Literal["auto"] | Name | Annotated[str, AfterValidator(_own)] = (
         "auto"  # what validation, sweeps and comparisons go by; auto: the data say
     )
     out: str | None = None  # the run directory; default: runs/ and a name of its own

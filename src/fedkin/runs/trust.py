@@ -73,6 +73,8 @@ def digest(spec: Spec) -> str:
     content = [model.name, sorted(model.map.items()), _sorted(model.options)]
     if is_own(method.name):  # what else a method is called, was not asked about before
         content += [method.name, _sorted(method.options)]
+    if is_own(spec.run.measure):
+        content += ["measure", spec.run.measure]
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
 

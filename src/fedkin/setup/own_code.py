@@ -1,5 +1,6 @@
-"""Code of somebody's own that a specification names: the method, and the classes of its models."""
+"""Code of somebody's own that a specification names: method, measure, and classes of models."""
 
+from fedkin.core.system import own_measures
 from fedkin.core.system.own_code import is_own
 from fedkin.methods import own as methods
 from fedkin.models import own as models
@@ -27,10 +28,9 @@ def code_of(spec: Spec) -> list[str]:
         spec: The specification.
 
     Returns:
-        The classes, and the method as ``package.module:function``.
+        The classes, and the method and the measure as ``package.module:function``.
     """
-    name = spec.method.name
-    return sorted({*classes_of(spec), *([name] if is_own(name) else [])})
+    return sorted({*classes_of(spec), *filter(is_own, (spec.method.name, spec.run.measure))})
 
 
 def permit(spec: Spec) -> None:
@@ -41,3 +41,4 @@ def permit(spec: Spec) -> None:
     """
     models.allow(classes_of(spec))
     methods.allow([spec.method.name] if is_own(spec.method.name) else [])
+    own_measures.allow([spec.run.measure] if is_own(spec.run.measure) else [])

@@ -4,8 +4,10 @@ from functools import partial
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import MEASURES
 from fedkin.core.method import Method
 from fedkin.core.rng import seeded
+from fedkin.core.system.own_code import is_own
 from fedkin.engine.evaluated import ALL, PANEL, PARTICIPANTS, panel_size
 from fedkin.engine.masking import Masking
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
@@ -82,14 +84,19 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
 
 
 def check_scores(spec: Spec, federation: Federation) -> None:
-    """Raise FedkinError, before training, where an evaluation asks too few clients for masks, or
-    clients are to join afterwards.
+    """Raise FedkinError, before training, where an evaluation asks too few clients for masks,
+    clients are to join afterwards, or the measure is one's own.
     """
     if federation.threshold is not None:
         if spec.run.holdout_clients:
             raise FedkinError(
                 "run.holdout_clients: who joins a finished run works alone, so that no mask hides "
                 "its scores: leave it out, or privacy.secure_aggregation"
+            )
+        if is_own(spec.run.measure):
+            raise FedkinError(
+                f"run.measure = {spec.run.measure!r}: masks add fedkin's own measures alone: "
+                f"choose {', '.join(MEASURES)}, or leave out privacy.secure_aggregation"
             )
         for round in (1, spec.run.rounds):
             scores_threshold(spec, len(federation.infos), round)

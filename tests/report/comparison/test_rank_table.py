@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from fedkin.report.comparison.rank_table import rank_table
+from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import FINISHED, Seen
 
 
@@ -64,6 +64,25 @@ def test_seeds_of_one_experiment_are_one_row() -> None:
     assert "…" in found.rows[0][-1]
     one = table(twice[0], run("local", BAD))
     assert one.rows[0][-1] == "–"  # one seed has no interval over seeds
+
+
+def test_every_seed_counts_the_same_however_many_clients_it_has() -> None:
+    """ditto leads by the mean over seeds that is shown, 70 to 60 %; over all 44 clients apfl would,
+    60 to 54 %, and not by chance. Intervals are of the mean that is shown.
+    """
+    few, many = [0.0] * 4, [0.0] * 40
+    seen = [
+        run(method, [score + one for one in apart], seed)
+        for method, scores in (("apfl", (0.6, 0.6)), ("ditto", (0.9, 0.5)))
+        for seed, (score, apart) in enumerate(zip(scores, (few, many), strict=True))
+    ]
+    rows, _ = ranked(SimpleNamespace(seen=seen, measure="accuracy"))
+    assert [(row["method"], round(row["mean"], 2)) for row in rows] == [
+        ("ditto", 0.7),
+        ("apfl", 0.6),
+    ]
+    for row in rows:
+        assert row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
 
 
 def test_a_seed_without_any_score_is_no_zero() -> None:

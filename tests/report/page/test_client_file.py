@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_the_whole_table_is_beside_the_page(folder: Path, many: None) -> None:
     assert rows[5]["client"] == '\'@a,"b"'
     assert rows[7]["client"] == "<b>east</b>"
     assert rows[11]["client"] == "-2"
+
+
+def test_of_a_safe_run_it_says_what_each_deploys(folder: Path, many: None) -> None:
+    write_report(folder)
+    assert "deploys" not in (folder / "clients.csv").read_text("utf-8").splitlines()[0]
+    shares = [(2, k, "safe_share", str((0.0, 0.25, 1.0)[k % 3])) for k in range(CLIENTS - 1)]
+    with sqlite3.connect(folder / "run.db") as database:
+        database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", shares)
+    database.close()
+    write_report(folder)
+    rows = list(csv.DictReader(io.StringIO((folder / "clients.csv").read_text("utf-8"))))
+    told = ["own", "mixture 0.25", "federated"]
+    said = [*(told[k % 3] for k in range(CLIENTS - 1)), ""]  # the last said nothing
+    assert [row["deploys"] for row in rows] == said
 
 
 def test_a_link_is_not_followed(folder: Path, many: None, tmp_path: Path) -> None:

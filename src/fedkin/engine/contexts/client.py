@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import IN_SCORES, MEASURES, TWO
+from fedkin.core.measures import IN_SCORES, TWO, measure_named
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, BatchSampling, Scanner
@@ -195,7 +195,7 @@ class LocalData:
             return (0.0 if math.isnan(accuracy) else -accuracy), loss
         found = self.measure(w, plain_prediction, {split: loss}).get(split, {})
         value = found.get(self.chosen, loss)
-        up = self.chosen in found and MEASURES[self.chosen].higher
+        up = self.chosen in found and measure_named(self.chosen).higher
         return (-value if up else value), loss
 
     def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
@@ -261,7 +261,9 @@ class LocalData:
         """
         family, text = self.model.family, self.population.x.dtype in TOKENS
         predictions = self._predicted(view, predict, ("val", "test"))
-        found = {split: measures(family, one, text) for split, one in predictions.items()}
+        found = {
+            split: measures(family, one, text, self.chosen) for split, one in predictions.items()
+        }
         for split, one in predictions.items():
             if self.info.classes == TWO and len(one.y):
                 found[split]["threshold"] = one.threshold

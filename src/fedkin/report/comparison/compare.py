@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError, many, some, unknown
-from fedkin.core.measures import MEASURES, measure_named
+from fedkin.core.measures import MEASURES, is_measure, measure_named
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
@@ -134,7 +134,7 @@ def comparison(
     """
     if not folders:
         raise FedkinError("there is nothing to compare: give at least one run directory")
-    if measure is not None and measure not in MEASURES:
+    if measure is not None and not is_measure(measure):
         raise unknown("measure", measure, MEASURES)
     seen = _by_one_measure(folders, measure)
     whole = [one for one in seen if one.finished and one.personal]

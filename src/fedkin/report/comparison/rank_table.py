@@ -49,14 +49,18 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     each = [by_person((one, one.personal) for one in group) for group in groups]
     higher = measure_named(found.measure).higher
     among = [k for k, known in enumerate(sure) if known]
-    places = dict(zip(among, ranks([each[k] for k in among], higher), strict=True))
-    scores = [fmean(one.values()) * (-1 if higher else 1) for one in each]
+    numbers = [_numbers(group) for group in groups]
+    means = [float(one["mean"]) for one in numbers]
+    weights = _weights([groups[k] for k in among])
+    shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights)
+    places = dict(zip(among, shared, strict=True))
+    scores = [mean * (-1 if higher else 1) for mean in means]
     order = sorted(range(len(groups)), key=lambda k: (places.get(k, (math.inf,))[0], scores[k]))
     rows = []
     for k in order:
         rank, tie = places.get(k, (None, False))
         of = {"method": groups[k][0].row["method"], "setting": settings[k]}
-        rows.append({"rank": rank, "tie": tie, **of, **_numbers(groups[k])})
+        rows.append({"rank": rank, "tie": tie, **of, **numbers[k]})
     return rows, note
 
 
@@ -64,8 +68,8 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     """The mean over seeds of means over clients, and how sure it is."""
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
-    values = by_person((one, one.personal) for one in known).values()
-    low, high = over_clients(dict(enumerate(values)), group[0].measure) or (None, None)
+    values = by_person((one, one.personal) for one in known)
+    low, high = over_clients(values, group[0].measure, _weights([known])) or (None, None)
     lowest, highest = over_seeds(means) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
@@ -76,6 +80,16 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
         "low over seeds": lowest,
         "high over seeds": highest,
     }
+
+
+def _weights(groups: Sequence[Sequence[Seen]]) -> dict[object, float] | None:
+    """{who: its share of a seed}, by which every seed counts the same in the order, as it does in
+    the mean that is shown; None where all seeds have as many clients.
+    """
+    known = [one for group in groups for one in group if one.personal]
+    if len({len(one.personal) for one in known}) < 2:
+        return None
+    return by_person((one, dict.fromkeys(one.personal, 1 / len(one.personal))) for one in known)
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping
 
 from fedkin.core.plain import cell
+from fedkin.report.deployed import in_a_word
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Run
 
@@ -12,16 +13,24 @@ NAME = "clients.csv"
 HEAD = ("client", "number", "model", "train", "val", "test")
 
 
-def client_rows(run: Run, measure: str, matrices: Mapping[str, Matrix]) -> str:
-    """A line a client: who it is, its data, and its final score in each view. No name is a formula
-    for the spreadsheet that opens it.
+def client_rows(
+    run: Run, measure: str, matrices: Mapping[str, Matrix], shares: Mapping[str, float]
+) -> str:
+    """A line a client: who it is, its data, its final score in each view, and of a safe run which
+    model it deploys. No name is a formula for the spreadsheet that opens it.
+
+    ``shares``: by client's name, of the federated model in what it deploys; {} where the run is not
+    safe.
     """
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow([*HEAD, *(cell(f"{view} {measure}") for view in finals)])
+    deploys = ["deploys"] if shares else []
+    table.writerow([*HEAD, *(cell(f"{view} {measure}") for view in finals), *deploys])
     for k, client in run.clients.items():
         known = [client.train, client.val, client.test]
         scores = ["" if (v := final.get(k)) is None else f"{v:.9g}" for final in finals.values()]
-        table.writerow([cell(client.name), k, cell(client.architecture), *known, *scores])
+        share = shares.get(client.name)
+        word = ["" if share is None else in_a_word(share)] if shares else []
+        table.writerow([cell(client.name), k, cell(client.architecture), *known, *scores, *word])
     return out.getvalue()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from fedkin.report import formatting
 from fedkin.report.collaboration import groups_of, read_collaboration
+from fedkin.report.deployed import SHARE
 from fedkin.report.matrix import Matrix, among, measured
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.page.client_table import client_table
@@ -56,7 +57,8 @@ def pages(run: Run) -> Pages:
     found = of_run(run)
     what, matrices = measured(run, found)
     panel = panel_of(run, matrices)
-    clients = None if panel is None else client_rows(run, what, matrices)
+    shares = found["extras"].get(SHARE, {})
+    clients = None if panel is None else client_rows(run, what, matrices, shares)
     return Pages(_page(run, found, what, matrices, panel), clients)
 
 

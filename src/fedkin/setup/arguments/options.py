@@ -46,7 +46,8 @@ def specification(
     for key, value in given:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
-    if any(":" in name for name in (spec.method.name, spec.model.name, *spec.model.map.values())):
+    named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())
+    if any(":" in name for name in named):
         _permit(spec, file, None if file is None else written, trust_code)
     return spec, [*hints, *more]
 
@@ -210,6 +211,12 @@ def _transforms(content: Content, text: str) -> list[str]:
     return []
 
 
+def _measure(content: Content, text: str) -> list[str]:
+    """One of fedkin's, or a function of one's own; that of a file of this folder too."""
+    assign(content, "run.measure", of_this_folder(text))
+    return []
+
+
 SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "method": _method,
     "data": _data,
@@ -218,6 +225,7 @@ SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "public": _public,
     "engine": _engine,
     "transform": _transforms,
+    "measure": _measure,
 }
 PLAIN = {
     "data_dir": "data.dir",
@@ -226,6 +234,5 @@ PLAIN = {
     "holdout_clients": "run.holdout_clients",
     "rounds": "run.rounds",
     "seed": "run.seed",
-    "measure": "run.measure",
     "workers": "engine.workers",
 }
