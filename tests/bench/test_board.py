@@ -139,6 +139,16 @@ def test_a_suite_beside_another_takes_no_method_out() -> None:
     assert "Not ranked, for want of a federation: own." in page([*ROWS, *mine()])
 
 
+def test_a_method_costs_the_largest_epsilon_of_its_seeds() -> None:
+    """That of a mean would hold under no seed, and the least under one alone."""
+    spent = {0: 1.5, 1: 4.0, 2: 2.0}
+    rows = [a_row(id=f"{seed}", seed=seed, epsilon=found) for seed, found in spent.items()]
+    (entry,) = entries(rows)
+    assert entry.epsilon == 4.0
+    (plain,) = entries([a_row()])
+    assert plain.epsilon is None
+
+
 def test_who_was_not_run_stands_under_the_table() -> None:
     assert "- fedbn on UCI HAR, 10 subjects: no &lt;batch> norm" in not_run(ROWS)
     assert not_run(ROWS[:4]) == ""

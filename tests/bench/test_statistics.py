@@ -61,6 +61,9 @@ def test_groups_hold_what_cannot_be_told_apart() -> None:
 def test_holm_never_lowers_a_chance_and_keeps_their_order() -> None:
     found = holm([0.04, 0.001, 0.02, 0.9])
     assert found == [pytest.approx(0.08), pytest.approx(0.004), pytest.approx(0.06), 0.9]
+    # 0.041 · 1 is less than 0.03 · 2, and who has the larger chance does not get the smaller one
+    assert holm([0.041, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.9, 0.5]) == [1.0, 1.0]
 
 
 def test_orders_that_contradict_each_other_do_not_agree() -> None:

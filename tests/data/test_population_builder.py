@@ -10,6 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.population import Population, Split
 from fedkin.data.public import Public
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
+from fedkin.data.tables.encoding import Category, Number
+from fedkin.data.tables.recipe import Column, Recipe
 from tests.data.population_examples import SOURCE, make, toy_source
 
 ALL_ROWS = ("train", "val", "test")
@@ -58,6 +60,25 @@ def test_rows_of_held_out_clients_are_never_public(how: dict[str, Any]) -> None:
             len(whole.rows(part)[client]) for part in parts
         )
     assert p.digest() != make(clients=12, public=Public(100, labeled=True), **how).digest()
+
+
+@pytest.mark.parametrize("public", [None, Public(20)])
+def test_an_encoding_knows_no_row_of_held_out_clients(public: Public | None) -> None:
+    """Neither for the scale of a column of numbers nor for what values another one has."""
+    owner = np.arange(600) % 12
+    cells = np.stack([owner**2.0, owner], 1)
+    recipe = Recipe((Column("age"), Column("town", tuple(f"t{k:02d}" for k in range(12)))))
+    source = toy_source(x=cells, columns=recipe, official_test=None)
+    p = make("natural", None, source=source, apart=0.3, public=public)
+    assert p.encoding is not None
+    assert len(p.apart) == 4
+    others = [k for k in range(12) if k not in p.apart]
+    age, town = p.encoding.features
+    assert isinstance(age, Number)
+    assert isinstance(town, Category)
+    seen = np.concatenate([cells[p.train[k], 0] for k in others])
+    assert (age.mean, age.std) == (pytest.approx(seen.mean()), pytest.approx(seen.std()))
+    assert town.values == tuple(f"t{k:02d}" for k in others)
 
 
 def test_a_public_set_takes_whole_groups() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.finished_rows import CLAIMS, Kept, read, text_of
+from fedkin.reproduce.finished_rows import CLAIMS, Kept, digest, read, text_of
 from fedkin.reproduce.finished_rows import COLUMNS as KEPT
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
@@ -128,6 +128,12 @@ def test_a_pipe_among_finished_rows_is_not_waited_for(tmp_path: Path) -> None:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Presets that are about the same runs share them."""
     return tmp_path_factory.mktemp("runs")
+
+
+def test_another_default_of_a_method_is_another_setting() -> None:
+    asked = {"method.name": "ditto"}
+    assert digest(asked, {"lam": 0.1}) == digest(asked, {"lam": 0.1})
+    assert digest(asked, {"lam": 0.1}) != digest(asked, {"lam": 0.2})
 
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"

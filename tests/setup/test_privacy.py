@@ -8,11 +8,12 @@ from dp_accounting.pld import PLDAccountant
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
 from fedkin.report.formatting import privacy
+from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.setup.privacy import facts_of, mechanism_of, remarks_of
+from fedkin.setup.privacy import facts_of, mechanism_of, remarks_of, secret_for
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -40,6 +41,18 @@ def test_shares_of_all_participants_are_the_noise_that_was_asked_for():
         total += clipped(flattened(plain.client_update(received, {}, data)[1]) - base, 0.5)
     left = noised - total
     assert float(left.var()) == pytest.approx(0.75**2, rel=5 * (2 / len(left)) ** 0.5)
+
+
+def test_after_each_time_a_server_was_cut_off_noise_is_other_than_before(tmp_path):
+    """What it had asked for is asked for again, and two messages of one noise would differ by what
+    noise shall hide.
+    """
+    new_secret(tmp_path)
+    for asked in (spec(), spec(seeded=None)):
+        found = [secret_for(asked, tmp_path, again) for again in (0, 1, 2)]
+        assert found == [secret_for(asked, tmp_path, again) for again in (0, 1, 2)]
+        assert len({one.key for one in found}) == 3
+    assert secret_for(spec(), tmp_path) == seeded(3)  # of run.seed
 
 
 @pytest.mark.parametrize(("masks", "share"), [(True, 2 / 3), ({"threshold": 4}, 1 / 2)])

@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import dp_accounting
 import pytest
+import torch
 from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientInfo
 from fedkin.core.rng import seeded
 from fedkin.engine.transports import processes
 from fedkin.experiment.resume import resume
@@ -20,7 +22,7 @@ from fedkin.setup import sample_privacy
 from fedkin.setup.accountant import epsilon_of, noise_of_samples
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.setup.sample_privacy import Cost, SampleCosts
+from fedkin.setup.sample_privacy import Cost, SampleCosts, check_delta, with_noise
 from fedkin.transforms.protected.per_sample import steps_of
 from tests.engine.small import FORKED, METHODS, content, outcome
 
@@ -116,6 +118,13 @@ def test_a_delta_that_would_publish_a_sample_is_refused():
         assemble(spec(privacy={"delta": 0.1}))
 
 
+def test_delta_is_held_against_the_client_with_most_samples():
+    infos = {k: ClientInfo(k, "mlr", n, torch.ones(3), 0, 3) for k, n in enumerate((1000, 10))}
+    with pytest.raises(FedkinError, match=r"is 0\.01, and must be below 1 / 1000 samples"):
+        check_delta(spec(privacy={"delta": 0.01}), infos)
+    check_delta(spec(privacy={"delta": 0.01}), {1: infos[1]})
+
+
 def test_clients_that_join_later_are_refused():
     with pytest.raises(FedkinError, match=r"run\.holdout_clients: who joins a finished run has no"):
         assemble(spec(run__holdout_clients=0.2))
@@ -142,6 +151,36 @@ def test_a_target_is_met_by_the_client_that_pays_most_and_hardly_more():
     cost = Cost(0.25, (((1,), 4),), 3)
     noise = noise_of_samples(2.0, 1e-5, cost.releases(1.0), 3)
     assert 2.0 - 0.02 < epsilon_of(cost.releases(noise), 1e-5) <= 2.0
+
+
+def test_a_target_is_met_by_the_noise_of_the_client_that_needs_most(monkeypatch):
+    """One client is drawn more often, the other takes more steps: neither costs surely less."""
+    seen = []
+
+    def noise(target, delta, releases, rounds):
+        seen.append(releases[0].share)
+        return 10 * releases[0].share
+
+    monkeypatch.setattr(sample_privacy, "noise_of_samples", noise)
+    costs = SampleCosts({0: 0.5, 1: 0.1}, {0: {(1,): 4}, 1: {(1,): 9}}, ((0, 1),) * 3)
+    asked = spec(privacy={"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None})
+    assert with_noise(asked, costs).privacy.noise == 5.0
+    assert sorted(seen) == [0.1, 0.5]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.95, 0.5, 0.01])
+def test_a_rate_is_rounded_up_and_by_a_tenth_at_most(share, monkeypatch):
+    """A lower one would promise a client an ε that its rounds do not keep."""
+    taken = []
+
+    def epsilon(releases, *_):
+        taken.extend(one.share for one in releases)
+        return 1.0
+
+    monkeypatch.setattr(sample_privacy, "epsilon_of", epsilon)
+    SampleCosts({0: share}, {0: {(1,): 4}}, ((0,),)).each(1.0, 1e-5, {0: 1})
+    (rounded,) = taken
+    assert share <= rounded <= min(1.0, 1.1 * share)
 
 
 def test_the_largest_cost_is_of_the_smallest_client_that_works_most():

@@ -1,17 +1,21 @@
 """The clipped mean with noise, against closed forms."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
-from fedkin.core.rng import Secret, seeded
+from fedkin.core.method import ClientInfo
+from fedkin.core.rng import Key, Secret, seeded
 from fedkin.experiment.run import experiment, run
+from fedkin.methods import make
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.transforms.private import Guarantee, clipped, noise_of, noised_mean
+from fedkin.transforms.private import Guarantee, clipped, keep_private, noise_of, noised_mean
+from fedkin.transforms.setting import Setting
 from tests.engine.small import content
 
 SECRET = Secret(bytes(range(32)))
@@ -49,6 +53,32 @@ def test_a_round_without_participants_is_noise_alone():
     update = found.mean["parameters"]["w"] - RECEIVED["parameters"]["w"]
     noise = 3.0 * SECRET.normal("noise", 2, 3) / 3.0
     assert update.tolist() == pytest.approx(noise.tolist(), abs=1e-6)
+
+
+def update_that_leaves(asked, *update, round=1):
+    """What a client with noise of its own sends, less what it was sent."""
+    setting = Setting(1, 1, 1.0, 3, 5, infos={0: ClientInfo(0, "w", 9, torch.ones(3), 0, 3)})
+    plain = make("fedavg", {}, {"lr": 0.1})._replace(
+        client_update=lambda received, own, data: (own, message(*update))
+    )
+    noised = keep_private(plain, setting, asked._replace(at_client=True))
+    data = SimpleNamespace(secret=SECRET, key=Key(1, round, 0))
+    _, sent = noised.client_update(RECEIVED, {}, data)
+    return (sent["parameters"]["w"] - RECEIVED["parameters"]["w"]).tolist()
+
+
+def test_an_update_is_clipped_before_it_gets_the_noise_of_its_client():
+    found = update_that_leaves(Guarantee(5.0, 1e-12), 30.0, 40.0, 0.0)
+    assert found == pytest.approx([3.0, 4.0, 0.0], abs=1e-5)
+
+
+def test_a_client_adds_other_noise_in_every_round():
+    """Noise that two rounds share goes out of the difference of two messages."""
+    sent = [update_that_leaves(Guarantee(2.0, 0.75), 0.0, 0.0, 0.0, round=r) for r in (1, 2)]
+    for round, update in enumerate(sent, start=1):
+        noise = 1.5 * SECRET.normal("noise", round, 3)
+        assert update == pytest.approx(noise.tolist(), abs=1e-5)
+    assert not set(sent[0]) & set(sent[1])
 
 
 def test_clients_who_were_sent_different_models_are_refused():

@@ -10,7 +10,7 @@ from fedkin.core.rng import Secret, seeded
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.transforms.private_predictions import PredictionNoise
+from fedkin.transforms.private_predictions import PredictionNoise, keep_predictions_private
 from tests.engine.small import content
 
 SECRET = Secret(bytes(range(32)))
@@ -63,6 +63,18 @@ def test_what_leaves_a_client_is_noised(method):
     apart = (sent["predictions"] - far).abs().mean()
     assert float(apart) < 0.2 < float((far - 0.1).abs().mean()) * 10
     assert float((sent["predictions"] - 0.1).abs().mean()) > 0.03
+
+
+def test_a_client_noises_its_predictions_anew_in_every_round():
+    method, _, host = made("ds_fl")
+    told = torch.full((60, 10), 0.1)
+    steady = method._replace(client_update=lambda *_: ({}, {"predictions": told}))
+    noised = keep_predictions_private(steady, PredictionNoise(2.0, 0.5))
+    for round in (1, 2):
+        data = host.data(round, 0)
+        _, sent = noised.client_update({}, {}, data)
+        expected = PredictionNoise(2.0, 0.5)(told, data.secret, round)
+        assert torch.equal(sent["predictions"], expected)
 
 
 def test_an_introduction_of_untrained_models_is_sent_as_it_is():

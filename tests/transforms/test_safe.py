@@ -31,7 +31,7 @@ def spec(method: str, **changes: object) -> Spec:
         "split": {"name": "dirichlet", "alpha": 2.0},
         "model": {"name": "dnn", "hidden": 8},
         "method": {"name": method, **changes},
-        "train": {"steps": 6, "lr": 0.2},
+        "train": {"steps": 6, "lr": 0.2, "milestones": [2], "decay": 0.5},
         "engine": {"name": "inprocess"},
         "run": {"clients": 6, "rounds": 5},
     }

@@ -1,12 +1,14 @@
 """FLTrust, against its formula, and in whole runs with attackers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from fedkin.core.aggregation import Contributions, Reply
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import flat, sub
 from fedkin.experiment.run import run
 from fedkin.report.summary import summary
 from fedkin.runs.spec import parse
@@ -57,6 +59,27 @@ def spec(method="fedavg", attacked=True, trust=None, **settings):
     listed = [*(attack if attacked else []), *([{"name": "trust", **trust}] if trust else [])]
     public = {"source": "held-out", "samples": 100, "labeled": True}
     return parse({**given, "public": public, "transforms": listed})[0]
+
+
+def test_the_servers_own_training_follows_the_schedule():
+    """One step of SGD is as long as its rate, and what is trusted is as long as that step."""
+    parts = assemble(spec(attacked=False, trust={"lr": 0.1, "steps": 1}))
+    made, tools = parts.method, parts.federation.tools
+    state = made.server(parts.federation.start)
+    w = made.broadcast(state, 0)["parameters"]
+    up, down = ({name: v + sign for name, v in w.items()} for sign in (1.0, -1.0))
+    sent = {k: Reply({"parameters": one}, 1.0) for k, one in enumerate((up, down))}
+
+    def moved(decay):
+        """The round, and so the rows of the public set, are the same; one of two is trusted."""
+        schedule = tools.schedule._replace(milestones=(1,), decay=decay)
+        after = made.server_update(
+            state, sent, replace(tools, key=tools.key._replace(round=2), schedule=schedule)
+        )
+        return float(flat(sub(made.broadcast(after, 0)["parameters"], w)).norm())
+
+    assert moved(1.0) > 1e-3
+    assert moved(0.5) == pytest.approx(moved(1.0) / 2, rel=1e-4)
 
 
 def test_attackers_are_not_trusted(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fedkin.core.method import ClientInfo, plain_prediction
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, seeded
 from fedkin.engine.codec import encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.host import Task
@@ -37,6 +37,18 @@ def test_milestones_reach_the_learning_rate(tmp_path):
     moved = (states[2]["parameters"]["1.weight"] - states[1]["parameters"]["1.weight"]).abs().max()
     assert moved < 1e-7
     assert encode(states[1]) != states[0]
+
+
+def test_samples_by_chance_are_drawn_anew_in_every_round():
+    """Batches of an expected size, by a secret that a client has for the whole run."""
+
+    def drawn(round):
+        told = replace(context(), key=Key(7, round, 1), secret=seeded(1))
+        batch = told.batches("poisson", "samples 1", steps=30).gather(0, 30)
+        return batch.weight.gt(0).sum(1).tolist()
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
 
 
 @pytest.mark.parametrize(

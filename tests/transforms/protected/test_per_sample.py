@@ -1,5 +1,7 @@
 """What a client sends is made of noised gradients, of no more steps than were promised."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -70,8 +72,39 @@ def test_noise_is_of_the_secret_and_the_round() -> None:
 
     assert torch.equal(sent(), sent())
     assert not torch.equal(sent(), sent(secret=Secret(bytes([1] * 32))))
+    assert not torch.equal(sent(), sent(round=2))
     with pytest.raises(FedkinError, match="needs a secret to draw noise from, and the client has"):
         sent(secret=None)
+
+
+def one_step(round=1, **asked):
+    """What a client of 2 rows moves in one step; a batch of 4 has both of them in every round."""
+    people = population(sizes=(5, 2))
+    info, schedule = ClientInfo(1, "dnn", 2, torch.ones(3), 0, 3), Schedule(4, steps=1)
+    few = replace(data(round=round), info=info, population=people, schedule=schedule)
+    made = keep_samples_private(method(), GUARANTEE._replace(**asked), lambda it: {(1,): 1})
+    _, sent = made.client_update(RECEIVED, {}, few)
+    return sub(sent["parameters"], MODEL.initial), few
+
+
+def test_noise_of_the_same_samples_is_another_in_every_round() -> None:
+    first, again, second = (flat(one_step(round)[0]) for round in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not bool((first == second).any())
+
+
+def test_without_noise_a_step_over_few_rows_goes_by_their_mean_gradient() -> None:
+    moved, few = one_step(clip=1e9, noise=0.0)
+    (rows,) = few.whole("train")
+    plain = gradient(MODEL.loss)(MODEL.initial, rows)
+    torch.testing.assert_close(moved, map_tree(lambda leaf: -0.1 * leaf, plain))
+
+
+def test_noise_of_few_rows_is_that_of_their_number_and_not_of_the_batch() -> None:
+    """The mean of 2 rows moves by C / 2 with one of them: so high is its noise, not C / 4."""
+    noised, still = (flat(one_step(clip=2.0, noise=sigma)[0]) for sigma in (3.0, 0.0))
+    step = SECRET.normal("sample noise 1 0", 1, len(still))
+    assert float((noised - still).norm() / step.norm()) == pytest.approx(0.1 * 3.0 * 2.0 / 2)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Votes on a public set with noise, against counts by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from fedkin.report.summary import summary
 from fedkin.runs.spec import parse
 from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
+from fedkin.transforms.protected import votes as module
 from fedkin.transforms.protected.votes import votes, winners
 from tests.engine.small import content
 
@@ -87,6 +89,30 @@ def test_a_server_keeps_nothing_but_winners(method):
         not torch.equal(torch.as_tensor(one), torch.as_tensor(other))
         for one, other in zip(leaves(ended[0]), leaves(changed), strict=True)
     )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_server_noises_votes_anew_in_every_round(method, monkeypatch):
+    """Where nobody votes, the winners are the noise."""
+    found = []
+
+    def noting(*given):
+        found.append(winners(*given))
+        return found[-1]
+
+    monkeypatch.setattr(module, "winners", noting)
+    parts = assemble(spec(method))
+    federation, made = with_secret(parts.federation, seeded(3)), parts.method
+    state = made.server(federation.start)
+    received = made.broadcast(state, 0)
+    for round in (1, 2):
+        tools = replace(federation.tools, key=federation.tools.key._replace(round=round))
+        around = Around(lambda client: received, round, tools.secret)
+        told = aggregated(made.aggregation, {}, lambda around=around: around)
+        made.server_update(state, told, tools)
+    assert len(found) == 2
+    assert len(found[0]) >= 40  # of two classes, so many coins fall alike once in 2^40
+    assert not torch.equal(*found)
 
 
 @pytest.mark.parametrize("method", METHODS)
