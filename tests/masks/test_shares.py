@@ -3,6 +3,7 @@
 import os
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from fedkin.masks.shares import PARTS, PRIME, SHARE, randomness, recover, split
@@ -39,6 +40,19 @@ def test_a_share_is_spread_over_the_field() -> None:
     """Of one secret, one client's share is another number every time."""
     seen = {split(bytes(32), 2, [5, 6], _drawn(2))[0] for _ in range(50)}
     assert len(seen) == 50
+
+
+def test_each_part_of_a_secret_has_a_polynomial_of_its_own() -> None:
+    """Of parts with one polynomial, two shares would tell how the one part differs from the
+    other.
+    """
+    drawn = np.arange(1, PARTS + 1, dtype="<u8").tobytes()
+    (share,) = split(bytes(32), 2, [5], drawn)
+    assert np.frombuffer(share, dtype="<u4").tolist() == [5 * k for k in range(1, PARTS + 1)]
+    drawn = np.arange(1, 2 * PARTS + 1, dtype="<u8").tobytes()
+    (share,) = split(bytes(32), 3, [5], drawn)  # the highest power first
+    expected = [(25 * k + 5 * (k + PARTS)) % PRIME for k in range(1, PARTS + 1)]
+    assert np.frombuffer(share, dtype="<u4").tolist() == expected
 
 
 def test_the_field_is_a_prime_field() -> None:
