@@ -187,6 +187,8 @@ def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
         clients[1].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1)]))
     with pytest.raises(Refused, match="not among those who shared"):
         clients[2].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2, 8)]))
+    with pytest.raises(Refused, match="not among those who shared, with this client"):
+        clients[3].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2)]))
 
 
 @pytest.mark.parametrize("stranger", [2**31 - 2, 2**31 - 1 + 5, 2**32 - 1])
