@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fedkin.core.errors import FedkinError
 from fedkin.masks import keys
@@ -189,6 +190,25 @@ def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
         clients[2].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2, 8)]))
     with pytest.raises(Refused, match="not among those who shared, with this client"):
         clients[3].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2)]))
+
+
+def test_a_client_goes_on_with_the_threshold_of_others_only() -> None:
+    """Among fewer its vector would have too few masks, whatever the server says of the others."""
+    server, clients = _started()
+    whole = server.roster()
+    few = [whole[HEADER.size + 68 * one :][:68] for one in (0, 1)]
+    with pytest.raises(Refused, match="roster: 2 clients are left, and the threshold is 3"):
+        clients[1].share(sealed(Stage.ROSTER, 7, few, 3))
+    for one in (0, 2, 3):
+        server.shared(one, clients[one].share(whole))
+    entries = server.delivery(0)[HEADER.size :]
+    assert len(entries) == 2 * 92
+
+    def never(told: int) -> NDArray[np.uint64]:
+        raise AssertionError("its numbers were asked for")
+
+    with pytest.raises(Refused, match="delivery: 2 clients are left, and the threshold is 3"):
+        clients[0].mask(sealed(Stage.DELIVERY, 7, [entries[:92]]), never)
 
 
 @pytest.mark.parametrize("stranger", [2**31 - 2, 2**31 - 1 + 5, 2**32 - 1])
