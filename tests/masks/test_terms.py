@@ -16,7 +16,9 @@ def test_terms_that_protect_nobody_are_refused() -> None:
     ):
         with pytest.raises(FedkinError, match=why):
             check_terms(Terms(1, threshold, 1), clients)
-    check_terms(Terms(1, 4, 1), 7)
+    with pytest.raises(FedkinError, match="at most 268,435,456 numbers, not 268,435,457"):
+        check_terms(Terms(1, 4, 2**28 + 1), 7)
+    check_terms(Terms(1, 4, 2**28), 7)
 
 
 def test_a_key_is_for_one_round_and_a_direction_or_a_pair() -> None:
