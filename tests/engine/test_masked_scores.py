@@ -103,6 +103,15 @@ def test_what_fewer_than_the_threshold_have_is_not_asked_for(having):
     assert means.scores[FEDERATION]["personal"]["test"] == (2.0, 0.25)
 
 
+def test_clients_are_counted_to_the_nearest_whole_number():
+    """One of 49 is a share that times 49 is below 1."""
+    assert int(1 / 49 * 49) == 0
+    told = [(ONE, of(10))] + [(Evaluation(ONE.scores), of(10))] * 48
+    counted = counted_of(mean([counts_of(*one) for one in told]), 49)
+    assert counted.having[Place("personal", "test", "measure auc")] == 1
+    assert added(*told).counted["personal"]["auc"] == (1, 48)
+
+
 @pytest.mark.parametrize(
     ("clients", "threshold", "least"), [(3, 3, 3), (4, 3, 4), (6, 4, 5), (6, 5, 5), (100, 67, 67)]
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fedkin.core.errors import FedkinError
 from fedkin.masks import keys
@@ -105,24 +106,28 @@ def test_shares_that_nobody_can_read_need_enough_others() -> None:
     assert np.array_equal(found.total, plain_sum(vectors, CLIENTS))
 
 
-def test_another_clients_keys_are_refused() -> None:
+@pytest.mark.parametrize("copies", [slice(0, 64), slice(0, 32), slice(32, 64)])
+def test_another_clients_keys_are_refused(copies: slice) -> None:
     vectors = vectors_of(CLIENTS, 3)
     first: list[bytes] = []
 
     def copied(client: int, blob: bytes) -> bytes:
-        first.append(blob)
-        return first[0] if client == 7 else blob
+        first.append(blob[HEADER.size :])
+        content = bytearray(blob[HEADER.size :])
+        content[copies] = first[0][copies]
+        return blob[: HEADER.size] + bytes(content) if client == 7 else blob
 
     found = play(vectors, THRESHOLD, Gone(changed={"advertise": copied}))
     assert found.refused == {7: "advertise: one of its keys was sent before"}
     assert np.array_equal(found.total, plain_sum(vectors, set(CLIENTS) - {7}))
 
 
-def test_a_key_that_agrees_with_everybody_is_refused() -> None:
+@pytest.mark.parametrize("at", [HEADER.size, HEADER.size + 32])
+def test_a_key_that_agrees_with_everybody_is_refused(at: int) -> None:
     vectors = vectors_of(CLIENTS, 3)
 
     def weak(blob: bytes) -> bytes:
-        return blob[: HEADER.size] + bytes(32) + blob[HEADER.size + 32 :]
+        return blob[:at] + bytes(32) + blob[at + 32 :]
 
     found = play(vectors, THRESHOLD, Gone(changed={"advertise": told_by([7], weak)}))
     assert "no point" in found.refused[7]
@@ -159,6 +164,44 @@ def test_who_comes_late_or_twice_or_unasked_is_refused() -> None:
         server.asking()
 
 
+def test_nobody_answers_a_later_stage_twice_nor_for_who_is_gone() -> None:
+    server, clients = _started()
+    roster = server.roster()
+    shares = {one: client.share(roster) for one, client in clients.items()}
+    for one in range(4):
+        server.shared(one, shares[one])
+    with pytest.raises(Refused, match="shares: this client answered already"):
+        server.shared(1, shares[1])
+    values = np.arange(2, dtype=np.uint64)
+    sent = [clients[one].mask(server.delivery(one), lambda told: values) for one in range(4)]
+    for one in range(3):
+        server.masked(one, sent[one])
+    with pytest.raises(Refused, match="masked: this client answered already"):
+        server.masked(1, sent[1])
+    asking = server.asking()
+    revealed = [clients[one].reveal(asking) for one in range(3)]
+    for one in range(3):
+        server.revealed(one, revealed[one])
+    with pytest.raises(Refused, match="reveal: this client answered already"):
+        server.revealed(1, revealed[1])
+    with pytest.raises(Refused, match="reveal: nobody asked this client"):
+        server.revealed(3, revealed[1])
+    assert server.total().tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("stranger", [0, 9])
+def test_shares_of_oneself_or_of_a_stranger_are_refused(stranger: int) -> None:
+    server, clients = _started()
+    roster = server.roster()
+    for one, client in clients.items():
+        server.shared(one, client.share(roster))
+    body = server.delivery(0)[HEADER.size :]
+    entries = [body[at : at + 92] for at in range(0, len(body), 92)]
+    more = sealed(Stage.DELIVERY, 7, [*entries, of_client(stranger, bytes(88))])
+    with pytest.raises(Refused, match="delivery: shares of somebody who is not on the roster"):
+        clients[0].mask(more, lambda told: np.zeros(2, dtype=np.uint64))
+
+
 def test_a_client_answers_each_stage_once_and_in_order() -> None:
     server, clients = _started()
     client, roster = clients[0], server.roster()
@@ -187,6 +230,27 @@ def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
         clients[1].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1)]))
     with pytest.raises(Refused, match="not among those who shared"):
         clients[2].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2, 8)]))
+    with pytest.raises(Refused, match="not among those who shared, with this client"):
+        clients[3].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2)]))
+
+
+def test_a_client_goes_on_with_the_threshold_of_others_only() -> None:
+    """Among fewer its vector would have too few masks, whatever the server says of the others."""
+    server, clients = _started()
+    whole = server.roster()
+    few = [whole[HEADER.size + 68 * one :][:68] for one in (0, 1)]
+    with pytest.raises(Refused, match="roster: 2 clients are left, and the threshold is 3"):
+        clients[1].share(sealed(Stage.ROSTER, 7, few, 3))
+    for one in (0, 2, 3):
+        server.shared(one, clients[one].share(whole))
+    entries = server.delivery(0)[HEADER.size :]
+    assert len(entries) == 2 * 92
+
+    def never(told: int) -> NDArray[np.uint64]:
+        raise AssertionError("its numbers were asked for")
+
+    with pytest.raises(Refused, match="delivery: 2 clients are left, and the threshold is 3"):
+        clients[0].mask(sealed(Stage.DELIVERY, 7, [entries[:92]]), never)
 
 
 @pytest.mark.parametrize("stranger", [2**31 - 2, 2**31 - 1 + 5, 2**32 - 1])

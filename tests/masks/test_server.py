@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.masks.terms import usual_threshold
-from fedkin.masks.wire import HEADER
+from fedkin.masks.client import OF_KEY, OF_SEED
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.terms import Terms, usual_threshold
+from fedkin.masks.wire import CLIENT, HEADER
+from tests.masks.client_examples import told_by
 from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
 
 SCHEDULES = 200
@@ -78,3 +81,48 @@ def test_what_is_sent_is_not_what_is_summed() -> None:
 
 def test_the_usual_threshold_is_above_two_thirds() -> None:
     assert [usual_threshold(n) for n in (3, 4, 5, 6, 10, 40)] == [3, 3, 4, 5, 7, 27]
+
+
+def test_a_server_begins_no_round_that_protects_nobody() -> None:
+    with pytest.raises(FedkinError, match="3 participants"):
+        MaskedSum(Terms(1, 2, 1), range(2))
+
+
+def test_shares_for_somebody_who_is_not_on_the_roster_leave_their_sender_out() -> None:
+    vectors = vectors_of(range(4), 3)
+
+    def elsewhere(blob: bytes) -> bytes:
+        return blob[: HEADER.size] + CLIENT.pack(99) + blob[HEADER.size + CLIENT.size :]
+
+    found = play(vectors, 3, Gone(changed={"shares": told_by([2], elsewhere)}))
+    assert found.refused == {2: "shares: they are not for everybody on the roster"}
+    assert np.array_equal(found.total, plain_sum(vectors, [0, 1, 3]))
+
+
+@pytest.mark.parametrize("gone", [[], [0]])
+def test_a_share_of_the_secret_that_nobody_asked_for_is_refused(gone: list[int]) -> None:
+    vectors = vectors_of(range(5), 3)
+    left = [one for one in vectors if one not in gone]
+
+    def another(blob: bytes) -> bytes:
+        """Said to be of the other secret of client 0, who is the first in the message."""
+        at = HEADER.size + CLIENT.size
+        assert blob[at : at + 1] == (OF_KEY if gone else OF_SEED)
+        return blob[:at] + (OF_SEED if gone else OF_KEY) + blob[at + 1 :]
+
+    found = play(vectors, 3, Gone(masked=gone, changed={"reveal": told_by([2], another)}))
+    assert found.refused == {2: "reveal: a share of a secret that nobody asked for"}
+    assert np.array_equal(found.total, plain_sum(vectors, left))
+
+
+def test_a_share_of_somebody_who_did_not_share_is_refused() -> None:
+    vectors = vectors_of(range(5), 3)
+
+    def stranger(blob: bytes) -> bytes:
+        """Client 4 dropped out before it shared, and is the last number that anybody has."""
+        at = len(blob) - CLIENT.size - 1 - 36
+        return blob[:at] + CLIENT.pack(4) + OF_KEY + blob[at + CLIENT.size + 1 :]
+
+    found = play(vectors, 3, Gone(shares=[4], changed={"reveal": told_by([2], stranger)}))
+    assert found.refused == {2: "reveal: a share of a secret that nobody asked for"}
+    assert np.array_equal(found.total, plain_sum(vectors, range(4)))

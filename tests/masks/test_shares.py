@@ -3,6 +3,7 @@
 import os
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from fedkin.masks.shares import PARTS, PRIME, SHARE, randomness, recover, split
@@ -41,6 +42,19 @@ def test_a_share_is_spread_over_the_field() -> None:
     assert len(seen) == 50
 
 
+def test_each_part_of_a_secret_has_a_polynomial_of_its_own() -> None:
+    """Of parts with one polynomial, two shares would tell how the one part differs from the
+    other.
+    """
+    numbers = [k + (k << 40) for k in range(1, PARTS + 1)]
+    (share,) = split(bytes(32), 2, [5], np.array(numbers, dtype="<u8").tobytes())
+    assert np.frombuffer(share, dtype="<u4").tolist() == [5 * k % PRIME for k in numbers]
+    drawn = np.arange(1, 2 * PARTS + 1, dtype="<u8").tobytes()
+    (share,) = split(bytes(32), 3, [5], drawn)  # the highest power first
+    expected = [(25 * k + 5 * (k + PARTS)) % PRIME for k in range(1, PARTS + 1)]
+    assert np.frombuffer(share, dtype="<u4").tolist() == expected
+
+
 def test_the_field_is_a_prime_field() -> None:
     assert PRIME == 2_147_483_647
     assert all(PRIME % k for k in range(2, 46_341))
@@ -55,3 +69,17 @@ def test_many_false_shares_among_more_right_ones() -> None:
     found = recover(shares, 20, lambda secret: secret == EDGES[2])
     assert found.secret == EDGES[2]
     assert set(found.liars) == {2, 3, 9}
+
+
+@pytest.mark.parametrize(("part", "number"), [(PARTS - 1, 1 << 16), (0, 1 << 30)])
+def test_shares_of_what_is_no_secret_are_refused(part: int, number: int) -> None:
+    """The value at 0 has a bit beyond the 32 bytes, or beyond its part of them."""
+    words = np.zeros(PARTS, dtype="<u4")
+    words[part] = number
+    shares = dict.fromkeys((1, 2), words.tobytes())
+    with pytest.raises(Refused, match="contradict"):
+        recover(shares, 2, lambda found: True)
+    words[part] = number - 1
+    shares = dict.fromkeys((1, 2), words.tobytes())
+    secret = recover(shares, 2, lambda found: True).secret
+    assert int.from_bytes(secret, "little") == (number - 1) << (30 * part)

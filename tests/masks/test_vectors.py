@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedkin.masks.vectors import add_pair, mask_of, packed, unpacked
-from fedkin.masks.wire import Refused
+from fedkin.masks.wire import Refused, Stage, sealed
 
 
 def key(a: int, b: int) -> bytes:
@@ -35,6 +35,7 @@ def test_a_mask_is_uniform_and_the_beginning_of_a_longer_one() -> None:
     assert np.array_equal(long[:7], mask_of(key(1, 2), 7))
     assert long.astype(float).mean() / 2.0**64 == pytest.approx(0.5, abs=0.03)
     assert not np.array_equal(long, mask_of(key(1, 3), 4000))
+    assert len(np.unique(long)) == 4000  # no part of it comes again
 
 
 def test_a_message_of_another_size_or_round_is_refused() -> None:
@@ -44,3 +45,5 @@ def test_a_message_of_another_size_or_round_is_refused() -> None:
     for round, size in ((5, 3), (4, 4), (4, 2)):
         with pytest.raises(Refused):
             unpacked(round, blob, size)
+    with pytest.raises(Refused, match="0 bytes of numbers, not 24"):
+        unpacked(4, sealed(Stage.MASKED, 4, []), 3)

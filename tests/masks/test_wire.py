@@ -37,6 +37,19 @@ def test_a_malformed_message_leaves_its_sender_out(
     assert np.array_equal(found.total, plain_sum(vectors, left))
 
 
+@pytest.mark.parametrize("stage", ["advertise", "shares", "masked"])
+def test_a_message_without_an_entry_leaves_its_sender_out(stage: str) -> None:
+    vectors = vectors_of(CLIENTS, 3)
+
+    def empty(blob: bytes) -> bytes:
+        magic, kind, round, number, _ = HEADER.unpack_from(blob)
+        return HEADER.pack(magic, kind, round, number, 0)
+
+    found = play(vectors, THRESHOLD, Gone(changed={stage: told_by([5], empty)}))
+    assert set(found.refused) == {5}
+    assert np.array_equal(found.total, plain_sum(vectors, set(CLIENTS) - {5}))
+
+
 def test_an_old_rounds_message_is_refused() -> None:
     vectors = vectors_of(CLIENTS, 3)
 
