@@ -61,10 +61,11 @@ def test_who_came_by_ssh_ends_with_it_but_for_nohup_and_tmux(
         monkeypatch.delenv(name, raising=False)
     assert not ends_with_connection()
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
-    with ends_tidily():
-        assert ends_with_connection()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
     try:
+        with ends_tidily():
+            assert ends_with_connection()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         assert not ends_with_connection()
     finally:
         signal.signal(signal.SIGHUP, before)

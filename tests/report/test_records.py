@@ -51,7 +51,7 @@ def test_a_narrowed_run_reads_rows_of_its_clients(folder: Path) -> None:
         assert rows == [(2,), (30,)]
         assert told == [(-1,), (2,), (30,)]
         assert list(few.clients) == [30, 2]
-        assert client_rows(few, "accuracy", {}).count("\n") == 3
+        assert client_rows(few, "accuracy", {}, {}).count("\n") == 3
         assert len(run.rows("SELECT DISTINCT client FROM metrics")) == CLIENTS
         whole = curves(run)["personal"].test  # read once, and again of the few alone
         assert whole == pytest.approx(

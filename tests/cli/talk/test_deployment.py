@@ -26,7 +26,7 @@ RUN = {"run": "2", "status": "going on", "round": 1, "rounds": 9, "waiting": "wa
 def test_nodes_are_told_by_what_they_do(
     run: Any, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = {"superlink": "10.1.2.3:9092", "nodes": NODES, "run": run}
+    found = {"superlink": "10.1.2.3:9092", "nodes": NODES, "run": run, "privacy": None}
     tell(found, False)
     assert capsys.readouterr().out.splitlines() == [
         "SuperLink  10.1.2.3:9092",

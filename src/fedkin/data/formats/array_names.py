@@ -5,7 +5,7 @@ told, and refused where it is the name of another one, written otherwise.
 from collections.abc import Collection, Sequence
 
 from fedkin.core.errors import FedkinError, letters, near
-from fedkin.data.tables.client_column import names_people
+from fedkin.data.tables.client_names import names_people
 
 KNOWN = ("x", "y", "client", "client_name", "names", "class_names")
 BY_ROW = ("x", "y", "client")  # of which every part has its own

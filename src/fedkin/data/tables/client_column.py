@@ -1,21 +1,11 @@
 """Columns of a table that look as if they named its clients, though nobody said so."""
 
-import re
-
 import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.holdout import FEWEST
 from fedkin.data.source import Source
-
-PEOPLE = re.compile(
-    "(agency|bank|branch|center|centre|client|clinic|company|country|customer|department|device"
-    "|employee|facility|farm|holder|hospital|household|institution|lab|laboratory|location|machine"
-    "|node|organi[sz]ation|owner|participant|party|patient|person|phone|plant|practice|provider"
-    "|region|school|sensor|shop|silo|site|speaker|station|store|student|subject|tenant"
-    "|user|worker|writer)s?(ids?|code|key|name|nr|no|num|number)?"
-)
-
+from fedkin.data.tables.client_names import names_people
 
 def likely_clients(source: Source) -> dict[str, int]:
     """name → how many values it has, of the columns whose name and whose repeated values are those
@@ -61,15 +51,3 @@ def ask_for_clients(source: Source) -> None:
             f"--set 'data.client={name}', or say --split iid (or dirichlet:0.5) to divide the "
             "rows among invented ones"
         )
-
-
-def names_people(name: str) -> bool:
-    """ "Hospital", "hospital_id", "userId", "Site No."; not "site temperature".
-
-    Args:
-        name: Of a column.
-
-    Returns:
-        Whether it is what columns of clients are called.
-    """
-    return PEOPLE.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None

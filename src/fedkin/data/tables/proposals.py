@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fedkin.data.formats.frames import READERS, Style, read_file, tables_in
 from fedkin.data.formats.memory import within_room
 from fedkin.data.holdout import FEWEST
-from fedkin.data.tables.client_column import names_people
+from fedkin.data.tables.client_names import names_people
 
 OUTCOME = re.compile(
     "(label|target|outcome|class|y|result|diagnosis|response|died|death|survived|churn|fraud"
