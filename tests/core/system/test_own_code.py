@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code
+from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code, of_this_folder
 
 
 @pytest.fixture
@@ -56,3 +56,19 @@ def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> N
     find_own_code()
     find_own_code()
     assert sys.path == ["first", "second", os.getcwd()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "stands_for"),
+    [
+        ("net.py:Net:width=8", "net:Net:width=8"),
+        ("./net.py:Net", "net:Net"),
+        (r".\net.py:Net", "net:Net"),
+        ("there/net.py:Net", "there/net.py:Net"),  # it is not found from this folder
+        ("net.py", "net.py"),
+        ("net.py:", "net.py:"),
+        ("my-net.py:Net", "my-net.py:Net"),
+    ],
+)
+def test_a_file_of_this_folder_is_its_module(typed, stands_for) -> None:
+    assert of_this_folder(typed) == stands_for

@@ -16,7 +16,8 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.system.digests import short
 
 _WORD = r"[^\W\d]\w*"
-_PATH = re.compile(rf"{_WORD}(\.{_WORD})*:{_WORD}")
+_WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
+_PATH = re.compile(rf"{_WORDS.pattern}:{_WORD}")
 
 
 def is_own(name: str) -> bool:
@@ -32,6 +33,24 @@ def is_own(name: str) -> bool:
         Whether it is ``package.module:attribute``, with nothing behind it.
     """
     return _PATH.fullmatch(name) is not None
+
+
+def of_this_folder(text: str) -> str:
+    """What is in a file of this folder, as what is in a module.
+
+    >>> of_this_folder("mynet.py:Net"), of_this_folder("./mynet.py:Net"), of_this_folder("mynet:Net")
+    ('mynet:Net', 'mynet:Net', 'mynet:Net')
+
+    Args:
+        text: ``file.py:name``, with options behind it or without, or anything else.
+
+    Returns:
+        ``module:name``; anything else as it is.
+    """
+    file, _, name = text.partition(":")
+    file = file.removeprefix("./").removeprefix(".\\")  # as shells complete it
+    is_file = file.endswith(".py") and _WORDS.fullmatch(file[:-3]) is not None and name
+    return f"{file[:-3]}:{name}" if is_file else text
 
 
 class OwnCode:
