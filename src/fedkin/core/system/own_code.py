@@ -38,8 +38,8 @@ def is_own(name: str) -> bool:
 def of_this_folder(text: str) -> str:
     """What is in a file of this folder, as what is in a module.
 
-    >>> of_this_folder("mynet.py:Net"), of_this_folder("./mynet.py:Net"), of_this_folder("mynet:Net")
-    ('mynet:Net', 'mynet:Net', 'mynet:Net')
+    >>> of_this_folder("mynet.py:Net"), of_this_folder("./mynet.py:Net"), of_this_folder("net:Net")
+    ('mynet:Net', 'mynet:Net', 'net:Net')
 
     Args:
         text: ``file.py:name``, with options behind it or without, or anything else.
