@@ -106,3 +106,15 @@ def test_local_work_that_no_memory_holds(key, most) -> None:
     with pytest.raises(FedkinError, match=f"train.{key}: input should be less than or equal to"):
         parse({"train": {key: most + 1}})
     assert getattr(parse({"train": {key: most}})[0].train, key) == most
+
+
+def test_a_file_of_code_is_its_module_as_on_the_command_line() -> None:
+    content = {
+        "method": {"name": "mine.py:slower"},
+        "model": {"map": {"a": "./nets.py:Net"}},
+        "run": {"measure": "mine.py:top_score"},
+    }
+    spec, _ = parse(content)
+    assert (spec.method.name, spec.run.measure) == ("mine:slower", "mine:top_score")
+    assert spec.model.map == {"a": "nets:Net"}
+    assert parse({"model": {"name": "nets.py:Net"}})[0].model.name == "nets:Net"

@@ -19,7 +19,7 @@ from pydantic import (
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.own_code import is_own, of_this_folder
 from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
+# a name, or code of one's own, which may be named by its file wherever it is named
+Named = Annotated[str, AfterValidator(of_this_folder)]
 
 
 def _own(path: str) -> str:
@@ -109,8 +111,8 @@ class ModelSection(OpenSection):
     has which.
     """
 
-    name: str = "dnn"  # the architecture, or package.module:Class
-    map: dict[str, str] = Field(default={})  # several architectures, by names of your own
+    name: Named = "dnn"  # the architecture, or package.module:Class
+    map: dict[str, Named] = Field(default={})  # several architectures, by names of your own
     rule: Literal["size", "turn", "random", "column"] = "size"  # who gets which of the map
     # of the map's models, in its order; default: equal ones
     shares: tuple[Annotated[float, Field(gt=0)], ...] = ()
@@ -131,7 +133,7 @@ class ModelSection(OpenSection):
 class MethodSection(OpenSection):
     """[method] a method and its hyper-parameters."""
 
-    name: str = "finetune"  # the method
+    name: Named = "finetune"  # the method
     safe: bool = False  # clients deploy a federated model only where their validation says so
 
 
@@ -168,7 +170,7 @@ class RunSection(Section):
     holdout_clients: float = Field(default=0.0, ge=0, lt=1)
     # … with so many labelled samples, and with all
     holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)
-    measure: Literal["auto"] | Name | Annotated[str, AfterValidator(_own)] = (
+    measure: Literal["auto"] | Name | Annotated[Named, AfterValidator(_own)] = (
         "auto"  # what validation, sweeps and comparisons go by; auto: the data say
     )
     out: str | None = None  # the run directory; default: runs/ and a name of its own

@@ -12,6 +12,7 @@ from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
+from fedkin.engine.returned.at_client import noting_failures
 from fedkin.engine.returned.at_server import naming_failures
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.schedule import Scheduling, synchronous
@@ -107,13 +108,13 @@ def named(spec: Spec) -> Method:
 
 def method_of(spec: Spec, given: Method | None = None) -> Method:
     """The method that [method] names, or the value given in its place, as [model] buffers, [train],
-    [server] and [run] sampling say; its functions at the server tell where they failed.
+    [server] and [run] sampling say; its functions tell where they failed.
 
     Args:
         spec: The specification.
         given: A Method value in place of [method].
     """
-    method = naming_failures(given or named(spec))
+    method = noting_failures(naming_failures(given or named(spec)))
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())

@@ -1,6 +1,7 @@
 """``fedkin methods``: every method with what it takes and needs."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -40,6 +41,16 @@ def test_a_name_is_found_as_it_is_written_by_others() -> None:
     assert one["name"] == "ditto"
     with pytest.raises(FedkinError, match="unknown method 'dito': did you mean 'ditto'"):
         named("dito")
+
+
+def test_a_method_of_ones_own_is_named_by_its_file_too(tmp_path, monkeypatch) -> None:
+    text = "from fedkin.core.method import Method\n\ndef slow(*, lr: float) -> Method: ...\n"
+    (tmp_path / "cp.py").write_text(text)  # cp is short for fedcp
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    (one,) = named("cp.py:slow")
+    assert one["name"] == "cp:slow"
+    del sys.modules["cp"]
 
 
 def test_a_method_that_cannot_be_loaded_says_why(monkeypatch) -> None:

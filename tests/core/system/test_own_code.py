@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code
+from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code, of_this_folder
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def test_a_name_that_nobody_allowed_is_not_imported(code) -> None:
     ("name", "why"),
     [
         ("mine7:Nothing", "AttributeError: module 'mine7' has no attribute 'Nothing'"),
-        ("gone7:Net", "ModuleNotFoundError: No module named 'gone7'"),
-        ("broken7:Net", "RuntimeError: no licence$"),
+        ("gone7:Net", "ModuleNotFoundError: No module named 'gone7'$"),
+        ("broken7:Net", "RuntimeError: no licence \\(broken7.py, line 1\\)$"),
     ],
 )
 def test_what_goes_wrong_is_told_in_one_line(code, name, why) -> None:
@@ -56,3 +56,19 @@ def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> N
     find_own_code()
     find_own_code()
     assert sys.path == ["first", "second", os.getcwd()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "stands_for"),
+    [
+        ("net.py:Net:width=8", "net:Net:width=8"),
+        ("./net.py:Net", "net:Net"),
+        (r".\net.py:Net", "net:Net"),
+        ("there/net.py:Net", "there/net.py:Net"),  # it is not found from this folder
+        ("net.py", "net.py"),
+        ("net.py:", "net.py:"),
+        ("my-net.py:Net", "my-net.py:Net"),
+    ],
+)
+def test_a_file_of_this_folder_is_its_module(typed, stands_for) -> None:
+    assert of_this_folder(typed) == stands_for

@@ -69,7 +69,7 @@ def test_a_name_that_nobody_allowed_is_not_imported() -> None:
     ("name", "said"),
     [
         ("text_score", "gives no number, but str"),
-        ("failing_score", "failed: KeyError: 'no such class'"),
+        ("failing_score", r"failed: KeyError: 'no such class' \(\w+.py, line \d+\)$"),
         ("undeclared_score", "is called only if it declares its result"),
         ("Cost_score", "is called only if it declares its result"),
         ("whole_score", "it is called with predictions and labels"),

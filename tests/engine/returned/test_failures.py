@@ -1,5 +1,7 @@
 """What the record says of an exception that no check foresaw."""
 
+import json
+
 import torch
 
 from fedkin.core.tree import add
@@ -26,6 +28,7 @@ def test_the_line_of_the_authors_own_file_is_named():
 def test_it_is_the_last_one_outside_of_fedkin_and_libraries():
     for work in (
         lambda: torch.nn.functional.linear(torch.ones(1, 2), torch.ones(1, 3)),
+        lambda: json.loads("no JSON"),
         lambda: add({"a": torch.ones(1)}, {"b": torch.ones(1)}),
     ):
         assert f"(test_failures.py, line {work.__code__.co_firstlineno})" in told(work)

@@ -61,6 +61,11 @@ def test_other_keys_stand_beside_equal_hyper_parameters_alone(tmp_path: Path) ->
     assert labelled(tmp_path / "one", small, {**small, "method": "local"}) == ["", ""]
 
 
+def test_a_run_that_is_not_safe_says_so_beside_one_that_is(tmp_path: Path) -> None:
+    plain, safe = {"hyper": {"lam": 1.0}}, {"hyper": {"lam": 1.0, "safe": True}}
+    assert labelled(tmp_path, plain, safe) == ["safe = false", "safe = true"]
+
+
 def test_of_many_keys_a_few_are_named(tmp_path: Path) -> None:
     one, two = ({**SPEC, "server": dict.fromkeys("abcdef", value)} for value in (1, 2))
     found = labelled(tmp_path, {"spec": one}, {"spec": two})

@@ -1,5 +1,8 @@
 """Transforms as the shell and as Python ask for them."""
 
+import pytest
+
+from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import parse
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.options import specification
@@ -18,3 +21,16 @@ def test_the_shell_and_python_ask_alike(tmp_path):
     assert specification(None, {"transform": TYPED}, [])[0].transforms == spec.transforms
     assert parse(content_of({"transforms": ASKED})[0])[0].transforms == spec.transforms
     assert parse(content_of({"transform": TYPED})[0])[0].transforms == spec.transforms
+
+
+def net_benefit_score(p, y) -> float:
+    return 0.5
+
+
+def test_a_measure_is_given_by_its_name_and_a_function_is_told_which_that_is() -> None:
+    assert content_of({"measure": "mine.py:top_score"})[0] == {"run": {"measure": "mine:top_score"}}
+    path = f"{__name__}:net_benefit_score"
+    with pytest.raises(FedkinError, match=f"measure is a function, .*: write measure='{path}'$"):
+        content_of({"measure": net_benefit_score})
+    with pytest.raises(FedkinError, match=r"of a file my_measures\.py$"):
+        content_of({"measure": lambda p, y: 0.5})

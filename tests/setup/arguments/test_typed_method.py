@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.setup.arguments.typed_method import of_this_folder, typed_method
+from fedkin.setup.arguments.typed_method import typed_method
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from fedkin.setup.arguments.typed_method import of_this_folder, typed_method
         ("gone61:slower", "gone61:slower", {}),
         ("gone61.deep:slower:a=1,b=[2, 3]", "gone61.deep:slower", {"a": 1, "b": [2, 3]}),
         ("gone61.py:slower:a=x:y", "gone61:slower", {"a": "x:y"}),
+        ("cp.py:slower:a=1", "cp:slower", {"a": 1}),  # cp is short for fedcp
+        ("./fedavg.py:slower", "fedavg:slower", {}),
     ],
 )
 def test_a_name_or_a_path_and_hyper_parameters(text, name, options) -> None:
@@ -27,8 +29,11 @@ def test_a_name_or_a_path_and_hyper_parameters(text, name, options) -> None:
     ("text", "said"),
     [
         ("ditto:3", "--method ditto:3 is not understood: write ditto:key=value$"),
-        ("ditto:slow", "--method ditto:slow is not understood: write ditto:key=value$"),
-        ("fed_avg.py:slow", "--method fed_avg:slow is not understood: write fed_avg:key=value$"),
+        (
+            "ditto:slow",
+            r"--method ditto:slow is not understood: write ditto:key=value "
+            r"\(or ditto.py:slow for a function of your file ditto.py\)$",
+        ),
         ("dito:3", "unknown method 'dito': did you mean 'ditto'"),
         ("a:b:3", "--method a:b:3 is not understood: write a:b:key=value$"),
     ],
@@ -36,8 +41,3 @@ def test_a_name_or_a_path_and_hyper_parameters(text, name, options) -> None:
 def test_a_value_without_its_key(text, said) -> None:
     with pytest.raises(FedkinError, match=said):
         typed_method(text)
-
-
-def test_a_file_of_this_folder_is_its_module() -> None:
-    assert of_this_folder("net.py:Net:width=8") == "net:Net:width=8"
-    assert of_this_folder("there/net.py:Net") == "there/net.py:Net"

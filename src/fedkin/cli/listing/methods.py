@@ -8,7 +8,7 @@ from rich.console import Console
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
-from fedkin.core.system.own_code import find_own_code, is_own
+from fedkin.core.system.own_code import find_own_code, is_own, of_this_folder
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -23,6 +23,7 @@ def named(name: str) -> list[dict[str, Any]]:
     """The one of that name, or alias, or of that path. Raises FedkinError with the nearest where
     there is none.
     """
+    name = of_this_folder(name)
     if is_own(name):
         recipe = own_found(name)  # its file may hold several: its own first line tells of it
         return [_entry(name, recipe, first_line(recipe))]

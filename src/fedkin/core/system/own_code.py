@@ -8,15 +8,21 @@ import inspect
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.system.digests import short
 
 _WORD = r"[^\W\d]\w*"
-_PATH = re.compile(rf"{_WORD}(\.{_WORD})*:{_WORD}")
+_WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
+_PATH = re.compile(rf"{_WORDS.pattern}:{_WORD}")
+PACKAGE = Path(__file__).parents[2]  # fedkin's own files
+STANDARD = Path(sysconfig.get_path("stdlib"))
+BOUGHT = frozenset({"site-packages", "dist-packages"})  # folders of what others wrote
 
 
 def is_own(name: str) -> bool:
@@ -32,6 +38,24 @@ def is_own(name: str) -> bool:
         Whether it is ``package.module:attribute``, with nothing behind it.
     """
     return _PATH.fullmatch(name) is not None
+
+
+def of_this_folder(text: str) -> str:
+    """What is in a file of this folder, as what is in a module.
+
+    >>> of_this_folder("mynet.py:Net"), of_this_folder("./mynet.py:Net"), of_this_folder("net:Net")
+    ('mynet:Net', 'mynet:Net', 'net:Net')
+
+    Args:
+        text: ``file.py:name``, with options behind it or without, or anything else.
+
+    Returns:
+        ``module:name``; anything else as it is.
+    """
+    file, _, name = text.partition(":")
+    file = file.removeprefix("./").removeprefix(".\\")  # as shells complete it
+    is_file = file.endswith(".py") and _WORDS.fullmatch(file[:-3]) is not None and name
+    return f"{file[:-3]}:{name}" if is_file else text
 
 
 class OwnCode:
@@ -75,8 +99,47 @@ class OwnCode:
         try:
             return getattr(importlib.import_module(module), attribute)
         except Exception as error:  # importing runs somebody's file: it may raise anything
-            why = named_line(error)
+            why = named_line_of(error)
             raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+
+
+def own_line(error: Exception) -> str:
+    """Where the author of one's own code finds what failed.
+
+    Args:
+        error: That came through it.
+
+    Returns:
+        "mine.py, line 12": the last line outside of fedkin and of libraries; "" where there is
+        none.
+    """
+    lines = [(Path(frame.filename), frame.lineno) for frame in extract_tb(error.__traceback__)]
+    others = [one for one in lines if not _machinery(one[0])]
+    own = [one for one in others if not _bought(one[0])] or others[:1]
+    return f"{own[-1][0].name}, line {own[-1][1]}" if own else ""
+
+
+def _bought(file: Path) -> bool:
+    return not BOUGHT.isdisjoint(file.parts)
+
+
+def _machinery(file: Path) -> bool:
+    """Whether it is fedkin's or Python's own, or none at all."""
+    pythons = file.is_relative_to(STANDARD) and not _bought(file)
+    return file.is_relative_to(PACKAGE) or pythons or str(file).startswith("<")
+
+
+def named_line_of(error: Exception) -> str:
+    """What an exception of one's own code says, in one line, and in which line of it.
+
+    Args:
+        error: That came through it.
+
+    Returns:
+        "KeyError: 'x' (mine.py, line 12)"; without the place where it is not found.
+    """
+    place = own_line(error)
+    return f"{named_line(error)} ({place})" if place else named_line(error)
 
 
 def find_own_code() -> None:

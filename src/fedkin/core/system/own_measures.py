@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.core.errors import FedkinError, named_line
-from fedkin.core.system.own_code import OwnCode
+from fedkin.core.errors import FedkinError
+from fedkin.core.system.own_code import OwnCode, named_line_of
 
 SHAPE = "def net_benefit_score(p, y) -> float"
 Computed = Callable[[NDArray[np.float64], NDArray[Any]], float]
@@ -69,7 +69,7 @@ def own_value(path: str, p: NDArray[np.float64], y: NDArray[Any]) -> float | Non
     try:
         value = function(p.copy(), y.copy())  # what it changes is its own
     except Exception as error:  # somebody else's function may raise anything
-        raise FedkinError(f"measure {path!r} failed: {named_line(error)}") from None
+        raise FedkinError(f"measure {path!r} failed: {named_line_of(error)}") from None
     if not isinstance(value, (int, float, np.integer, np.floating)):
         raise FedkinError(f"measure {path!r} gives no number, but {type(value).__name__}")
     return float(value) if math.isfinite(value) else None

@@ -1,10 +1,18 @@
 """What the record says of an exception in a client's work, whose traceback ends at its host."""
 
-from pathlib import Path
-from traceback import extract_tb
+from fedkin.core.system.own_code import own_line
 
-PACKAGE = str(Path(__file__).parents[2])  # fedkin's own files
-BOUGHT = ("site-packages", "dist-packages")  # folders of what others wrote
+NOTE = "fedkin: in "  # begins what is noted of the function that an exception came through
+
+
+def noted(error: Exception, where: str) -> None:
+    """Have an exception tell in which function it was raised.
+
+    Args:
+        error: Whose lines, where they are printed, end with it too.
+        where: The function, and whose it is.
+    """
+    error.add_note(f"{NOTE}{where}")
 
 
 def error_text(error: Exception) -> str:
@@ -14,17 +22,15 @@ def error_text(error: Exception) -> str:
         error: Of a client's work.
 
     Returns:
-        Its class and its text; of one that went through a method's own file, its line in there.
+        Its class and its text; of one that went through a method's own file, its line in there; of
+        one that was noted, the function.
     """
-    return f"{type(error).__name__}: {error}{_place(error)}"
+    told = f"{type(error).__name__}: {error}"
+    places = [*filter(None, [own_line(error)]), *_function(error)]
+    return f"{told} ({', '.join(places)})" if places else told
 
 
-def _place(error: Exception) -> str:
-    """Where the method's author finds it: the last line outside of fedkin and of libraries."""
-    lines = [
-        (frame.filename, frame.lineno)
-        for frame in extract_tb(error.__traceback__)
-        if not frame.filename.startswith((PACKAGE, "<"))
-    ]
-    own = [one for one in lines if not set(BOUGHT) & set(Path(one[0]).parts)] or lines[:1]
-    return f" ({Path(own[-1][0]).name}, line {own[-1][1]})" if own else ""
+def _function(error: Exception) -> list[str]:
+    """The function that was noted first, the innermost."""
+    notes = getattr(error, "__notes__", [])
+    return [f"in {note.removeprefix(NOTE)}" for note in notes if note.startswith(NOTE)][:1]

@@ -45,7 +45,12 @@ def _tuned(group: Sequence[Seen], groups: Sequence[Sequence[Seen]]) -> str:
     """The hyper-parameters in which it differs from others of its method."""
     method, own = group[0].row["method"], group[0].tuned
     others = [other[0].tuned for other in groups if other[0].row["method"] == method]
-    return ", ".join(f"{name} = {own.get(name)}" for name in _differing(own, others))
+    return ", ".join(f"{name} = {_typed(own.get(name))}" for name in _differing(own, others))
+
+
+def _typed(value: Any) -> Any:
+    """As somebody writes it in a specification; numbers in full, for they may differ by little."""
+    return formatting.plain(value) if isinstance(value, bool) else value
 
 
 def _of_keys(every: Sequence[Mapping[str, Any]], alike: Sequence[int]) -> str:

@@ -258,8 +258,11 @@ def _asked(found: Mapping[str, Any]) -> list[str]:
 
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:
-    """With [train], but for what the method took over from it."""
+    """With [train], but for what the method took over from it. [method] safe is recorded among the
+    hyper-parameters where it is asked for.
+    """
     return {
+        "safe": False,
         **hyper,
         **{f"train.{name}": value for name, value in train.items() if name not in hyper},
     }

@@ -13,6 +13,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
+from fedkin.core.system.own_code import is_own
 from fedkin.data.formats.array_names import meant_by, unread
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.data.tables.nested import nested_in
@@ -126,6 +127,26 @@ def check_method(method: Any) -> None:
     raise FedkinError(
         f"method is neither a name nor a Method, but a {type(method).__name__}{called}"
     )
+
+
+def measure_name(measure: Any) -> str:
+    """A measure as it is named; one of one's own is a function of a file, not a value.
+
+    Args:
+        measure: As a caller gives it.
+
+    Returns:
+        The name.
+
+    Raises:
+        FedkinError: It is a function, with the name to write in its place.
+    """
+    if isinstance(measure, str) or not callable(measure):
+        return str(measure)
+    name, file = getattr(measure, "__qualname__", ""), getattr(measure, "__module__", "")
+    found = is_own(f"{file}:{name}") and file != "__main__"  # which workers have another one of
+    text = f"'{file}:{name}'" if found else "'my_measures:top_two_score', of a file my_measures.py"
+    raise FedkinError(f"measure is a function, where its name is taken: write measure={text}")
 
 
 def check_experiment(experiment: Any, kind: type) -> None:

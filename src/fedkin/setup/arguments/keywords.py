@@ -12,7 +12,7 @@ from fedkin.data.tables.schema import listed
 from fedkin.models.build import GIVEN_MODELS
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
-from fedkin.setup.arguments.given import Given, given_data
+from fedkin.setup.arguments.given import Given, given_data, measure_name
 from fedkin.setup.arguments.options import PLAIN, SHORT_FORMS
 
 PLACES = {
@@ -45,6 +45,8 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
             assign(content, "data.name", data.file)
         elif key == "model" and not isinstance(value, str | Mapping):
             assign(content, "model.name", given_model(value))
+        elif key == "measure":
+            hints += SHORT_FORMS[key](content, measure_name(value))
         elif isinstance(value, Mapping) and key in Spec.model_fields:
             content.setdefault(key, {}).update(value)
         elif key in SHORT_FORMS:

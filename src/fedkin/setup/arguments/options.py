@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.system.own_code import of_this_folder
 from fedkin.runs.short_form import pieces, short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
-from fedkin.setup.arguments.typed_method import of_this_folder, typed_method
+from fedkin.setup.arguments.typed_method import typed_method
 
 Content = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.own_code import is_own, of_this_folder
 from fedkin.runs.short_form import short_form
 
 
@@ -15,7 +15,7 @@ def typed_method(text: str) -> tuple[str, dict[str, Any]]:
 
     Args:
         text: ``name:key=value,key=value``; the name may be ``package.module:function``, unless the
-            first word of it is a method's.
+            first word of it is a method's, and ``file.py:function`` whatever the file is called.
 
     Returns:
         (name, {hyper-parameter: value}).
@@ -23,28 +23,13 @@ def typed_method(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         FedkinError: A value without its key.
     """
-    text = of_this_folder(text)
+    typed, text = text, of_this_folder(text)
     head, _, rest = text.partition(":")
-    if is_own(f"{head}:{rest.partition(':')[0]}") and not _known(head):
+    a_file = text != typed  # no method of fedkin's is meant, though one may have that name
+    if is_own(f"{head}:{rest.partition(':')[0]}") and (a_file or not _known(head)):
         name, options = short_form(rest, lambda name: _keyless(text, f"{head}:{name}"))
         return f"{head}:{name}", options
     return short_form(text, lambda name: _keyless(text, name))
-
-
-def of_this_folder(text: str) -> str:
-    """What is in a file of this folder, as what is in a module.
-
-    >>> of_this_folder("mynet.py:Net"), of_this_folder("mynet:Net")
-    ('mynet:Net', 'mynet:Net')
-
-    Args:
-        text: ``file.py:name``, or anything else.
-
-    Returns:
-        ``module:name``; anything else as it is.
-    """
-    file, _, name = text.partition(":")
-    return f"{file[:-3]}:{name}" if file.endswith(".py") and "/" not in file else text
 
 
 def _known(name: str) -> bool:
@@ -60,4 +45,7 @@ def _keyless(text: str, name: str) -> str:
 
     if not is_own(name):
         known_name(name)
-    raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
+    ours, _, word = text.partition(":")
+    # a module of one's own may have the name of a method
+    own = f" (or {ours}.py:{word} for a function of your file {ours}.py)" if is_own(text) else ""
+    raise FedkinError(f"--method {text} is not understood: write {name}:key=value{own}")

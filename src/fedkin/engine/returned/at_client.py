@@ -1,0 +1,50 @@
+"""Exceptions of the functions that a method has at a client, with a note of which it was.
+
+Nothing else is raised in their place: what a node may tell of an exception goes by its class.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from fedkin.core.method import Method
+from fedkin.engine.returned.failures import noted
+
+# what a client calls once in a piece of its work; ``predict``, which steps are traced with, is none
+FUNCTIONS = (
+    "client",
+    "setup_message",
+    "client_update",
+    "finalize",
+    "personal_models",
+    "client_metrics",
+)
+
+
+def noting_failures(method: Method) -> Method:
+    """The same method, whose functions at a client note which of them failed.
+
+    Args:
+        method: As its author wrote it.
+
+    Returns:
+        The method; what each of FUNCTIONS raises is what it raised before, with a note.
+    """
+    named: dict[str, Any] = {
+        name: _noting(f"{name} of method {method.name}", function)
+        for name in FUNCTIONS
+        if (function := getattr(method, name)) is not None
+    }
+    return method._replace(**named)
+
+
+def _noting(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def called(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except Exception as error:  # an author's function may raise anything
+            noted(error, where)
+            raise
+
+    return called
