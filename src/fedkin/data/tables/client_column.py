@@ -7,6 +7,7 @@ from fedkin.data.holdout import FEWEST
 from fedkin.data.source import Source
 from fedkin.data.tables.client_names import names_people
 
+
 def likely_clients(source: Source) -> dict[str, int]:
     """name → how many values it has, of the columns whose name and whose repeated values are those
     of clients.
