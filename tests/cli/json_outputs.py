@@ -53,7 +53,7 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
         "doctor": [[*data, "--rounds", "0"]],
         "explain FED-301": [[]],
         "explain": [[]],
-        "export": [[one, "--client", "H02", "--format", "pt2"]],
+        "export": [[one, "--client", "H02", "--format", "pt2"], [two, "--view", "global"]],
         "predict": [[one, "--client", "H02", "--data", table]],
         "join": [[two, "--client", "H01"]],
         "audit": [[one]],

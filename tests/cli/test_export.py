@@ -53,7 +53,8 @@ def written(monkeypatch):
 
 def test_one_model_or_all_of_them(written, tmp_path) -> None:
     for given in ([], ["--all", "--client", "a"]):
-        assert told("export", tmp_path, *given) == "say which model: --client NAME, or --all"
+        said = "say which model: --client NAME, --all, or --view global"
+        assert told("export", tmp_path, *given) == said
     wrong = told("export", tmp_path, "--client", "a", "--format", "onxx")
     assert wrong.startswith("unknown format 'onxx': did you mean 'onnx'")
     assert fedkin("export", tmp_path, "--client", "a").stdout == (

@@ -455,6 +455,7 @@ def handed(client: str = "Zoë", **card: Any) -> Any:
         personal=Zeros(),
         card=lambda: {"client": client, **CARD_OF_ZEROS, **card},
         samples=lambda: torch.zeros(3, 4),
+        made_up=False,
     )
 
 

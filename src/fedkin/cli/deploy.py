@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedkin.cli.reading import AsJson, RoundsOfNewcomer, TrustCode
-from fedkin.core.errors import FedkinError
-from fedkin.core.system.posix import POSIX
+from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, say, warn
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def init(
     ] = 9101,
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
-    _extra()
+    need_extra()
     from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.config import NODE
     from fedkin.flower.deployable import unused
@@ -124,7 +123,7 @@ def init(
 @app.command()
 def renew(folder: Place) -> None:
     """Sign new certificates for a year, with the deployment's own key (certs/ca.key)."""
-    _extra()
+    need_extra()
     from fedkin.flower.operator.site import renew as sign
 
     nodes = sign(folder)
@@ -136,7 +135,7 @@ def renew(folder: Place) -> None:
 @app.command()
 def superlink(folder: Place) -> None:
     """Run the SuperLink and register the nodes' keys; for a supervisor."""
-    _extra()
+    need_extra()
     from fedkin.flower.operator.supervisor import superlink as keep
 
     keep(folder)
@@ -145,7 +144,7 @@ def superlink(folder: Place) -> None:
 @app.command()
 def node(folder: Node) -> None:
     """Run a node: its host and its SuperNode; for a supervisor."""
-    _extra()
+    need_extra()
     from fedkin.flower.operator.supervisor import node as keep
 
     keep(folder)
@@ -160,7 +159,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
-    _extra()
+    need_extra()
     from fedkin.cli.before_resume import before
     from fedkin.cli.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
@@ -190,7 +189,7 @@ def run(
 @app.command()
 def status(folder: Place, as_json: AsJson = False) -> None:
     """Say which nodes are connected and how far the last run is, without starting anything."""
-    _extra()
+    need_extra()
     from fedkin.cli.talk.deployment import tell
     from fedkin.flower.operator.status import status as look
 
@@ -205,7 +204,7 @@ def add(
     ],
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
-    _extra()
+    need_extra()
     from fedkin.flower.commands import deploy as command
     from fedkin.flower.identities import PEERS
     from fedkin.flower.operator.registration import register_now
@@ -234,7 +233,7 @@ def join(
     as_json: AsJson = False,
 ) -> None:
     """Train a personal model for a new node. No other node takes part, the model stays there."""
-    _extra()
+    need_extra()
     from fedkin.cli.join import tell
     from fedkin.flower.operator.joining import join as work
 
@@ -297,16 +296,3 @@ def _handed(folder: Path, run: str | None) -> "Exportable":
 
     find_own_code()
     return exportable(folder, run)
-
-
-def _extra() -> None:
-    """One sentence where the extra is missing, before anything that needs it is imported."""
-    import importlib.util
-
-    if not POSIX:
-        raise FedkinError(
-            "fedkin deploy needs Linux or macOS, whose processes call each other by sockets that "
-            "are files: on Windows, use WSL"
-        )
-    if importlib.util.find_spec("flwr") is None:
-        raise FedkinError("deployments need the extra flower: pip install 'fedkin[flower]'")

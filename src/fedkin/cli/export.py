@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from fedkin.export.export import Written
+    from fedkin.export.exportable import Exportable
     from fedkin.export.opened import Member, Opened
 
 Client = Annotated[
@@ -44,22 +45,30 @@ def export(
     ] = None,
     view: Annotated[
         str,
-        typer.Option("--view", metavar="VIEW", help="Model of the client: personal, global, …"),
+        typer.Option(
+            "--view",
+            metavar="VIEW",
+            help="Model of the client: personal, global, …; without --client: global.",
+        ),
     ] = "personal",
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export personal models, each with a model card."""
+    """Export personal models, or with --view global alone the shared one; each with a card."""
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
     from fedkin.export.exportable import exportable
     from fedkin.export.formats import FORMATS
-    from fedkin.export.place import place_of
+    from fedkin.export.place import place_of, place_of_shared
 
-    if everyone == (client is not None):
-        raise FedkinError("say which model: --client NAME, or --all")
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
+    if client is None and not everyone and view == "global":
+        place = place_of_shared(folder, out, format, view)
+        tell_written(write(_shared(folder, trust_code), format, place), as_json)
+        return
+    if everyone == (client is not None):
+        raise FedkinError("say which model: --client NAME, --all, or --view global")
     opened = _opened(folder, trust_code)
     chosen = (
         [opened.member(k) for k in range(len(opened.names))]
@@ -178,6 +187,27 @@ def tell_table(
     written = write_outside(out, text, inputs=[data])
     if not quiet:
         say(written)
+
+
+def _shared(folder: Path, trust_code: bool) -> "Exportable":
+    """The model that all clients of a run share, of a deployment's run too."""
+    find_own_code()
+    from fedkin.export.shared import Served, shared
+    from fedkin.runs.database import read_only
+
+    with read_only(folder) as database:
+        deployed = bool(database.facts().get("deployment"))
+    if deployed:
+        from fedkin.cli.talk.flower_extra import need_extra
+
+        need_extra()
+        from fedkin.flower.operator.shared_model import served
+
+        return shared(served(folder, trust_code))
+    from fedkin.export.opened import Opened
+
+    opened = Opened(folder, trust_code=trust_code)
+    return shared(Served(folder, opened.parts, opened.coordinator.state, opened.at))
 
 
 def _opened(folder: Path, trust_code: bool) -> "Opened":

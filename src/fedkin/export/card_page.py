@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import many
+from fedkin.core.errors import many, some
 from fedkin.core.plain import markdown
 from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL
@@ -41,7 +41,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
     privacy = card.get("privacy")
     versions = ", ".join(f"{name} {version}" for name, version in card["versions"].items())
     return [
-        f"# {card.get('view', PERSONAL).capitalize()} model of client {card['client']}",
+        f"# {_title(card)}",
         "",
         f"- method: {card['method']} ({hyper or 'none'}), {many(card['rounds'], 'round')}, seed "
         f"{card['seed']}" + ("" if card["finished"] else ", not finished"),
@@ -50,11 +50,11 @@ def _model(card: Mapping[str, Any]) -> list[str]:
         *_remembered(card),
         *([f"- deploys {card['deploys']}"] if card.get("deploys") else []),
         f"- architecture: {card['architecture']}",
-        f"- data: {Path(card['data']['name']).name}; this client's samples: "
+        f"- data: {Path(card['data']['name']).name}; {_whose(card)} samples: "
         f"{samples['train']} for training, {samples['val']} for validation, {samples['test']} for "
         "testing",
         *[
-            f"- {view} model on {split}: {said_scores(values)}"
+            f"- {view} model on {split}{_mean(card)}: {said_scores(values)}"
             for view, scores in card["scores"].items()
             for split, values in scores.items()
             if split != "train"
@@ -70,8 +70,31 @@ def _model(card: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _shared(card: Mapping[str, Any]) -> bool:
+    """Whether it is no client's own."""
+    return card["client"] is None
+
+
+def _title(card: Mapping[str, Any]) -> str:
+    if _shared(card):
+        return (
+            f"Shared model of {many(len(card['clients']), 'client')}: {some(card['clients'], 20)}"
+        )
+    return f"{card.get('view', PERSONAL).capitalize()} model of client {card['client']}"
+
+
+def _whose(card: Mapping[str, Any]) -> str:
+    return "all clients'" if _shared(card) else "this client's"
+
+
+def _mean(card: Mapping[str, Any]) -> str:
+    return ", mean over clients" if _shared(card) else ""
+
+
 def _input(taken: Mapping[str, Any]) -> list[str]:
     said = [f"`x`: {taken['dtype']} {taken['shape']}."]
+    if "names" in taken:
+        said += ["", f"{taken['encoded']}: {', '.join(taken['names'])}."]
     if "columns" in taken:
         said += ["", "| column | as |", "|---|---|", *map(_column, taken["columns"])]
     return said

@@ -38,10 +38,11 @@ PARTS = (
 class Written(NamedTuple):
     """One exported model.
 
-    ``apart``: its largest difference from the run on test samples, None where it is tensors.
+    ``client``: None where all share it. ``apart``: its largest difference from the run on test
+    samples, None where it is tensors.
     """
 
-    client: str
+    client: str | None
     file: Path
     apart: float | None
 
@@ -73,12 +74,14 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
         with torch.no_grad():
             apart = float((made.run(x) - personal(x)).abs().max())
         if not apart <= TOLERANCE:
+            whose = "all clients" if client is None else f"client {client}"
             raise FedkinError(
-                f"{format}: the file of client {client} is {apart:g} away from the run's model"
+                f"{format}: the file of {whose} is {apart:g} away from the run's model"
             )
         entry |= {"largest_difference": apart, "compared_samples": len(x)}
+        what = "made-up inputs" if exportable.made_up else "samples"
         entry["use"] += (
-            f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
+            f"; on {len(x)} {what} its outputs are within {apart:.1g} of the model's in the run"
         )
     entry["sha256"] = hashlib.sha256(made.content).hexdigest()
     card["files"] = known | {f"model.{format}": entry}
@@ -103,12 +106,13 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
             for other, entry in before.pop("files").items()
             if other != name and (out / other).is_file()
         }
-        whose = before["client"]
+        of = before["client"]
     except (OSError, RecursionError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    if whose != card["client"]:
+    if of != card["client"]:
+        theirs = "all clients" if of is None else of
         raise FedkinError(
-            f"{out} holds the model of {whose}: choose another --out, or remove that folder"
+            f"{out} holds the model of {theirs}: choose another --out, or remove that folder"
         )
     if files and before != json.loads(json.dumps(card)):
         other = next(iter(files))

@@ -21,17 +21,19 @@ SAMPLES = 256  # test samples on which a file is compared with the model in the 
 
 
 class Exportable(NamedTuple):
-    """One client's model. ``view``: what the method predicts with for it. ``card`` and ``samples``
-    ([n, …] as in its data, for comparing) are made when they are asked for.
+    """One client's model, or (``client`` None) the one that all share. ``view``: what the method
+    predicts with for it. ``card`` and ``samples`` ([n, …] as in its data, for comparing) are made
+    when they are asked for; ``made_up``: they are nobody's.
     """
 
-    client: str
+    client: str | None
     personal: Personal
     view: Tree
     card: Callable[[], dict[str, Any]]
     samples: Callable[[], Tensor]
     population: Population
     data: DataSection
+    made_up: bool = False
 
 
 def exportable(opened: Opened, member: Member, name: str = PERSONAL) -> Exportable:

@@ -21,6 +21,11 @@ def place_of(
     return own(run, "export", *names)
 
 
+def place_of_shared(run: Path, out: Path | None, format: str, view: str) -> Path:
+    """The folder of a model that all clients share, which has the name of its view."""
+    return place_of(run, out, Member(view, None), format)
+
+
 def _safe(name: str, number: int | None) -> str:
     """A client's name as a folder's, with its number where letters had to go."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")

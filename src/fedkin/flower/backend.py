@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,44 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
     }
 
 
+def unseen(
+    spec: Spec, given: Method | None, clients: Sequence[str], told: Mapping[str, Facts | None]
+) -> Assembled:
+    """The server's objects of nodes with data of their own: of no sample, but of what the nodes
+    ``told`` of theirs.
+    """
+    spec = accounted(rooted(spec))
+    method = method_of(spec, given)
+    check_clients(spec, len(clients))
+    if stranger := next((name for name in clients if name not in told), None):
+        raise FedkinError(f"{stranger} was not in this run: name the clients that were")
+    facts = [facts_of_one for name in clients if (facts_of_one := told[name]) is not None]
+    if len(facts) < len(clients):
+        raise FedkinError(
+            "a node has no data of its own: name its file in node.toml, or set own_data = false"
+        )
+    if method.needs.pooled:
+        raise FedkinError(f"{method.name} needs everybody's data in one place")
+    if spec.model.target == "auto":  # nobody knows what the labels are like
+        plain = spec.model.model_copy(update={"target": "none"})
+        spec = spec.model_copy(update={"model": plain})
+    if spec.model.target == "standard":
+        raise FedkinError(
+            "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
+        )
+    named = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
+    held = [
+        facts_of_one.architecture or name for facts_of_one, name in zip(facts, named, strict=True)
+    ]
+    parts = around(spec, given, data.unseen(spec, clients, facts), held)
+    # no node sends how many samples of which class it holds
+    infos = {
+        k: info._replace(histogram=torch.zeros_like(info.histogram))
+        for k, info in parts.infos.items()
+    }
+    return parts._replace(infos=infos, federation=parts.federation._replace(infos=infos))
+
+
 class FlowerBackend:
     """The nodes of a deployment as an Engine."""
 
@@ -67,7 +105,8 @@ class FlowerBackend:
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
         """The server's objects: without anybody's data where nodes have their own."""
         check_deployable(spec)
-        parts = self._unseen(spec, method) if self.deployment.own_data else assemble(spec, method)
+        own, names = self.deployment.own_data, self.deployment.clients
+        parts = unseen(spec, method, names, self.facts) if own else assemble(spec, method)
         if len(parts.infos) != len(self.deployment.clients):
             raise FedkinError(
                 f"the experiment has {len(parts.infos)} clients, the deployment "
@@ -75,40 +114,6 @@ class FlowerBackend:
                 "set run.clients"
             )
         return parts._replace(federation=parts.federation._replace(verify=self.verify))
-
-    def _unseen(self, spec: Spec, given: Method | None) -> Assembled:
-        spec = accounted(rooted(spec))
-        method = method_of(spec, given)
-        names = self.deployment.clients
-        check_clients(spec, len(names))
-        if stranger := next((name for name in names if name not in self.facts), None):
-            raise FedkinError(f"{stranger} was not in this run: name the clients that were")
-        facts = [facts_of_one for name in names if (facts_of_one := self.facts[name]) is not None]
-        if len(facts) < len(names):
-            raise FedkinError(
-                "a node has no data of its own: name its file in node.toml, or set own_data = false"
-            )
-        if method.needs.pooled:
-            raise FedkinError(f"{method.name} needs everybody's data in one place")
-        if spec.model.target == "auto":  # nobody knows what the labels are like
-            plain = spec.model.model_copy(update={"target": "none"})
-            spec = spec.model_copy(update={"model": plain})
-        if spec.model.target == "standard":
-            raise FedkinError(
-                "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
-            )
-        named = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
-        held = [
-            facts_of_one.architecture or name
-            for facts_of_one, name in zip(facts, named, strict=True)
-        ]
-        parts = around(spec, given, data.unseen(spec, names, facts), held)
-        # no node sends how many samples of which class it holds
-        infos = {
-            k: info._replace(histogram=torch.zeros_like(info.histogram))
-            for k, info in parts.infos.items()
-        }
-        return parts._replace(infos=infos, federation=parts.federation._replace(infos=infos))
 
     @contextlib.contextmanager
     def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:

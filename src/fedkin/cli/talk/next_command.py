@@ -89,6 +89,13 @@ def _report(given: Given) -> str:
     return f"show {_q(given, 'folder')} --json" if value else f"export {_q(given, 'folder')} --all"
 
 
+def _export(given: Given) -> str:
+    folder = _q(given, "folder")
+    if given.get("view") == "global" and given.get("client") is None and not given.get("everyone"):
+        return f"report {folder}"  # the shared model, with which nothing is predicted here
+    return f"predict {folder} --client {_q(given, 'client')} --data FILE"
+
+
 def _sweep(given: Given) -> str:
     out = _q(given, "out", otherwise="sweep")
     return f"compare {out}/* --best{_option(given, 'measure')}"
@@ -139,9 +146,7 @@ NEXT: dict[str, Callable[[Given], str]] = {
     "report": _report,
     "compare": _compare,
     "audit": lambda given: f"report {_q(given, 'folder')}",
-    "export": lambda given: (
-        f"predict {_q(given, 'folder')} --client {_q(given, 'client')} --data FILE"
-    ),
+    "export": _export,
     "predict": lambda given: (
         f"export {_q(given, 'folder')} --client {_q(given, 'client')} --format pt2"
     ),

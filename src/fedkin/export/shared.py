@@ -1,0 +1,147 @@
+"""The model that all clients of a run share, out of what its server has: no client's state, and no
+sample, is needed.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, ClientInfo, Method
+from fedkin.core.model import Model
+from fedkin.core.tree import Tree, map_tree, named_leaves
+from fedkin.data.population import Population
+from fedkin.data.validation import TOKENS
+from fedkin.engine.untrained import Nobody
+from fedkin.export.exportable import SAMPLES, Exportable, samples_of
+from fedkin.export.personal import Personal, with_frozen
+from fedkin.export.shared_card import card_of
+from fedkin.setup.build import Assembled
+from fedkin.setup.snapshot import Snapshot
+
+SHARED = "global"  # the view
+
+
+class Served(NamedTuple):
+    """A run, as its server has it. ``columns``: of the nodes' tables, where it never saw them.
+    ``seen``: whether the clients' samples are here.
+    """
+
+    folder: Path
+    parts: Assembled
+    state: Tree
+    at: Snapshot
+    columns: tuple[str, ...] = ()
+    seen: bool = True
+
+
+def shared(run: Served) -> Exportable:
+    """The shared model of a run.
+
+    Raises FedkinError where the run is not finished, or its method has none.
+    """
+    parts = run.parts
+    if not run.at.finished:
+        raise FedkinError(
+            f"{run.folder} is not finished (round {run.at.trained} of {parts.spec.run.rounds}): "
+            "its shared model is exported once it is, continue it first"
+        )
+    try:
+        view = shared_view(parts.method, run.state, parts.models, parts.infos)
+    except LookupError as error:
+        own = f"fedkin export {run.folder} --client NAME"
+        own = own if run.seen else "fedkin deploy export NODE, at the node"
+        why = error.args[0]
+        raise FedkinError(
+            f"{parts.method.name} has no shared model that the server alone could give: {why}; "
+            f"export a client's own: {own}"
+        ) from None
+    model = parts.models[parts.infos[0].architecture]
+    people = parts.population
+    everybody = list(range(people.clients))
+    return Exportable(
+        None,
+        Personal(model, view, parts.method.predict).eval(),
+        with_frozen(model, view),
+        partial(card_of, run.folder, parts, run.at, SHARED, run.columns),
+        partial(samples_of, "all", people, everybody) if run.seen else partial(made_up, people),
+        people,
+        parts.spec.data,
+        made_up=not run.seen,
+    )
+
+
+def shared_view(
+    method: Method, state: Tree, models: Mapping[str, Model], infos: Mapping[int, ClientInfo]
+) -> Tree:
+    """What the method gives every client as "global", where that comes from the server alone.
+
+    No method declares it. The view is made for each client as if it had no samples and had never
+    worked; it has to be the same for all, and to stay the same where what a client begins with is
+    moved.
+
+    Args:
+        method: Any one.
+        state: S, as the run left it.
+        models: Every architecture, by name.
+        infos: What each client knows of itself.
+
+    Returns:
+        The view.
+
+    Raises:
+        LookupError: There is none; its text says why.
+    """
+    names = sorted({info.architecture for info in infos.values()})
+    if len(names) > 1 or names[0] not in models:
+        raise LookupError("its clients have models of several architectures")
+    model = models[names[0]]
+    moved = model._replace(initial=map_tree(_moved, model.initial))
+    found = _made(method, state, model, infos[0], move=False)
+    for info in infos.values():
+        if not _same(found, _made(method, state, model, info, move=False)):
+            raise LookupError("clients get different ones")
+    if not _same(found, _made(method, state, moved, infos[0], move=True)):
+        raise LookupError("a part of it stays at the client")
+    return found
+
+
+def _made(method: Method, state: Tree, model: Model, info: ClientInfo, move: bool) -> Tree:
+    nobody = cast(ClientContext, Nobody(info, model))
+    own = method.client(model.initial, info)
+    received = method.broadcast(state, info.client)
+    try:
+        views = method.personal_models(received, map_tree(_moved, own) if move else own, nobody)
+    except Exception:  # of any kind: a method may do anything with samples
+        raise LookupError("it makes its models of a client's samples") from None
+    if SHARED not in views:
+        raise LookupError(f"it gives clients no view {SHARED!r}")
+    return views[SHARED]
+
+
+def _moved(leaf: Any) -> Any:
+    return leaf + 1 if isinstance(leaf, Tensor) and leaf.is_floating_point() else leaf
+
+
+def _same(some: Tree, others: Tree) -> bool:
+    mine, theirs = dict(named_leaves(some)), dict(named_leaves(others))
+    return mine.keys() == theirs.keys() and all(
+        torch.equal(leaf, theirs[name]) if isinstance(leaf, Tensor) else leaf == theirs[name]
+        for name, leaf in mine.items()
+    )
+
+
+def made_up(population: Population) -> Tensor:
+    """Inputs in the form of the clients' samples, where none is here: [SAMPLES, …], always the
+    same.
+    """
+    like, draw = population.x, torch.Generator().manual_seed(0)
+    shape = (SAMPLES, *like.shape[1:])
+    if like.is_floating_point():
+        return torch.randn(shape, generator=draw, dtype=like.dtype)
+    most = 2 if like.dtype in TOKENS else 256  # symbols 0 and 1 are in every vocabulary
+    return torch.randint(0, most, shape, generator=draw, dtype=like.dtype)

@@ -1,0 +1,40 @@
+"""The shared model of a deployment's run, out of its run directory on the operator's machine: no
+node is asked.
+"""
+
+import tempfile
+from pathlib import Path
+
+from fedkin.core.errors import FedkinError
+from fedkin.export.shared import Served
+from fedkin.flower.backend import NODES, known_facts, unseen
+from fedkin.flower.node.data import COLUMNS
+from fedkin.runs.directory import own
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import committed, same_data, spec_of, with_engine
+from fedkin.setup.snapshot import snapshot
+
+
+def served(folder: Path, trust_code: bool = False) -> Served:
+    """A deployment's run at its last commit, as its server has it.
+
+    Raises FedkinError where something of it is missing, damaged, or of another run.
+    """
+    try:
+        told = known_facts(own(folder, NODES))
+    except FileNotFoundError:
+        raise FedkinError(
+            f"{folder / NODES} is missing, which says what the nodes' data are like: copy the "
+            "whole run directory"
+        ) from None
+    except (AttributeError, OSError, RecursionError, ValueError):  # pydantic's is a ValueError
+        raise FedkinError(f"{folder / NODES} is damaged: copy the run directory again") from None
+    spec = with_engine(spec_of(folder, None, trust_code), device="cpu")
+    seen = None in told.values()  # every node built its part of [data], and so does the server
+    parts = assemble(spec, None) if seen else unseen(spec, None, tuple(told), told)
+    with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
+        at = snapshot(folder, Path(aside))
+        state = committed(at.server)
+    same_data(folder, parts, at.facts)
+    columns = tuple(map(str, parts.population.truth.get(COLUMNS, ()))) if not seen else ()
+    return Served(folder, parts, state, at, columns, seen)
