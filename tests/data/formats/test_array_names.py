@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
+from fedkin.data.formats.user_files import read_own
 from fedkin.data.sources import load
 from fedkin.flower.node.data import read
 
@@ -78,3 +79,13 @@ def test_a_nodes_arrays_are_not_dropped_for_their_spelling(
     path = saved(tmp_path, {"x_train": X, "y_train": Y, name: X})
     with pytest.raises(FedkinError, match=f"no array is called '{name}': did you mean '{meant}'"):
         read(Path(path))
+
+
+@pytest.mark.parametrize("name", ["labels", "Y", "clients", "Names", "client_name"])
+def test_a_public_set_without_labels_needs_no_array_but_x(name: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, {"x": X, name: Y})
+    kept = f"the array {name!r} is kept beside the samples, and no model sees it"
+    said = () if name == "client_name" else (kept,)  # which has a name that is read
+    assert read_own(path, None, {}, "unlabeled").said == said
+    with pytest.raises(FedkinError, match="no array is called 'X': did you mean 'x'"):
+        read_own(saved(tmp_path, {"X": X, name: Y}), None, {}, "unlabeled")

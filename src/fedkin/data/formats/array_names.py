@@ -66,42 +66,48 @@ def check_names(
             raise FedkinError(f"{where}: no array is called {name!r}: did you mean {meant!r}?")
 
 
-def check_own(names: Collection[str], where: object) -> None:
+def check_own(names: Collection[str], where: object, unlabeled: bool = False) -> None:
     """Refuse arrays of a file that are meant for others, or are of another form of the file.
 
     Args:
         names: Of all its arrays.
         where: The file, for messages.
+        unlabeled: It is a public set of which x alone is needed: nothing is meant for others.
 
     Raises:
         FedkinError: Names the array and what is read instead.
     """
     read = _read_of(names)
-    check_names(names, where, read, [name for name in read if name.startswith("client")])
+    needed = _needed(read, unlabeled)
+    check_names(names, where, needed, [name for name in needed if name.startswith("client")])
     odd = next((name for name in BY_ROW if name in names and name not in read), None)
     if odd is not None:
         raise FedkinError(
             f"{where} has {odd} beside x_train: there {odd}_train and {odd}_test are read"
         )
-    if "client_name" in names and not {"client", "client_train", "client_test"} & {*names}:
+    clients = {"client", "client_train", "client_test"} & {*names}
+    if "client_name" in names and not clients and not unlabeled:
         raise FedkinError(
             f"{where} has client_name and no client: give client, the row of client_name of every "
             "sample"
         )
 
 
-def said_of(names: Sequence[str], kept: Collection[str]) -> tuple[str, ...]:
+def said_of(
+    names: Sequence[str], kept: Collection[str], unlabeled: bool = False
+) -> tuple[str, ...]:
     """What is said of a file's arrays that no model sees.
 
     Args:
         names: Of all its arrays, which ``check_own`` let pass.
         kept: Of those that are kept beside the samples, without their part.
+        unlabeled: As ``check_own`` has it.
 
     Returns:
         A sentence for each.
     """
     read = _read_of(names)
-    missing = [name for name in read if name not in names]
+    missing = [name for name in _needed(read, unlabeled) if name not in names]
     return tuple(
         f"the array {name!r} is {_what(name, kept)}{_meant(name, missing)}"
         for name in names
@@ -114,6 +120,10 @@ def _read_of(names: Collection[str]) -> list[str]:
     divided = "x_train" in {meant_by(name) for name in names} and not {"x", "y"} <= {*names}
     by_row = [name for name in READ if name not in KNOWN] if divided else BY_ROW
     return [*by_row, *(name for name in KNOWN if name not in BY_ROW)]
+
+
+def _needed(read: Sequence[str], unlabeled: bool) -> list[str]:
+    return [name for name in read if not unlabeled or name.startswith("x")]
 
 
 def _what(name: str, kept: Collection[str]) -> str:

@@ -64,9 +64,10 @@ def read_npz(
     """
     arrays = load_arrays(path)
     given = list(arrays)
+    unlabeled = publicity == "unlabeled"
     if own:
-        check_own(given, path)
-    if publicity == "unlabeled" and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
+        check_own(given, path, unlabeled)
+    if unlabeled and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
     flat, official = _flat(arrays, path, parts)
@@ -88,7 +89,7 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
-    unread = said_of(given, truth) if own else ()
+    unread = said_of(given, truth, unlabeled) if own else ()
     return found._replace(said=(*found.said, *said, *unread))
 
 
