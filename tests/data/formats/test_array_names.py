@@ -32,6 +32,10 @@ def saved(folder: Path, arrays: dict[str, Array]) -> str:
         ({**DIVIDED, "client": Y}, "has client beside x_train: there client_train and client_test"),
         ({**DIVIDED, "y": Y}, "has y beside x_train: there y_train and y_test are read"),
         ({**WHOLE, "client_name": np.array(["a", "b"])}, "has client_name and no client: give"),
+        ({**WHOLE, "X_test": X, "Y_test": Y}, "has x, y and X_test, Y_test beside them: keep x, y"),
+        ({**WHOLE, "X_val": X}, "has x, y and X_val beside them: keep x, y alone"),
+        ({**DIVIDED, "x_valid": X}, "has x_valid, and validation samples are a share of each"),
+        ({**DIVIDED, "X_val": X, "Labels_val": Y}, "has X_val, Labels_val, and validation samples"),
     ],
 )
 def test_an_array_that_is_meant_for_another_one_is_refused(
@@ -54,7 +58,6 @@ def test_an_array_that_is_meant_for_another_one_is_refused(
         ),
         ({**WHOLE, "version": np.array(3)}, ["'version' is not read"]),
         ({**DIVIDED, "bout_train": Y}, ["'bout_train' is not read"]),
-        ({**DIVIDED, "x_valid": X}, ["'x_valid' is not read"]),
         (
             {**DIVIDED, "bout_train": Y, "bout_test": Y},
             [
