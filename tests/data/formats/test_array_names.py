@@ -57,6 +57,19 @@ def test_an_array_that_is_meant_for_another_one_is_refused(
             ["'site' is kept beside the samples, and no model sees it: did you mean 'client'?"],
         ),
         ({**WHOLE, "version": np.array(3)}, ["'version' is not read"]),
+        ({**WHOLE, "feature_names": np.array(["a", "b"])}, ["'feature_names' is not read"]),
+        (
+            {**WHOLE, "target_names": np.array(["a", "b"])},
+            ["'target_names' is not read: did you mean 'class_names'?"],
+        ),
+        (
+            {**WHOLE, "clas_names": np.array(["a", "b"])},
+            ["'clas_names' is not read: did you mean 'class_names'?"],
+        ),
+        (
+            {**WHOLE, "client": Y, "clients": Y},
+            ["'clients' is kept beside the samples, and no model sees it"],
+        ),
         ({**DIVIDED, "bout_train": Y}, ["'bout_train' is not read"]),
         (
             {**DIVIDED, "bout_train": Y, "bout_test": Y},

@@ -19,6 +19,7 @@ PARTS = {
     "training": "train",
 }
 READ = (*KNOWN, *(f"{name}_{part}" for name in BY_ROW for part in ("train", "test")))
+CLASSES = ("targetnames", "labelnames", "targetname", "labelname")  # as others call class_names
 OTHERS = {"label": "y", "target": "y", "sample": "x", "feature": "x", "group": "client"}
 
 
@@ -37,7 +38,7 @@ def unread(names: Sequence[str]) -> list[str]:
     check_names(names, "data", READ)
     return [
         f"data: the array {name!r} is kept beside the samples, and no model sees it"
-        f"{near(name, [one for one in READ if one not in names])}"
+        f"{_meant(name, [one for one in READ if one not in names])}"
         for name in names
         if name not in READ
     ]
@@ -133,13 +134,19 @@ def _what(name: str, kept: Collection[str]) -> str:
 
 
 def _meant(name: str, missing: Sequence[str]) -> str:
-    """The hint at an array that is not there; what every array of a part ends in is no likeness."""
-    meant = meant_by(name)
-    if meant in missing:
-        return f": did you mean {meant!r}?"
-    end = next((f"_{part}" for part in PARTS if name.endswith(f"_{part}")), None)
-    alike = [one for one in missing if end is None or not one.endswith(end)]
-    return near(name, alike)
+    """The hint at an array that is not there."""
+    meant = "class_names" if letters(name) in CLASSES else meant_by(name)
+    if meant is not None:
+        return f": did you mean {meant!r}?" if meant in missing else ""
+    return near(name, [one for one in missing if _alike(name, one)])
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two may be likened: what all arrays of a part, or of names, end in says nothing."""
+    (whole, _, end), (rest, _, ending) = name.rpartition("_"), other.rpartition("_")
+    if whole and {end, ending} <= {"name", "names"}:
+        return bool(near(whole, [rest]))
+    return end not in PARTS or end != ending
 
 
 def meant_by(name: str) -> str | None:
