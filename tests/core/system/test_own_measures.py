@@ -17,6 +17,15 @@ def mean_score(p, y) -> float:
 def numpy_error(p, y, power: int = 2) -> np.float64:
     return np.mean(y) ** power
 
+def whole_number_score(p, y) -> int:
+    return len(y)
+
+def numpy_number_score(p, y) -> np.int64:
+    return y.sum()
+
+def flag_score(p, y) -> bool:
+    return True
+
 def undefined_score(p, y) -> float:
     return float("nan")
 
@@ -57,6 +66,8 @@ def test_it_is_called_with_predictions_and_labels_of_its_own() -> None:
     assert value("mean_score") == 1.0
     assert P.mean() == 0.5  # it may work in place
     assert value("numpy_error") == 0.25
+    assert value("whole_number_score") == 2.0
+    assert value("numpy_number_score") == 1.0
     assert value("undefined_score") is None
 
 
@@ -70,6 +81,7 @@ def test_a_name_that_nobody_allowed_is_not_imported() -> None:
     [
         ("text_score", "gives no number, but str"),
         ("failing_score", r"failed: KeyError: 'no such class' \(\w+.py, line \d+\)$"),
+        ("flag_score", "is called only if it declares its result"),
         ("undeclared_score", "is called only if it declares its result"),
         ("Cost_score", "is called only if it declares its result"),
         ("whole_score", "it is called with predictions and labels"),

@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
+from fedkin.data.formats.user_files import read_own
 from fedkin.data.sources import load
 from fedkin.flower.node.data import read
 
@@ -31,6 +32,10 @@ def saved(folder: Path, arrays: dict[str, Array]) -> str:
         ({**DIVIDED, "client": Y}, "has client beside x_train: there client_train and client_test"),
         ({**DIVIDED, "y": Y}, "has y beside x_train: there y_train and y_test are read"),
         ({**WHOLE, "client_name": np.array(["a", "b"])}, "has client_name and no client: give"),
+        ({**WHOLE, "X_test": X, "Y_test": Y}, "has x, y and X_test, Y_test beside them: keep x, y"),
+        ({**WHOLE, "X_val": X}, "has x, y and X_val beside them: keep x, y alone"),
+        ({**DIVIDED, "x_valid": X}, "has x_valid, and validation samples are a share of each"),
+        ({**DIVIDED, "X_val": X, "Labels_val": Y}, "has X_val, Labels_val, and validation samples"),
     ],
 )
 def test_an_array_that_is_meant_for_another_one_is_refused(
@@ -52,8 +57,20 @@ def test_an_array_that_is_meant_for_another_one_is_refused(
             ["'site' is kept beside the samples, and no model sees it: did you mean 'client'?"],
         ),
         ({**WHOLE, "version": np.array(3)}, ["'version' is not read"]),
+        ({**WHOLE, "feature_names": np.array(["a", "b"])}, ["'feature_names' is not read"]),
+        (
+            {**WHOLE, "target_names": np.array(["a", "b"])},
+            ["'target_names' is not read: did you mean 'class_names'?"],
+        ),
+        (
+            {**WHOLE, "clas_names": np.array(["a", "b"])},
+            ["'clas_names' is not read: did you mean 'class_names'?"],
+        ),
+        (
+            {**WHOLE, "client": Y, "clients": Y},
+            ["'clients' is kept beside the samples, and no model sees it"],
+        ),
         ({**DIVIDED, "bout_train": Y}, ["'bout_train' is not read"]),
-        ({**DIVIDED, "x_valid": X}, ["'x_valid' is not read"]),
         (
             {**DIVIDED, "bout_train": Y, "bout_test": Y},
             [
@@ -78,3 +95,13 @@ def test_a_nodes_arrays_are_not_dropped_for_their_spelling(
     path = saved(tmp_path, {"x_train": X, "y_train": Y, name: X})
     with pytest.raises(FedkinError, match=f"no array is called '{name}': did you mean '{meant}'"):
         read(Path(path))
+
+
+@pytest.mark.parametrize("name", ["labels", "Y", "clients", "Names", "client_name"])
+def test_a_public_set_without_labels_needs_no_array_but_x(name: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, {"x": X, name: Y})
+    kept = f"the array {name!r} is kept beside the samples, and no model sees it"
+    said = () if name == "client_name" else (kept,)  # which has a name that is read
+    assert read_own(path, None, {}, "unlabeled").said == said
+    with pytest.raises(FedkinError, match="no array is called 'X': did you mean 'x'"):
+        read_own(saved(tmp_path, {"X": X, name: Y}), None, {}, "unlabeled")

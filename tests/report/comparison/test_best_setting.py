@@ -19,14 +19,16 @@ def run(
 ):
     row = {"run": name, "method": method, "seed": seed, "state": state}
     hyper = {"lam": lam}
+    if each is None:
+        each = {k: (validation or 0) + 0.01 * k for k in range(9)}
     return Seen(
         row,
         experiment=f"{method} {lam}",
         family=method,
         measure=measure,
         validation=validation,
-        validated={k: (validation or 0) + 0.01 * k for k in range(9)} if each is None else each,
-        samples=samples or {},
+        validated=each,
+        samples=samples or dict.fromkeys(each, 10),
         hyper=hyper,
         tuned=hyper,
     )
@@ -129,3 +131,19 @@ def test_ranks_are_of_the_number_that_chooses() -> None:
     assert by[True]["validation"] > by[False]["validation"]
     assert by[True]["rank"] == 1
     assert by[False]["rank"] >= by[True]["rank"]
+
+
+def test_a_person_has_its_samples_of_each_seed() -> None:
+    """Of 12 persons each has 9 samples in one seed, where setting 2 gains 0.1, and 1 in the other,
+    where it loses 0.1: it gains 0.08 in both means, and for every person.
+    """
+    persons = {k: f"p{k}" for k in range(12)}
+    seen = []
+    for seed in (0, 1):
+        samples = {k: 9 if k % 2 == seed else 1 for k in persons}
+        gains = {k: 0.6 if n == 9 else 0.4 for k, n in samples.items()}
+        for lam, mean, each in ((1, 0.5, dict.fromkeys(persons, 0.5)), (2, 0.58, gains)):
+            one = run(f"{lam}-{seed}", lam, seed, mean, each=each, samples=samples)
+            seen.append(one._replace(persons=persons))
+    _, rows, _ = best(seen)
+    assert [(row["rank"], row["tie"]) for row in rows] == [(2, False), (1, False)]

@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import FINISHED, Seen
 
@@ -83,6 +85,31 @@ def test_every_seed_counts_the_same_however_many_clients_it_has() -> None:
     ]
     for row in rows:
         assert row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "mean", "half"),
+    [
+        # a counts 1/3 + 1 and has (0.59 / 3 + 0.55) / (4/3) = 0.56; b and c count 1/3. These are as
+        # good as 2 equal persons, 4 / (16/9 + 1/9 + 1/9): t of 1 degree of freedom is 12.706. The
+        # mean's error is √2 · √((4/3 · 0.005)² + (0.005 / 3)² + (0.025 / 3)²) / 2 = √(7/3) / 200
+        ({"a": 0.59, "b": 0.56, "c": 0.53}, {"a": 0.55}, 0.555, 12.7062 * (7 / 3) ** 0.5 / 200),
+        # as many in both, and others: a counts twice as much as b and c
+        ({"a": 0.56, "b": 0.54}, {"a": 0.58, "c": 0.52}, 0.55, None),
+    ],
+)
+def test_a_person_counts_once_for_every_seed_that_it_is_in(first, second, mean, half) -> None:
+    """The interval is of the mean that is shown: of 0.56 and 0.55, and of 0.55 and 0.55."""
+    seen = [
+        run(method, values.values(), seed)._replace(persons=dict(enumerate(values)))
+        for method in ("apfl", "ditto")
+        for seed, values in enumerate((first, second))
+    ]
+    for row in ranked(SimpleNamespace(seen=seen, measure="accuracy"))[0]:
+        assert row["mean"] == pytest.approx(mean)
+        assert (row["low"] + row["high"]) / 2 == pytest.approx(mean)
+        if half is not None:
+            assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-4)
 
 
 def test_a_seed_without_any_score_is_no_zero() -> None:

@@ -1,13 +1,16 @@
 """One run in a comparison."""
 
 import math
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import page
 from fedkin.report.comparison.run_row import read_run
-from tests.report.comparison.compare_examples import diverge
+from fedkin.report.comparison.tables import compare, plain
+from tests.report.comparison.compare_examples import diverge, printed
 from tests.report.records_for_tests import FACTS, write
 
 
@@ -76,3 +79,18 @@ def test_a_model_given_as_a_value_is_told_from_others_with_its_name(tmp_path: Pa
     wide = run("wide", 7, parameters=64)
     settings = comparison([one, same, wide, others[2]]).seeds["setting"]
     assert list(settings) == ["Net@python.parameters = 8", "Net@python.parameters = 64"]
+
+
+def test_final_numbers_that_are_not_of_the_finished_model_are_said(tmp_path: Path) -> None:
+    """A client lied where the finish was scored under masks: round 2 is the last with scores."""
+    whole, cut = write(tmp_path / "whole"), write(tmp_path / "cut")
+    with sqlite3.connect(cut / "run.db") as connection:
+        connection.execute("DELETE FROM metrics WHERE round = 3")
+    said = "cut: the finished model has no scores: its final numbers are of round 2"
+    found = comparison([whole, cut])
+    assert [text for text in found.warnings if "no scores" in text] == [said]
+    assert said in printed(compare(found), width=200)
+    assert said in plain(found)["warnings"]
+    assert said in page(found)
+    open_ = write(tmp_path / "open", finished=False, until=2)
+    assert not read_run(open_, "open").said  # its state says that it is not finished

@@ -32,7 +32,7 @@ def own_measure(path: str) -> Computed:
         path: As a person typed it, or allowed a file to name it.
 
     Returns:
-        A function of predictions and labels whose declared result is a float.
+        A function of predictions and labels whose declared result is a number.
 
     Raises:
         FedkinError: Nobody has allowed it, it cannot be imported, or it is no such function.
@@ -81,7 +81,9 @@ def _declares_a_number(found: Callable[..., Any]) -> bool:
         result = typing.get_type_hints(found).get("return")
     except Exception:  # a name in an annotation that is not there
         return False
-    return inspect.isclass(result) and issubclass(result, (float, np.floating))
+    if not inspect.isclass(result) or issubclass(result, bool):
+        return False
+    return issubclass(result, (float, int, np.floating, np.integer))
 
 
 @cache

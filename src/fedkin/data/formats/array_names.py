@@ -19,6 +19,7 @@ PARTS = {
     "training": "train",
 }
 READ = (*KNOWN, *(f"{name}_{part}" for name in BY_ROW for part in ("train", "test")))
+CLASSES = ("targetnames", "labelnames", "targetname", "labelname")  # as others call class_names
 OTHERS = {"label": "y", "target": "y", "sample": "x", "feature": "x", "group": "client"}
 
 
@@ -37,7 +38,7 @@ def unread(names: Sequence[str]) -> list[str]:
     check_names(names, "data", READ)
     return [
         f"data: the array {name!r} is kept beside the samples, and no model sees it"
-        f"{near(name, [one for one in READ if one not in names])}"
+        f"{_meant(name, [one for one in READ if one not in names])}"
         for name in names
         if name not in READ
     ]
@@ -66,42 +67,48 @@ def check_names(
             raise FedkinError(f"{where}: no array is called {name!r}: did you mean {meant!r}?")
 
 
-def check_own(names: Collection[str], where: object) -> None:
+def check_own(names: Collection[str], where: object, unlabeled: bool = False) -> None:
     """Refuse arrays of a file that are meant for others, or are of another form of the file.
 
     Args:
         names: Of all its arrays.
         where: The file, for messages.
+        unlabeled: It is a public set of which x alone is needed: nothing is meant for others.
 
     Raises:
         FedkinError: Names the array and what is read instead.
     """
     read = _read_of(names)
-    check_names(names, where, read, [name for name in read if name.startswith("client")])
+    needed = _needed(read, unlabeled)
+    check_names(names, where, needed, [name for name in needed if name.startswith("client")])
     odd = next((name for name in BY_ROW if name in names and name not in read), None)
     if odd is not None:
         raise FedkinError(
             f"{where} has {odd} beside x_train: there {odd}_train and {odd}_test are read"
         )
-    if "client_name" in names and not {"client", "client_train", "client_test"} & {*names}:
+    clients = {"client", "client_train", "client_test"} & {*names}
+    if "client_name" in names and not clients and not unlabeled:
         raise FedkinError(
             f"{where} has client_name and no client: give client, the row of client_name of every "
             "sample"
         )
 
 
-def said_of(names: Sequence[str], kept: Collection[str]) -> tuple[str, ...]:
+def said_of(
+    names: Sequence[str], kept: Collection[str], unlabeled: bool = False
+) -> tuple[str, ...]:
     """What is said of a file's arrays that no model sees.
 
     Args:
         names: Of all its arrays, which ``check_own`` let pass.
         kept: Of those that are kept beside the samples, without their part.
+        unlabeled: As ``check_own`` has it.
 
     Returns:
         A sentence for each.
     """
     read = _read_of(names)
-    missing = [name for name in read if name not in names]
+    missing = [name for name in _needed(read, unlabeled) if name not in names]
     return tuple(
         f"the array {name!r} is {_what(name, kept)}{_meant(name, missing)}"
         for name in names
@@ -116,6 +123,10 @@ def _read_of(names: Collection[str]) -> list[str]:
     return [*by_row, *(name for name in KNOWN if name not in BY_ROW)]
 
 
+def _needed(read: Sequence[str], unlabeled: bool) -> list[str]:
+    return [name for name in read if not unlabeled or name.startswith("x")]
+
+
 def _what(name: str, kept: Collection[str]) -> str:
     if name in kept or name.rpartition("_")[0] in kept:
         return "kept beside the samples, and no model sees it"
@@ -123,13 +134,19 @@ def _what(name: str, kept: Collection[str]) -> str:
 
 
 def _meant(name: str, missing: Sequence[str]) -> str:
-    """The hint at an array that is not there; what every array of a part ends in is no likeness."""
-    meant = meant_by(name)
-    if meant in missing:
-        return f": did you mean {meant!r}?"
-    end = next((f"_{part}" for part in PARTS if name.endswith(f"_{part}")), None)
-    alike = [one for one in missing if end is None or not one.endswith(end)]
-    return near(name, alike)
+    """The hint at an array that is not there."""
+    meant = "class_names" if letters(name) in CLASSES else meant_by(name)
+    if meant is not None:
+        return f": did you mean {meant!r}?" if meant in missing else ""
+    return near(name, [one for one in missing if _alike(name, one)])
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two may be likened: what all arrays of a part, or of names, end in says nothing."""
+    (whole, _, end), (rest, _, ending) = name.rpartition("_"), other.rpartition("_")
+    if whole and {end, ending} <= {"name", "names"}:
+        return bool(near(whole, [rest]))
+    return end not in PARTS or end != ending
 
 
 def meant_by(name: str) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, cut
 from fedkin.data.arrays import Array, images, text
-from fedkin.data.formats.array_names import check_names, check_own, said_of
+from fedkin.data.formats.array_names import check_names, check_own, meant_by, said_of
 from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Publicity, Source, classified
 
@@ -64,9 +64,10 @@ def read_npz(
     """
     arrays = load_arrays(path)
     given = list(arrays)
+    unlabeled = publicity == "unlabeled"
     if own:
-        check_own(given, path)
-    if publicity == "unlabeled" and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
+        check_own(given, path, unlabeled)
+    if unlabeled and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
     flat, official = _flat(arrays, path, parts)
@@ -88,7 +89,7 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
-    unread = said_of(given, truth) if own else ()
+    unread = said_of(given, truth, unlabeled) if own else ()
     return found._replace(said=(*found.said, *said, *unread))
 
 
@@ -205,7 +206,7 @@ def _flat(
     """
     beside = [f"{key}_{part}" for part in ("train", "val", "test") for key in KEYS]
     if "x" in arrays and "y" in arrays:
-        if found := [key for key in beside if key in arrays]:
+        if found := [key for key in arrays if meant_by(key) in beside]:
             raise FedkinError(
                 f"{path} has x, y and {', '.join(found)} beside them: keep x, y alone, or divide "
                 f"all samples into {', '.join(SPLIT)}"
@@ -216,7 +217,7 @@ def _flat(
             f"{path} has x and no labels y: give y; only a public set may lack it, with "
             "public.labeled = false, for methods that need no public labels, such as ds_fl"
         )
-    if found := [f"{key}_val" for key in KEYS if f"{key}_val" in arrays]:
+    if found := [key for key in arrays if meant_by(key) in {f"{one}_val" for one in KEYS}]:
         raise FedkinError(
             f"{path} has {', '.join(found)}, and validation samples are a share of each client's "
             "(split.val): append them to x_train and y_train"

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_person
+from fedkin.report.comparison.persons import by_share, shares
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
@@ -110,19 +110,22 @@ def _rows(
 
 def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:
     """{who: validation score} of one setting."""
-    return by_person((one, one.validated) for one in group if one.row["seed"] in seeds)
+    return by_share((one, one.validated, _shares(one)) for one in group if one.row["seed"] in seeds)
 
 
 def _weights(rivals: Sequence[Sequence[Seen]], seeds: set[Any]) -> dict[object, float]:
-    """{who: its share of a seed's validation samples}: a choice is by the mean over
-    seeds of means over samples, and ranks are of the same number.
+    """{who: what it counts}: a choice is by the mean over seeds of means over samples, and ranks
+    are of the same number.
     """
-    return by_person(
-        (one, {k: size / sum(one.samples.values()) for k, size in one.samples.items()})
-        for group in rivals
-        for one in group
-        if one.row["seed"] in seeds
+    return shares(
+        (one, _shares(one)) for group in rivals for one in group if one.row["seed"] in seeds
     )
+
+
+def _shares(one: Seen) -> dict[int, float]:
+    """{client: its share of the validation samples} of those that have a score."""
+    whole = sum(one.samples[k] for k in one.validated)
+    return {k: one.samples[k] / whole for k in one.validated}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

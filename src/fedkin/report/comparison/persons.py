@@ -22,5 +22,34 @@ def by_person(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object
     return {who: fmean(values) for who, values in found.items()}
 
 
+def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
+    """{who: what a person counts}: the sum of its shares over the seeds that it is in.
+
+    Args:
+        scores: A run, and each client's share of its mean.
+    """
+    found: dict[object, float] = {}
+    for one, by_client in scores:
+        for client, share in by_client.items():
+            who = _who(one, client)
+            found[who] = found.get(who, 0.0) + share
+    return found
+
+
+def by_share(
+    scores: Iterable[tuple[Seen, Mapping[int, float], Mapping[int, float]]],
+) -> dict[object, float]:
+    """``by_person`` where a person's share of the mean is not the same under every seed. The mean
+    of these values by ``shares`` is the mean over seeds of the seeds' own means.
+
+    Args:
+        scores: A run, a number of each of its clients, and each one's share of the run's mean.
+    """
+    every = list(scores)
+    whole = shares((one, {k: share[k] for k in values}) for one, values, share in every)
+    parts = ((one, {k: v * share[k] for k, v in values.items()}) for one, values, share in every)
+    return {who: part / whole[who] for who, part in shares(parts).items() if whole[who]}
+
+
 def _who(one: Seen, client: int) -> object:
     return one.persons.get(client, (one.row["seed"], client))

@@ -10,7 +10,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_person
+from fedkin.report.comparison.persons import by_share, shares
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -46,7 +46,7 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
         return [], ""
     settings = [label_of[id(group)] for group in groups]
     groups, sure, note = common_seeds(groups)
-    each = [by_person((one, one.personal) for one in group) for group in groups]
+    each = [_values(group) for group in groups]
     higher = measure_named(found.measure).higher
     among = [k for k, known in enumerate(sure) if known]
     numbers = [_numbers(group) for group in groups]
@@ -68,8 +68,7 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     """The mean over seeds of means over clients, and how sure it is."""
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
-    values = by_person((one, one.personal) for one in known)
-    low, high = over_clients(values, group[0].measure, _weights([known])) or (None, None)
+    low, high = over_clients(_values(known), group[0].measure, _weights([known])) or (None, None)
     lowest, highest = over_seeds(means) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
@@ -82,14 +81,22 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     }
 
 
+def _values(group: Sequence[Seen]) -> dict[object, float]:
+    """{who: its score over the seeds that it is in}."""
+    return by_share((one, one.personal, _shares(one)) for one in group)
+
+
 def _weights(groups: Sequence[Sequence[Seen]]) -> dict[object, float] | None:
-    """{who: its share of a seed}, by which every seed counts the same in the order, as it does in
-    the mean that is shown; None where all seeds have as many clients.
+    """{who: what it counts}, by which every seed counts the same in the order, as it does in the
+    mean that is shown; None where all count the same.
     """
-    known = [one for group in groups for one in group if one.personal]
-    if len({len(one.personal) for one in known}) < 2:
-        return None
-    return by_person((one, dict.fromkeys(one.personal, 1 / len(one.personal))) for one in known)
+    found = shares((one, _shares(one)) for group in groups for one in group)
+    return found if len(set(found.values())) > 1 else None
+
+
+def _shares(one: Seen) -> dict[int, float]:
+    """Of the run's mean, in which all its clients count the same."""
+    return {client: 1 / len(one.personal) for client in one.personal}
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ class Seen(NamedTuple):
     )
     validated: Mapping[int, float] = {}  # the same by client, those where it is defined
     samples: Mapping[int, int] = {}  # of validation, by client: what ``validation`` is weighted by
-    said: Sequence[str] = ()  # sentences: clients without a finite loss, whom rounds evaluated
+    said: Sequence[str] = ()  # sentences: what single numbers of the row are not, or are not of
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
@@ -100,7 +100,8 @@ def read_with_summary(
             facts = run.facts
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
-            return _seen(Path(folder), name, found, scored, facts, persons), found
+            seen = _seen(Path(folder), name, found, scored, facts, persons)
+            return seen._replace(said=[*_unscored(run, found), *seen.said]), found
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
@@ -243,6 +244,17 @@ def _validation(
         return None, {}, {}
     mean = sum(value * sizes[k] for k, value in known.items()) / sum(sizes[k] for k in known)
     return mean, {k: value for k, value in known.items() if math.isfinite(value)}, sizes
+
+
+def _unscored(run: Run, found: Mapping[str, Any]) -> list[str]:
+    """Of a finished model that nobody could score, as where a client lied in its evaluation under
+    masks: the final numbers are those of an earlier model.
+    """
+    shown = {picks["final"]["round"] for picks in found["headline"].values()}
+    ((last,),) = run.rows("SELECT max(round) FROM rounds")
+    if not run.finished or not shown or max(shown) == last:
+        return []
+    return [f"the finished model has no scores: its final numbers are of round {max(shown)}"]
 
 
 def _asked(found: Mapping[str, Any]) -> list[str]:
