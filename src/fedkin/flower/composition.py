@@ -15,7 +15,7 @@ SHOWN = 10  # runs that a sentence names
 
 class Noised(NamedTuple):
     """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
-    clips, in words where it is no number.
+    clips, in words where it is no number. ``experiment``: its fingerprint, which a node keeps.
     """
 
     run: str
@@ -23,6 +23,7 @@ class Noised(NamedTuple):
     delta: float | None
     noise: str
     rounds: int
+    experiment: str = ""
 
 
 def noised(run: str, spec: Spec) -> Noised:

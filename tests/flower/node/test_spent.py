@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
-from fedkin.flower import composition
+from fedkin.flower import composition, config
 from fedkin.flower.composition import Noised, said, together
-from fedkin.flower.envelope import Place, Refused, Request
+from fedkin.flower.envelope import Place, Refused, Request, Step
 from fedkin.flower.node.spent import SPENT, Spent
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
@@ -22,9 +22,9 @@ def private(**privacy):
     return parse({**content("fedavg", run__rounds=2), "privacy": {**NOISE, **privacy}})[0]
 
 
-def asking(run, joined=None, hello=False):
+def asking(run, joined=None, hello=False, experiment=""):
     place = Place(client=1, clients=4, classes=10, architecture="mlr", joined=joined)
-    told = {"version": "", "experiment": "", "run": run, "name": "c1"}
+    told = {"version": "", "experiment": experiment, "run": run, "name": "c1"}
     return Request(**told, place=None if hello else place)
 
 
@@ -103,4 +103,26 @@ def test_a_node_declines_in_one_sentence_when_it_is_first_asked(tmp_path):
     down = host_examples.down(spec)
     found, _ = host_examples.ask(fine, host_examples.request(spec), down)
     assert found.error is None
-    assert fine._spent.runs() == [Noised(host_examples.RUN, 2.0, 1e-5, "2.0", 2)]
+    kept = Noised(host_examples.RUN, 2.0, 1e-5, "2.0", 2, config.fingerprint(spec))
+    assert fine._spent.runs() == [kept]
+
+
+@pytest.mark.parametrize("most", [2.0, None])
+def test_a_run_does_not_go_on_with_another_experiment_whatever_it_is_called(tmp_path, most):
+    spec = parse({**content("fedavg", run__rounds=2, run__clients=4), "privacy": NOISE})[0]
+    found, _ = host_examples.ask(
+        host_examples.made(tmp_path, spec, max_epsilon=most),
+        host_examples.request(spec),
+        host_examples.down(spec),
+    )
+    assert found.error is None
+    dear = parse({**content("fedavg", run__rounds=90, run__clients=4), "privacy": NOISE})[0]
+    node = host_examples.made(tmp_path, dear, max_epsilon=most)  # its owner accepts the next one
+    for asked in ({"place": None, "steps": ()}, {"steps": (Step(op="local", round=2),)}):
+        found, sent = host_examples.ask(
+            node, host_examples.request(dear, **asked), host_examples.down(dear)
+        )
+        assert found.error is not None
+        assert "began on this node with another experiment" in found.error
+        assert sent == []
+    assert [one.rounds for one in node._spent.runs()] == [2]

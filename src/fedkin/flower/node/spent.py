@@ -26,20 +26,21 @@ class Spent:
         self._path, self._most = state / SPENT, most
 
     def check(self, spec: Spec, request: Request) -> None:
-        """Decline a run that would cost more than the owner allows.
+        """Decline a run that would cost more than the owner allows, and one that goes on with
+        another experiment than it is in the list with, which has another cost.
 
         Args:
             spec: The experiment.
             request: Of its server.
 
         Raises:
-            Refused: It would, or nobody here knows what it costs.
+            Refused: It would, nobody here knows what it costs, or its experiment is another one.
             StoreError: The list cannot be read.
         """
-        if self._most is None or not _counts(spec, request):
+        if not _counts(spec, request):
             return
         runs = self.runs()
-        if any(one.run == request.run for one in runs):
+        if _begun(runs, request) or self._most is None:
             return
         everything = [*runs, noised(request.run, spec)]
         limit = f"max_epsilon = {self._most:g} in this node's node.toml"
@@ -59,14 +60,15 @@ class Spent:
             request: Of its server; ``check`` let it pass.
 
         Raises:
+            Refused: As ``check`` does.
             StoreError: The list cannot be read or written.
         """
         if request.place is None or not _counts(spec, request):
             return
         before = self.runs()
-        if any(one.run == request.run for one in before):
+        if _begun(before, request):
             return
-        this = noised(request.run, spec)
+        this = noised(request.run, spec)._replace(experiment=request.experiment)
         add_lines(self._path, [json.dumps(this._asdict())])
         print(
             f"run {request.run} begins; this node has been in {said([*before, this])}", flush=True
@@ -85,6 +87,24 @@ class Spent:
             return []
         except (OSError, ValueError, TypeError) as error:
             raise StoreError(f"{self._path} cannot be read: {error}") from None
+
+
+def _begun(runs: list[Noised], request: Request) -> bool:
+    """Whether a run is in the list: the server chooses how it calls a run, so that the name alone
+    tells nothing of what it costs.
+
+    Raises Refused where it is there with another experiment.
+    """
+    for one in runs:
+        if one.run != request.run:
+            continue
+        if one.experiment != request.experiment:
+            raise Refused(
+                f"run {one.run} began on this node with another experiment, of which its epsilon "
+                "is: begin another run"
+            )
+        return True
+    return False
 
 
 def _counts(spec: Spec, request: Request) -> bool:
