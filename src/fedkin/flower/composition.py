@@ -15,7 +15,8 @@ SHOWN = 10  # runs that a sentence names
 
 class Noised(NamedTuple):
     """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
-    clips, in words where it is no number. ``experiment``: its fingerprint, which a node keeps.
+    clips, in words where it is no number. ``rounds``: 0 where its record cannot be read, so that
+    nothing is known of it. ``experiment``: its fingerprint, which a node keeps.
     """
 
     run: str
@@ -80,6 +81,23 @@ def said(runs: Sequence[Noised]) -> str:
         )
     unknown = [one for one in runs if one.epsilon is None]
     if unknown:
-        each = some([f"noise {o.noise}, {o.rounds} rounds (run {o.run})" for o in unknown], SHOWN)
-        words.append(f"of unknown epsilon {each}")
+        words.append(f"of unknown epsilon {some(map(_settings, unknown), SHOWN)}")
     return f"{words[0]}: {'; '.join(words[1:])}"
+
+
+def unread(run: str) -> Noised:
+    """A run whose record cannot be read.
+
+    Args:
+        run: Its name.
+
+    Returns:
+        Without anything that would be known of it, whether it had noise among that.
+    """
+    return Noised(run, None, None, "", 0)
+
+
+def _settings(one: Noised) -> str:
+    if not one.rounds:
+        return f"run {one.run}, whose record cannot be read"
+    return f"noise {one.noise}, {one.rounds} rounds (run {one.run})"
