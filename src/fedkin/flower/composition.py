@@ -39,14 +39,31 @@ def noised(run: str, spec: Spec) -> Noised:
         Without ε where it is not known, or where the extra ``privacy`` is not installed.
     """
     asked = spec.privacy
-    found = Noised(run, None, asked.delta, str(asked.noise), spec.run.rounds)
+    return Noised(run, _epsilon(spec)[0], asked.delta, str(asked.noise), spec.run.rounds)
+
+
+def unaccounted(spec: Spec) -> str:
+    """Why ε is not known here of a run that has one by its specification.
+
+    Args:
+        spec: With noise.
+
+    Returns:
+        What this machine lacks, with the remedy; "" where it lacks nothing.
+    """
+    return _epsilon(spec)[1]
+
+
+def _epsilon(spec: Spec) -> tuple[float | None, str]:
+    """Of all rounds; None where it is not known, and what is lacking for it, if anything is."""
+    asked = spec.privacy
     if not isinstance(asked.noise, float) or asked.of_samples or asked.seeded:
-        return found
+        return None, ""
     try:
         facts = facts_of(spec)
-    except FedkinError:  # no accountant here
-        return found
-    return found if facts is None else found._replace(epsilon=float(facts["epsilon"]))
+    except FedkinError as error:  # no accountant here
+        return None, str(error)
+    return (None if facts is None else float(facts["epsilon"])), ""
 
 
 def together(runs: Sequence[Noised]) -> tuple[float, float]:

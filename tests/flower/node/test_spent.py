@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
+from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.flower import composition, config
 from fedkin.flower.composition import Noised, said, together
@@ -74,7 +75,27 @@ def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_lim
         "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run aaaaaaaaaaaaaaaa)"
     )
     with pytest.raises(Refused, match=r"cannot be held, since a node does not know .* 2 rounds"):
-        Spent(tmp_path, 5.0).check(private(), asking("b" * 16))
+        Spent(tmp_path, 5.0).check(private(), asking("b" * 16, experiment="1" * 64))
+
+
+def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_later(
+    tmp_path, monkeypatch
+):
+    spec, accounted = private(), composition.facts_of
+
+    def missing(spec):
+        raise FedkinError("[privacy] needs the package dp-accounting: install fedkin[privacy]")
+
+    monkeypatch.setattr(composition, "facts_of", missing)
+    Spent(tmp_path, None).note(spec, asking("a" * 16))
+    with pytest.raises(Refused, match=r"rounds \(run a+\).*: on this node, \[privacy\] needs .*"):
+        Spent(tmp_path, 5.0).check(spec, asking("b" * 16))
+    monkeypatch.setattr(composition, "facts_of", accounted)
+    Spent(tmp_path, 5.0).check(spec, asking("b" * 16))
+    with pytest.raises(Refused, match=r"is less than this run .* = 2 \(run a+\), 2 \(run b"):
+        Spent(tmp_path, 3.0).check(spec, asking("b" * 16))
+    with pytest.raises(Refused, match="may write the epsilon of such a run into its line of spent"):
+        Spent(tmp_path, 5.0).check(private(), asking("b" * 16, experiment="1" * 64))
 
 
 def test_a_newcomers_data_are_in_no_run(tmp_path):

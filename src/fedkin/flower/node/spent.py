@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from fedkin.engine.store import StoreError
-from fedkin.flower.composition import Noised, noised, said, together
+from fedkin.flower.composition import Noised, noised, said, together, unaccounted
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
 from fedkin.runs.spec import Spec
@@ -42,12 +42,13 @@ class Spent:
         runs = self.runs()
         if _begun(runs, request) or self._most is None:
             return
+        runs = [_anew(one, spec, request) for one in runs]
         everything = [*runs, noised(request.run, spec)]
         limit = f"max_epsilon = {self._most:g} in this node's node.toml"
         if any(one.epsilon is None for one in everything):
             raise Refused(
                 f"{limit} cannot be held, since a node does not know what each run costs "
-                f"({said(everything)}): its owner may take max_epsilon out"
+                f"({said(everything)}): {_remedy(runs, spec)}"
             )
         if together(everything)[0] > self._most:
             raise Refused(f"{limit} is less than this run would make it, {said(everything)}")
@@ -105,6 +106,27 @@ def _begun(runs: list[Noised], request: Request) -> bool:
             )
         return True
     return False
+
+
+def _anew(one: Noised, spec: Spec, request: Request) -> Noised:
+    """A run of the list; where it was of the same experiment, and its ε was not known then, with
+    what is known now: the extra ``privacy`` may have been installed since.
+    """
+    if one.epsilon is not None or one.experiment != request.experiment:
+        return one
+    return noised(one.run, spec)._replace(experiment=one.experiment)
+
+
+def _remedy(runs: list[Noised], spec: Spec) -> str:
+    """What lets a limit hold where the ε of some run is not known."""
+    if lacking := unaccounted(spec):
+        return f"on this node, {lacking}"
+    if any(one.epsilon is None for one in runs):
+        return (
+            f"its owner may write the epsilon of such a run into its line of {SPENT}, in the "
+            "node's folder of states, or take max_epsilon out"
+        )
+    return "its owner may take max_epsilon out"
 
 
 def _counts(spec: Spec, request: Request) -> bool:
