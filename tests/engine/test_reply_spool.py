@@ -75,3 +75,18 @@ def test_a_full_disk_ends_the_run_in_one_sentence(tmp_path):
     spool._file = Full()
     with pytest.raises(StoreError, match="cannot be written: No space left on device"):
         spool.put(0, b"x", 1.0)
+
+
+def test_so_does_a_disk_that_cannot_be_read(tmp_path):
+    spool = Spool(tmp_path)
+    spool.put(0, encode({}), 1.0)
+    spool._file.close()
+
+    class Broken:
+        def seek(self, at): ...
+        def read(self, size):
+            raise OSError(errno.EIO, "Input/output error")
+
+    spool._file = Broken()
+    with pytest.raises(StoreError, match="cannot be read: Input/output error"):
+        spool[0]

@@ -53,8 +53,12 @@ class Spool(Mapping[int, Reply]):
 
     def __getitem__(self, client: int) -> Reply:
         at, size, weight = self._places[client]
-        self._file.seek(at)
-        return Reply(decode(self._file.read(size)), weight)
+        try:
+            self._file.seek(at)
+            message = self._file.read(size)
+        except OSError as error:
+            raise StoreError(f"{self._folder} cannot be read: {error.strerror}") from None
+        return Reply(decode(message), weight)
 
     def __iter__(self) -> Iterator[int]:
         return iter(sorted(self._places))

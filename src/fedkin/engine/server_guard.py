@@ -8,6 +8,7 @@ the others, whoever the culprits are. Of n clients, k culprits take about 2k(1 +
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import torch
@@ -135,8 +136,8 @@ def _tried(update: Update, state: Tree, replies: Replies) -> Tree:
 
 
 def check_finite(new: Tree, old: Tree) -> None:
-    """Raise NotFinite where a new server state holds NaN or infinity at a place where the old one
-    had none.
+    """Refuse a new server state that holds NaN or infinity at a place where the old one had none,
+    or something new that is neither a tensor nor a number.
 
     Args:
         new: The state after an update.
@@ -144,10 +145,16 @@ def check_finite(new: Tree, old: Tree) -> None:
 
     Raises:
         NotFinite: Names the place.
+        FailedAtServer: Where it holds something else.
     """
     before = dict(named_leaves(old))
     for path, leaf in named_leaves(new):
         was = before.get(path)
+        if leaf is not was and not isinstance(leaf, Tensor | Real):
+            raise FailedAtServer(
+                f"the server's {path or 'state'} is a {type(leaf).__name__} after the "
+                "update, neither a tensor nor a number: server_update returns the whole new state"
+            )
         if leaf is not was and not _finite(leaf) and (was is None or _finite(was)):
             raise NotFinite(f"NaN or infinity in the server's {path or 'state'}")
 

@@ -15,7 +15,8 @@ SHOWN = 10  # runs that a sentence names
 
 class Noised(NamedTuple):
     """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
-    clips, in words where it is no number.
+    clips, in words where it is no number. ``rounds``: 0 where its record cannot be read, so that
+    nothing is known of it. ``experiment``: its fingerprint, which a node keeps.
     """
 
     run: str
@@ -23,6 +24,7 @@ class Noised(NamedTuple):
     delta: float | None
     noise: str
     rounds: int
+    experiment: str = ""
 
 
 def noised(run: str, spec: Spec) -> Noised:
@@ -37,14 +39,31 @@ def noised(run: str, spec: Spec) -> Noised:
         Without ε where it is not known, or where the extra ``privacy`` is not installed.
     """
     asked = spec.privacy
-    found = Noised(run, None, asked.delta, str(asked.noise), spec.run.rounds)
+    return Noised(run, _epsilon(spec)[0], asked.delta, str(asked.noise), spec.run.rounds)
+
+
+def unaccounted(spec: Spec) -> str:
+    """Why ε is not known here of a run that has one by its specification.
+
+    Args:
+        spec: With noise.
+
+    Returns:
+        What this machine lacks, with the remedy; "" where it lacks nothing.
+    """
+    return _epsilon(spec)[1]
+
+
+def _epsilon(spec: Spec) -> tuple[float | None, str]:
+    """Of all rounds; None where it is not known, and what is lacking for it, if anything is."""
+    asked = spec.privacy
     if not isinstance(asked.noise, float) or asked.of_samples or asked.seeded:
-        return found
+        return None, ""
     try:
         facts = facts_of(spec)
-    except FedkinError:  # no accountant here
-        return found
-    return found if facts is None else found._replace(epsilon=float(facts["epsilon"]))
+    except FedkinError as error:  # no accountant here
+        return None, str(error)
+    return (None if facts is None else float(facts["epsilon"])), ""
 
 
 def together(runs: Sequence[Noised]) -> tuple[float, float]:
@@ -79,6 +98,23 @@ def said(runs: Sequence[Noised]) -> str:
         )
     unknown = [one for one in runs if one.epsilon is None]
     if unknown:
-        each = some([f"noise {o.noise}, {o.rounds} rounds (run {o.run})" for o in unknown], SHOWN)
-        words.append(f"of unknown epsilon {each}")
+        words.append(f"of unknown epsilon {some(map(_settings, unknown), SHOWN)}")
     return f"{words[0]}: {'; '.join(words[1:])}"
+
+
+def unread(run: str) -> Noised:
+    """A run whose record cannot be read.
+
+    Args:
+        run: Its name.
+
+    Returns:
+        Without anything that would be known of it, whether it had noise among that.
+    """
+    return Noised(run, None, None, "", 0)
+
+
+def _settings(one: Noised) -> str:
+    if not one.rounds:
+        return f"run {one.run}, whose record cannot be read"
+    return f"noise {one.noise}, {one.rounds} rounds (run {one.run})"

@@ -1,11 +1,13 @@
 """What is told of an exception of a method's own functions at the server."""
 
 import contextlib
+from pathlib import Path
 
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.returned.at_server import FUNCTIONS, FailedAtServer, naming_failures
+from fedkin.engine.store import StoreError
 from fedkin.experiment.training import Engine, begin
 from fedkin.methods import make
 from fedkin.setup.build import assemble
@@ -54,7 +56,39 @@ def test_so_it_is_before_the_first_round(tmp_path, name):
         trained(tmp_path, **{name: breaks})
 
 
-@pytest.mark.parametrize("error", [FedkinError("no"), OSError("disk full")])
+def yields(state, replies, server):
+    yield state
+
+
+def reads(*_):
+    return Path("weights.pt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        (yields, "state is a generator after the update"),
+        (lambda state, *_: {**state, "seen": "all"}, "seen is a str after the update"),
+        (
+            reads,
+            r"server_update fails: FileNotFoundError: .*line \d+\)$",
+        ),
+    ],
+)
+def test_no_update_ends_a_run_without_a_sentence(tmp_path, update, says):
+    with pytest.raises(FailedAtServer, match=rf"^round 1: .*{says}"):
+        trained(tmp_path, server_update=update)
+
+
+def test_that_memory_does_not_suffice_is_no_mistake_of_the_function():
+    def large(*_):
+        raise MemoryError
+
+    with pytest.raises(FailedAtServer, match="server needs more memory than the server has"):
+        naming_failures(FEDAVG._replace(server=large)).server({})
+
+
+@pytest.mark.parametrize("error", [FedkinError("no"), StoreError("states cannot be read")])
 def test_errors_that_say_all_stay_as_they_are(error):
     def refuses(*_):
         raise error

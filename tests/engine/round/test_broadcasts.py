@@ -5,9 +5,11 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode
+from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
 from fedkin.engine.transports.parcels import pack
 from tests.engine.coordinated import federation
+from tests.engine.returned.test_at_server import trained
 
 
 def tasks(one, sent):
@@ -111,6 +113,21 @@ def test_an_update_that_changes_the_states_entries_is_named(update, has):
     says = f"state {has} after its update, and had 'parameters' before, .*server_update"
     with pytest.raises(FedkinError, match=says):
         one.round(1)
+
+
+def test_the_round_of_such_an_update_is_told(tmp_path):
+    with pytest.raises(FailedAtServer, match=r"^round 1: the server's state has 'params' after"):
+        trained(tmp_path, server_update=lambda _, mean, __: {"params": mean.mean["parameters"]})
+
+
+def test_what_fails_for_another_reason_is_not_told_of_the_states_entries(tmp_path):
+    def broadcast(state, client):
+        return {"parameters": state["parameters"]} if "seen" not in state else 1 / 0
+
+    with pytest.raises(FailedAtServer, match=r"^round 1: method mine: broadcast fails: ZeroDiv"):
+        trained(
+            tmp_path, broadcast=broadcast, server_update=lambda state, *_: {**state, "seen": 1.0}
+        )
 
 
 def test_a_broadcast_that_never_worked_keeps_its_own_error():

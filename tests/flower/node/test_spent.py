@@ -6,10 +6,11 @@ import pytest
 
 pytest.importorskip("flwr")
 
+from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
-from fedkin.flower import composition
+from fedkin.flower import composition, config
 from fedkin.flower.composition import Noised, said, together
-from fedkin.flower.envelope import Place, Refused, Request
+from fedkin.flower.envelope import Place, Refused, Request, Step
 from fedkin.flower.node.spent import SPENT, Spent
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
@@ -22,9 +23,9 @@ def private(**privacy):
     return parse({**content("fedavg", run__rounds=2), "privacy": {**NOISE, **privacy}})[0]
 
 
-def asking(run, joined=None, hello=False):
+def asking(run, joined=None, hello=False, experiment=""):
     place = Place(client=1, clients=4, classes=10, architecture="mlr", joined=joined)
-    told = {"version": "", "experiment": "", "run": run, "name": "c1"}
+    told = {"version": "", "experiment": experiment, "run": run, "name": "c1"}
     return Request(**told, place=None if hello else place)
 
 
@@ -74,7 +75,27 @@ def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_lim
         "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run aaaaaaaaaaaaaaaa)"
     )
     with pytest.raises(Refused, match=r"cannot be held, since a node does not know .* 2 rounds"):
-        Spent(tmp_path, 5.0).check(private(), asking("b" * 16))
+        Spent(tmp_path, 5.0).check(private(), asking("b" * 16, experiment="1" * 64))
+
+
+def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_later(
+    tmp_path, monkeypatch
+):
+    spec, accounted = private(), composition.facts_of
+
+    def missing(spec):
+        raise FedkinError("[privacy] needs the package dp-accounting: install fedkin[privacy]")
+
+    monkeypatch.setattr(composition, "facts_of", missing)
+    Spent(tmp_path, None).note(spec, asking("a" * 16))
+    with pytest.raises(Refused, match=r"rounds \(run a+\).*: on this node, \[privacy\] needs .*"):
+        Spent(tmp_path, 5.0).check(spec, asking("b" * 16))
+    monkeypatch.setattr(composition, "facts_of", accounted)
+    Spent(tmp_path, 5.0).check(spec, asking("b" * 16))
+    with pytest.raises(Refused, match=r"is less than this run .* = 2 \(run a+\), 2 \(run b"):
+        Spent(tmp_path, 3.0).check(spec, asking("b" * 16))
+    with pytest.raises(Refused, match="may write the epsilon of such a run into its line of spent"):
+        Spent(tmp_path, 5.0).check(private(), asking("b" * 16, experiment="1" * 64))
 
 
 def test_a_newcomers_data_are_in_no_run(tmp_path):
@@ -103,4 +124,26 @@ def test_a_node_declines_in_one_sentence_when_it_is_first_asked(tmp_path):
     down = host_examples.down(spec)
     found, _ = host_examples.ask(fine, host_examples.request(spec), down)
     assert found.error is None
-    assert fine._spent.runs() == [Noised(host_examples.RUN, 2.0, 1e-5, "2.0", 2)]
+    kept = Noised(host_examples.RUN, 2.0, 1e-5, "2.0", 2, config.fingerprint(spec))
+    assert fine._spent.runs() == [kept]
+
+
+@pytest.mark.parametrize("most", [2.0, None])
+def test_a_run_does_not_go_on_with_another_experiment_whatever_it_is_called(tmp_path, most):
+    spec = parse({**content("fedavg", run__rounds=2, run__clients=4), "privacy": NOISE})[0]
+    found, _ = host_examples.ask(
+        host_examples.made(tmp_path, spec, max_epsilon=most),
+        host_examples.request(spec),
+        host_examples.down(spec),
+    )
+    assert found.error is None
+    dear = parse({**content("fedavg", run__rounds=90, run__clients=4), "privacy": NOISE})[0]
+    node = host_examples.made(tmp_path, dear, max_epsilon=most)  # its owner accepts the next one
+    for asked in ({"place": None, "steps": ()}, {"steps": (Step(op="local", round=2),)}):
+        found, sent = host_examples.ask(
+            node, host_examples.request(dear, **asked), host_examples.down(dear)
+        )
+        assert found.error is not None
+        assert "began on this node with another experiment" in found.error
+        assert sent == []
+    assert [one.rounds for one in node._spent.runs()] == [2]

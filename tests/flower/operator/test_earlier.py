@@ -1,6 +1,12 @@
 """What the runs of a deployment cost together, before another one begins."""
 
+import sqlite3
+from contextlib import closing
+
+import pytest
+
 from fedkin.flower.operator.earlier import earlier, plain, said_before
+from fedkin.runs import database
 from fedkin.runs.database import create
 from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import parse
@@ -28,3 +34,48 @@ def test_a_run_with_noise_is_told_what_it_adds_to(tmp_path):
         "noise 2.0, 3 rounds (run 11)"
     )
     assert said_before(tmp_path, small("fedavg")) == ""
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"epsilon": 1.0},
+        {"epsilon": 1.0, "rounds": "x"},
+        {"epsilon": "abc", "rounds": 3},
+        {"epsilon": 1.0, "delta": "x", "rounds": 3},
+        "yes",
+    ],
+)
+def test_a_record_that_no_run_writes_is_of_unknown_epsilon(tmp_path, facts):
+    (tmp_path / "runs" / "1").mkdir(parents=True)
+    create(tmp_path / "runs" / "1" / RECORD, {"privacy": facts}).close()
+    assert of_unknown_epsilon(tmp_path)
+
+
+@pytest.mark.parametrize("size", [0, 3000])
+def test_so_is_one_that_was_cut(tmp_path, size):
+    record = tmp_path / "runs" / "1" / RECORD
+    record.parent.mkdir(parents=True)
+    create(record, {"privacy": {"delta": 1e-5, "noise": 2.0, "rounds": 3}}).close()
+    record.write_bytes(record.read_bytes()[:size])
+    assert of_unknown_epsilon(tmp_path)
+
+
+def test_so_is_one_that_another_program_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "READER_WAITS", 0.01)
+    record = tmp_path / "runs" / "1" / RECORD
+    record.parent.mkdir(parents=True)
+    create(record, {"privacy": {"delta": 1e-5, "noise": 2.0, "rounds": 3}}).close()
+    with closing(sqlite3.connect(record, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert of_unknown_epsilon(tmp_path)
+
+
+def of_unknown_epsilon(folder):
+    """Whether run 1, the only one, is told as one of which nothing is known."""
+    (one,) = plain(earlier(folder))["runs"]
+    assert said_before(folder, parse({**content("fedavg"), "privacy": NOISE})[0]) == (
+        "the epsilon of this run is added to that of 1 run with noise: of unknown epsilon run 1, "
+        "whose record cannot be read"
+    )
+    return one == {"run": "1", "epsilon": None, "delta": None}

@@ -24,7 +24,9 @@ FUNCTIONS = (
 
 
 class FailedAtServer(FedkinError):
-    """One of these functions raised what no check foresaw; ``__cause__`` is what it raised."""
+    """One of these functions raised or returned what no check foresaw; ``__cause__`` is what it
+    raised.
+    """
 
     def in_round(self, number: int) -> "FailedAtServer":
         """The same, with when it was.
@@ -41,8 +43,8 @@ class FailedAtServer(FedkinError):
 def naming_failures(method: Method) -> Method:
     """The same method, whose functions at the server tell which of them failed, and in which line.
 
-    Errors of fedkin's own pass as they are, and so does what the system refuses: messages that the
-    server is given may be read from a disk.
+    Errors of fedkin's own pass as they are: that a message which the server is given cannot be read
+    from its disk is among them.
 
     Args:
         method: As its author wrote it.
@@ -63,8 +65,13 @@ def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..
     def called(*given: Any) -> Any:
         try:
             return function(*given)
-        except (FedkinError, OSError):
+        except FedkinError:
             raise
+        except MemoryError as error:
+            raise FailedAtServer(
+                f"method {method}: {name} needs more memory than the server has: "
+                f"{error_text(error)}"
+            ) from error
         except Exception as error:  # an author's function may raise anything
             raise FailedAtServer(f"method {method}: {name} fails: {error_text(error)}") from error
 

@@ -8,9 +8,11 @@ from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode
 from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.runs.record import Sent
 
 FEW = 4  # different messages that are kept for the next question about the same state
+OF_A_STATE = (LookupError, TypeError, AttributeError)  # what a state without an entry leads to
 
 
 class _Message(NamedTuple):
@@ -95,10 +97,10 @@ class Broadcasts:
         try:
             content = self._of(self._state, client)
             _check(content)
-        except (LookupError, TypeError, AttributeError, FedkinError) as error:
-            if self._had in (None, has):
+        except (*OF_A_STATE, FedkinError) as error:
+            if self._had in (None, has) or not _of_the_state(error):
                 raise
-            raise FedkinError(
+            raise FailedAtServer(
                 f"the server's state has {has} after its update, and had {self._had} before, which "
                 f"broadcast needs ({_said(error)}): server_update returns the whole new state"
             ) from error
@@ -127,6 +129,11 @@ def _check(content: Tree) -> None:
             f"broadcast returns a message with {some(map(repr, other))}: its top level must be "
             f"among {list(KINDS)}"
         )
+
+
+def _of_the_state(error: Exception) -> bool:
+    """Whether an exception of ``broadcast`` may come of entries that a state has no more."""
+    return not isinstance(error, FailedAtServer) or isinstance(error.__cause__, OF_A_STATE)
 
 
 def _said(error: Exception) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from fedkin.engine.store import StoreError
-from fedkin.flower.composition import Noised, noised, said, together
+from fedkin.flower.composition import Noised, noised, said, together, unaccounted
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
 from fedkin.runs.spec import Spec
@@ -26,27 +26,29 @@ class Spent:
         self._path, self._most = state / SPENT, most
 
     def check(self, spec: Spec, request: Request) -> None:
-        """Decline a run that would cost more than the owner allows.
+        """Decline a run that would cost more than the owner allows, and one that goes on with
+        another experiment than it is in the list with, which has another cost.
 
         Args:
             spec: The experiment.
             request: Of its server.
 
         Raises:
-            Refused: It would, or nobody here knows what it costs.
+            Refused: It would, nobody here knows what it costs, or its experiment is another one.
             StoreError: The list cannot be read.
         """
-        if self._most is None or not _counts(spec, request):
+        if not _counts(spec, request):
             return
         runs = self.runs()
-        if any(one.run == request.run for one in runs):
+        if _begun(runs, request) or self._most is None:
             return
+        runs = [_anew(one, spec, request) for one in runs]
         everything = [*runs, noised(request.run, spec)]
         limit = f"max_epsilon = {self._most:g} in this node's node.toml"
         if any(one.epsilon is None for one in everything):
             raise Refused(
                 f"{limit} cannot be held, since a node does not know what each run costs "
-                f"({said(everything)}): its owner may take max_epsilon out"
+                f"({said(everything)}): {_remedy(runs, spec)}"
             )
         if together(everything)[0] > self._most:
             raise Refused(f"{limit} is less than this run would make it, {said(everything)}")
@@ -59,14 +61,15 @@ class Spent:
             request: Of its server; ``check`` let it pass.
 
         Raises:
+            Refused: As ``check`` does.
             StoreError: The list cannot be read or written.
         """
         if request.place is None or not _counts(spec, request):
             return
         before = self.runs()
-        if any(one.run == request.run for one in before):
+        if _begun(before, request):
             return
-        this = noised(request.run, spec)
+        this = noised(request.run, spec)._replace(experiment=request.experiment)
         add_lines(self._path, [json.dumps(this._asdict())])
         print(
             f"run {request.run} begins; this node has been in {said([*before, this])}", flush=True
@@ -85,6 +88,45 @@ class Spent:
             return []
         except (OSError, ValueError, TypeError) as error:
             raise StoreError(f"{self._path} cannot be read: {error}") from None
+
+
+def _begun(runs: list[Noised], request: Request) -> bool:
+    """Whether a run is in the list: the server chooses how it calls a run, so that the name alone
+    tells nothing of what it costs.
+
+    Raises Refused where it is there with another experiment.
+    """
+    for one in runs:
+        if one.run != request.run:
+            continue
+        if one.experiment != request.experiment:
+            raise Refused(
+                f"run {one.run} began on this node with another experiment, of which its epsilon "
+                "is: begin another run"
+            )
+        return True
+    return False
+
+
+def _anew(one: Noised, spec: Spec, request: Request) -> Noised:
+    """A run of the list; where it was of the same experiment, and its ε was not known then, with
+    what is known now: the extra ``privacy`` may have been installed since.
+    """
+    if one.epsilon is not None or one.experiment != request.experiment:
+        return one
+    return noised(one.run, spec)._replace(experiment=one.experiment)
+
+
+def _remedy(runs: list[Noised], spec: Spec) -> str:
+    """What lets a limit hold where the ε of some run is not known."""
+    if lacking := unaccounted(spec):
+        return f"on this node, {lacking}"
+    if any(one.epsilon is None for one in runs):
+        return (
+            f"its owner may write the epsilon of such a run into its line of {SPENT}, in the "
+            "node's folder of states, or take max_epsilon out"
+        )
+    return "its owner may take max_epsilon out"
 
 
 def _counts(spec: Spec, request: Request) -> bool:

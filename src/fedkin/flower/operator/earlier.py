@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from fedkin.flower.composition import Noised, said, together
+from fedkin.core.errors import FedkinError
+from fedkin.flower.composition import Noised, said, together, unread
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import recorded
 from fedkin.runs.spec import Spec
@@ -16,16 +17,21 @@ def earlier(folder: Path) -> list[Noised]:
         folder: The deployment's.
 
     Returns:
-        Each with the ε of all rounds that it was to have, or had; nodes may have been in runs of
-        other deployments, too.
+        Each with the ε of all rounds that it was to have, or had; one whose record is damaged or
+        locked is among them, for it may have had noise. Nodes may have been in runs of other
+        deployments, too.
     """
     names = [path.name for path in (folder / "runs").glob("*") if path.name.isdecimal()]
     found = []
     for name in sorted(names, key=int):
-        if not recorded(out := folder / "runs" / name):
+        try:
+            if not recorded(out := folder / "runs" / name):
+                continue
+            with read_only(out) as database:
+                facts = database.facts().get("privacy")
+        except (FedkinError, OSError):  # no old run keeps a new one from its start
+            found.append(unread(name))
             continue
-        with read_only(out) as database:
-            facts = database.facts().get("privacy")
         if facts:
             found.append(_of(name, facts))
     return found
@@ -63,5 +69,13 @@ def plain(runs: list[Noised]) -> dict[str, Any] | None:
 
 def _of(name: str, facts: dict[str, Any]) -> Noised:
     """Noise of the seed, which anybody may know, gives no ε."""
-    epsilon = None if facts.get("seeded") else facts.get("epsilon")
-    return Noised(name, epsilon, facts.get("delta"), str(facts.get("noise")), int(facts["rounds"]))
+    epsilon, delta, rounds = facts.get("epsilon"), facts.get("delta"), facts.get("rounds")
+    if not (_perhaps_number(epsilon) and _perhaps_number(delta) and isinstance(rounds, int)):
+        return unread(name)
+    return Noised(
+        name, None if facts.get("seeded") else epsilon, delta, str(facts.get("noise")), rounds
+    )
+
+
+def _perhaps_number(value: object) -> bool:
+    return value is None or isinstance(value, int | float)
