@@ -50,7 +50,7 @@ def begins_untrained(
         return True  # the model that it trains alone, which its validation samples may prefer
     if method.finalize is not None or method.needs.pooled:
         return False
-    moved = model._replace(initial=map_tree(_moved, model.initial))
+    moved = model._replace(initial=map_tree(shifted, model.initial))
     own = method.client(model.initial, info)
 
     def personal(client: int, kept: Tree, of: Model) -> Sequence[Any]:
@@ -59,7 +59,7 @@ def begins_untrained(
 
     try:
         first = personal(info.client, own, model)
-        other = personal(info.client, map_tree(_moved, own), moved)
+        other = personal(info.client, map_tree(shifted, own), moved)
         another = first if drawn is None else personal(drawn, own, model)
     except Exception:  # of any kind: a method may do anything with samples
         return False
@@ -73,7 +73,15 @@ def _differ(some: Sequence[Any], others: Sequence[Any]) -> bool:
     return any(not _same(a, b) for a, b in zip(some, others, strict=True))
 
 
-def _moved(leaf: Any) -> Any:
+def shifted(leaf: Any) -> Any:
+    """A leaf with other numbers, so that whatever is made of it differs.
+
+    Args:
+        leaf: Of a state.
+
+    Returns:
+        A tensor of floats plus 1; anything else as it is.
+    """
     return leaf + 1 if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
 

@@ -16,7 +16,7 @@ from fedkin.core.model import Model
 from fedkin.core.tree import Tree, map_tree, named_leaves
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
-from fedkin.engine.untrained import Nobody
+from fedkin.engine.untrained import Nobody, shifted
 from fedkin.export.exportable import SAMPLES, Exportable, samples_of
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.export.shared_card import card_of
@@ -100,7 +100,7 @@ def shared_view(
     if len(names) > 1 or names[0] not in models:
         raise LookupError("its clients have models of several architectures")
     model = models[names[0]]
-    moved = model._replace(initial=map_tree(_moved, model.initial))
+    moved = model._replace(initial=map_tree(shifted, model.initial))
     found = _made(method, state, model, infos[0], move=False)
     for info in infos.values():
         if not _same(found, _made(method, state, model, info, move=False)):
@@ -115,16 +115,12 @@ def _made(method: Method, state: Tree, model: Model, info: ClientInfo, move: boo
     own = method.client(model.initial, info)
     received = method.broadcast(state, info.client)
     try:
-        views = method.personal_models(received, map_tree(_moved, own) if move else own, nobody)
+        views = method.personal_models(received, map_tree(shifted, own) if move else own, nobody)
     except Exception:  # of any kind: a method may do anything with samples
         raise LookupError("it makes its models of a client's samples") from None
     if SHARED not in views:
         raise LookupError(f"it gives clients no view {SHARED!r}")
     return views[SHARED]
-
-
-def _moved(leaf: Any) -> Any:
-    return leaf + 1 if isinstance(leaf, Tensor) and leaf.is_floating_point() else leaf
 
 
 def _same(some: Tree, others: Tree) -> bool:
