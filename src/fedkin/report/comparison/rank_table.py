@@ -49,7 +49,7 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     each = [_values(group) for group in groups]
     higher = measure_named(found.measure).higher
     among = [k for k, known in enumerate(sure) if known]
-    numbers = [_numbers(group) for group in groups]
+    numbers = [_numbers(*one) for one in zip(groups, each, strict=True)]
     means = [float(one["mean"]) for one in numbers]
     weights = _weights([groups[k] for k in among])
     shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights)
@@ -64,11 +64,11 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     return rows, note
 
 
-def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
-    """The mean over seeds of means over clients, and how sure it is."""
+def _numbers(group: Sequence[Seen], values: Mapping[object, float]) -> dict[str, Any]:
+    """The mean over seeds of means over clients, and how sure it is; ``values``: its clients'."""
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
-    low, high = over_clients(_values(known), group[0].measure, _weights([known])) or (None, None)
+    low, high = over_clients(values, group[0].measure, _weights([known])) or (None, None)
     lowest, highest = over_seeds(means) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
