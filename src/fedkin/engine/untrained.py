@@ -64,13 +64,14 @@ def begins_untrained(
     except Exception:  # of any kind: a method may do anything with samples
         return False
     return _differ(first, other) or any(
-        not _same(mine, theirs) and any(_same(mine, begun) for begun in model.initial.values())
+        not same_leaf(mine, theirs)
+        and any(same_leaf(mine, begun) for begun in model.initial.values())
         for mine, theirs in zip(first, another, strict=True)
     )
 
 
 def _differ(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    return any(not _same(a, b) for a, b in zip(some, others, strict=True))
+    return any(not same_leaf(a, b) for a, b in zip(some, others, strict=True))
 
 
 def shifted(leaf: Any) -> Any:
@@ -85,5 +86,14 @@ def shifted(leaf: Any) -> Any:
     return leaf + 1 if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
 
-def _same(a: Any, b: Any) -> bool:
+def same_leaf(a: Any, b: Any) -> bool:
+    """Whether two leaves are equal, tensors in every number.
+
+    Args:
+        a: Of a state or a view.
+        b: Of another one, at the same place.
+
+    Returns:
+        False too where only their shapes differ.
+    """
     return torch.equal(a, b) if isinstance(a, torch.Tensor) else bool(a == b)

@@ -16,7 +16,7 @@ from fedkin.core.model import Model
 from fedkin.core.tree import Tree, map_tree, named_leaves
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
-from fedkin.engine.untrained import Nobody, shifted
+from fedkin.engine.untrained import Nobody, same_leaf, shifted
 from fedkin.export.exportable import SAMPLES, Exportable, samples_of
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.export.shared_card import card_of
@@ -126,8 +126,7 @@ def _made(method: Method, state: Tree, model: Model, info: ClientInfo, move: boo
 def _same(some: Tree, others: Tree) -> bool:
     mine, theirs = dict(named_leaves(some)), dict(named_leaves(others))
     return mine.keys() == theirs.keys() and all(
-        torch.equal(leaf, theirs[name]) if isinstance(leaf, Tensor) else leaf == theirs[name]
-        for name, leaf in mine.items()
+        same_leaf(leaf, theirs[name]) for name, leaf in mine.items()
     )
 
 

@@ -4,11 +4,11 @@ Nothing else is raised in their place: what a node may tell of an exception goes
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from fedkin.core.method import Method
-from fedkin.engine.returned.failures import noted
+from fedkin.engine.returned.failures import around, noted
 
 # what a client calls once in a piece of its work; ``predict``, which steps are traced with, is none
 FUNCTIONS = (
@@ -30,21 +30,16 @@ def noting_failures(method: Method) -> Method:
     Returns:
         The method; what each of FUNCTIONS raises is what it raised before, with a note.
     """
-    named: dict[str, Any] = {
-        name: _noting(f"{name} of method {method.name}", function)
-        for name in FUNCTIONS
-        if (function := getattr(method, name)) is not None
-    }
-    return method._replace(**named)
+    return around(method, FUNCTIONS, partial(_noting, method.name))
 
 
-def _noting(where: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _noting(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def called(*given: Any) -> Any:
         try:
             return function(*given)
         except Exception as error:  # an author's function may raise anything
-            noted(error, where)
+            noted(error, f"{name} of method {method}")
             raise
 
     return called

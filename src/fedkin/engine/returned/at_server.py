@@ -1,12 +1,12 @@
 """Exceptions of the functions that a method has at the server, told in one sentence each."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
-from fedkin.engine.returned.failures import error_text
+from fedkin.engine.returned.failures import around, error_text
 
 # what the server calls; where a method leaves one out, it is None or does nothing
 FUNCTIONS = (
@@ -52,12 +52,7 @@ def naming_failures(method: Method) -> Method:
     Returns:
         The method; each of FUNCTIONS raises FailedAtServer in place of any other exception.
     """
-    named: dict[str, Any] = {
-        name: _naming(method.name, name, function)
-        for name in FUNCTIONS
-        if (function := getattr(method, name)) is not None
-    }
-    return method._replace(**named)
+    return around(method, FUNCTIONS, partial(_naming, method.name))
 
 
 def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

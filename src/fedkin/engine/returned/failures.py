@@ -1,8 +1,33 @@
 """What the record says of an exception in a client's work, whose traceback ends at its host."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fedkin.core.method import Method
 from fedkin.core.system.own_code import own_line
 
 NOTE = "fedkin: in "  # begins what is noted of the function that an exception came through
+
+
+def around(
+    method: Method, names: Iterable[str], wrap: Callable[[str, Callable[..., Any]], Any]
+) -> Method:
+    """A method with something around some of its functions.
+
+    Args:
+        method: As its author wrote it.
+        names: Of the functions; one that the method leaves out stays out.
+        wrap: Of a function's name and the function, the one in its place.
+
+    Returns:
+        The method; all else of it is as before.
+    """
+    found: dict[str, Any] = {
+        name: wrap(name, function)
+        for name in names
+        if (function := getattr(method, name)) is not None
+    }
+    return method._replace(**found)
 
 
 def noted(error: Exception, where: str) -> None:
