@@ -102,7 +102,8 @@ def test_two_messages_never_have_one_noise_though_the_state_is_put_back(tmp_path
             if path.name != "secret":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert (sent[0] - sent[2]).abs().max() == 0
-    assert (sent[0] - sent[1]).std() == pytest.approx(10 * 2**0.5, rel=0.05)
+    # The secret is new in each run of this test: 650 numbers give an sd that is off by 3 % (one sd).
+    assert (sent[0] - sent[1]).std() == pytest.approx(10 * 2**0.5, rel=0.25)
 
 
 def test_a_secret_that_is_gone_or_read_by_others_ends_the_nodes_work(tmp_path):
