@@ -1,5 +1,9 @@
 """FedBABU with plain loops. Oh, Kim & Yun 2022, Algorithm 1: bodies are trained under one fixed
 head and averaged by samples; at the end every client trains `names` (full, head or body) at home.
+
+Held against junhyeog/FedBABU, a copy of jhoon-oh/FedBABU (the authors'): main_fed.py and
+models/Update.py at 1be055c, analysis.ipynb at 04ecbeb; and TsingZ0/PFLlib: clientbabu.py at
+0bcc465, serverbabu.py at 0c46403.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,10 +48,14 @@ def fedbabu(
     history: list[Snapshot] = []
     for t in range(len(plan)):
         who = participants[t]
+        # main_fed: local_upt_part "body" is Update.train with body_lr = lr and head_lr = 0
         sent = [trained(w, data[k], plan[t][k], body, at(lr, t)) for k in who]
+        # serverbabu.receive_models: by samples (main_fed divides by m, as weights = "uniform")
         total = sum(size(data[k]) for k in who)
         w = combine(sent, [size(data[k]) / total for k in who])
         for name in head:
-            assert abs(w[name] - start[name]).max() < 1e-12  # nobody trained it
+            # nobody trained it: main_fed's update_keys, aggr_part "body", are all but the head's
+            assert abs(w[name] - start[name]).max() < 1e-12
         history.append({"model": copy(w)})
+    # analysis.ipynb: then every user trains body and head; clientbabu.fine_tune: which_module
     return history, {k: trained(w, data[k], last_plan[k], tuned, last_lr) for k in data}

@@ -1,6 +1,9 @@
 """FedProto with plain loops. Tan et al. 2022, Algorithm 1 and equations 3 to 8: local loss
 L_S + λ Σ_j d(C_i^(j), C̄^(j)), prototypes of the mini-batch; then C̄^(j) = Σ_i a_ij C_i^(j) / Σ_i
 a_ij.
+
+Held against yuetan031/FedProto at cb3c41f: lib/update.py, lib/utils.py, exps/federated_main.py. The
+page docs/methods/fedproto.md names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +31,7 @@ def gradient(w: Params, client: Client, batch: Batch, centroids: Prototypes, lam
     x, y = client["x"][index], client["y"][index]
     h = features(w, x)
     pull = np.zeros_like(h)
+    # update_weights_het: loss1 + ld * MSELoss, of each sample's features to its class's C̄
     for j, centroid in centroids.items():
         rows = [i for i in range(len(y)) if y[i] == j and weight[i] > 0]
         if rows:
@@ -39,7 +43,7 @@ def gradient(w: Params, client: Client, batch: Batch, centroids: Prototypes, lam
 
 def own_prototypes(w: Params, client: Client) -> tuple[Prototypes, dict[int, int]]:
     h, y = features(w, client["x"]), client["y"]
-    means, counts = {}, {}
+    means, counts = {}, {}  # agg_func: the mean of a class's features
     for j in sorted({int(label) for label in y}):
         rows = [h[i] for i in range(len(y)) if y[i] == j]
         means[j], counts[j] = sum(rows) / len(rows), len(rows)
@@ -64,10 +68,12 @@ def fedproto(
         mass: dict[int, float] = {}
         for k in participants[t]:
             for batch in plan[t][k]:
+                # federated_main: each model goes on from its own state; no parameters travel
                 slope = gradient(own[k], data[k], batch, centroids, lam)
                 own[k] = step(own[k], slope, at(lr, t))
             means, counts = own_prototypes(own[k], data[k])
             for j in means:
+                # proto_aggregation: the plain mean over the clients that have the class
                 share = counts[j] if count == "samples" else 1
                 sums[j] = sums.get(j, 0.0) + share * means[j]
                 mass[j] = mass.get(j, 0.0) + share
@@ -77,7 +83,10 @@ def fedproto(
 
 
 def log_predictions(w: Params, centroids: Prototypes, x: np.ndarray, classes: int) -> np.ndarray:
-    """log softmax(−‖f(x) − C̄^(j)‖²) over the classes that have a prototype; −80 elsewhere."""
+    """log softmax(−‖f(x) − C̄^(j)‖²) over the classes that have a prototype; −80 elsewhere.
+
+    test_inference_new_het_lt: the class of the least MSE, among those the client has.
+    """
     told = np.full((len(x), classes), -80.0)
     for i, h in enumerate(features(w, x)):
         apart = {j: float(np.sum((h - c) ** 2)) for j, c in centroids.items()}

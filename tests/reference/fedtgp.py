@@ -1,6 +1,9 @@
 """FedTGP with plain loops. Zhang et al. 2024, Algorithm 1: a client descends
 ℓ + λ E_c φ(P_i^c, P̂^c), in the authors' code MSELoss of each sample's features and its class's P̂;
 the server trains F(P̊) by hand-written gradients of the contrast with margin.
+
+Held against TsingZ0/FedTGP at 11b2297 (clienttgp.py) and, by the same author, TsingZ0/HtFLlib at
+43b4ff7 (servertgp.py). The page docs/methods/fedtgp.md names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +17,7 @@ from tests.reference.model import Client, Params, Snapshot, at, copy, step
 
 
 def generated(g: Params) -> np.ndarray:
+    # Trainable_prototypes: an embedding, a linear layer with ReLU, a linear layer
     hidden = np.maximum(g["raw"] @ g["hidden.weight"].T + g["hidden.bias"], 0.0)
     return hidden @ g["out.weight"].T + g["out.bias"]
 
@@ -24,7 +28,7 @@ def slope(g: Params, points: Sequence[np.ndarray], labels: Sequence[int], delta:
     dmade = np.zeros_like(made)
     for point, label in zip(points, labels, strict=True):
         apart = np.array([np.sqrt(np.sum((point - row) ** 2)) for row in made])
-        logits = -apart
+        logits = -apart  # update_Gen: CEloss(-(dist + one_hot * margin), y), dist Euclidean
         logits[label] -= delta
         shares = np.exp(logits - logits.max())
         shares = shares / shares.sum()
@@ -43,13 +47,14 @@ def slope(g: Params, points: Sequence[np.ndarray], labels: Sequence[int], delta:
 
 
 def margin(sent: Mapping[int, Prototypes], most: float) -> float:
+    # receive_protos: of the means over the clients that have the class (proto_cluster)
     classes = sorted({c for told in sent.values() for c in told})
     q = {}
     for c in classes:
         rows = [told[c] for told in sent.values() if c in told]
         q[c] = sum(rows) / len(rows)
     widest = max(np.sqrt(np.sum((q[a] - q[b]) ** 2)) for a in classes for b in classes)
-    return min(float(widest), most)
+    return min(float(widest), most)  # update_Gen: min(max_gap, margin_threthold)
 
 
 def fedtgp(
@@ -74,13 +79,15 @@ def fedtgp(
         sent = {}
         for k in participants[t]:
             for rows in plan[t][k]:
+                # clientTGP.train: loss + lamda * MSELoss to P̂ of the sample's class
                 own[k] = step(
                     own[k], drawn_gradient(own[k], data[k], rows, centroids, lam), at(lr, t)
                 )
+            # collect_protos: in evaluation mode, the mean of a class's features
             sent[k], _ = own_prototypes(own[k], data[k])
         points = [(sent[k][c], c) for k in sent for c in sorted(sent[k])]
         delta = margin(sent, most)
-        for _ in range(epochs):
+        for _ in range(epochs):  # update_Gen: SGD over what was sent, shuffled, drop_last False
             order = orders[t].permutation(len(points))
             for first_row in range(0, len(points), batch):
                 chosen = [points[i] for i in order[first_row : first_row + batch]]

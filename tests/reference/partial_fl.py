@@ -4,6 +4,10 @@ Pillutla et al. 2022, Algorithms 1 and 2; Arivazhagan et al. 2019, Algorithms 1 
 2020, Algorithm 1, as summarised in METHODS.md section 5. A model is split by the names of its
 parameters: `personal` v_i, the others u. Server: u <- sum of u_i n_i / (sum of the participants'
 n).
+
+FedRep was held against AC-Amiya233/FedRep, a copy of lgcollins/FedRep (the authors'):
+main_fedrep.py at 3987c22, LocalUpdate of models/Update.py at 1f041d1. FedBN against med-air/FedBN
+at 0927bb8: federated/fed_digits.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +45,7 @@ def local_sim(
     either moves.
     """
     shared = [name for name in w if name not in personal]
-    for batch in batches:
+    for batch in batches:  # FedBN: train, SGD of all parameters on the cross-entropy
         gradient = batch_gradient(w, client, batch)
         w = move(move(w, personal, gradient, personal_lr), shared, gradient, lr)
     return w
@@ -58,8 +62,10 @@ def local_alt(
 ) -> Params:
     """LocalAlt: all steps of v with u fixed, then all steps of u with the new v fixed."""
     shared = [name for name in w if name not in personal]
+    # FedRep: LocalUpdate.train, iter < head_eps: what is in w_glob_keys stands still
     for batch in personal_batches:
         w = move(w, personal, batch_gradient(w, client, batch), personal_lr)
+    # FedRep: from iter == head_eps on: what is not in w_glob_keys does
     for batch in batches:
         w = move(w, shared, batch_gradient(w, client, batch), lr)
     return w
@@ -91,13 +97,16 @@ def partial_fl(
         eta_v = eta if personal_lr is None else at(personal_lr, t)
         uploads: dict[int, Params] = {}
         for k in participants[t]:
-            w = {**u, **v[k]}
+            # FedRep: main_fedrep: net_glob with w_locals[idx] where k is not in w_glob_keys
+            w = {**u, **v[k]}  # FedBN: communication copies all but "bn" into the clients' models
             if personal_plan is None:
                 w = local_sim(w, data[k], plan[t][k], personal, eta, eta_v)
             else:
                 w = local_alt(w, data[k], plan[t][k], personal_plan[t][k], personal, eta, eta_v)
             v[k] = {name: w[name] for name in v[k]}
             uploads[k] = {name: w[name] for name in u}
+        # FedRep: main_fedrep, lens (1 each for CIFAR and MNIST, samples for FEMNIST and Sent140);
+        # FedBN: client_weights = 1 / client_num, of the keys without "bn"
         counts = [1 if uniform else size(data[k]) for k in participants[t]]
         u = combine([uploads[k] for k in participants[t]], [n / sum(counts) for n in counts])
         history.append(

@@ -38,6 +38,9 @@ def fedala(
     draws one part a round and stays with it. Running statistics are the received ones. The personal
     view is the client's model after its training.
 
+    Deviations: in the authors' code every client mixes in every round, also one that does not take
+    part, and keeps the mixture as its model. A client is tested after mixing, before it trains.
+
     Args:
         lr: Learning rate of local SGD.
         adaptive: The higher layers that have a W_i, by name, as in fedper ("last" is the paper's p

@@ -35,6 +35,9 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     its first participation a client has no model of its own, and aligns nothing. The personal view
     is the client's model after its training; before its first one the body with the initial head.
 
+    Deviations: the authors' code aligns the server's own model in place, so each client of a round
+    receives θ as the client before it has moved it.
+
     Args:
         lr: Learning rate of local SGD.
         align_epochs: Passes of the alignment, min ‖f(x; θ) − p_y‖²/d; 1 in the authors' code.

@@ -34,6 +34,9 @@ def fedbabu(
     Readings: until the end the personal view is the global model, body and untrained head. The
     schedule's decay goes on. A new client fine-tunes the last body.
 
+    Deviations: the authors' code takes the plain mean of bodies. It fine-tunes the model of the
+    round that did best on test samples, at a rate of its own (0.001).
+
     Args:
         lr: Learning rate of the body.
         head: Which layers nobody trains in the rounds, by name, as in fedper.

@@ -37,6 +37,9 @@ def feddbe(
     numbers of a row; the code halves it. The head is linear, so that the personal model is one
     whose head has the bias g(z̄_i^p). A new client's memory begins at 0.
 
+    Deviations: in the authors' code z̄^g is the mean of the moving averages that the first epoch
+    kept: with μ = 1 those of each client's last mini-batch.
+
     Args:
         lr: Learning rate of f, g and z̄_i^p.
         kappa: κ, the pull of the mean z̄_i^g of the features to the consensus z̄^g.

@@ -33,6 +33,9 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
     would undo: they are refused. m is the number of all clients, |P| of those
     that answered. Running statistics have no slope: they are averaged.
 
+    Deviations: the authors' code divides α at each client by its samples over the mean of all
+    clients', and clips gradients at the norm 10. It tells the mean of v without h/α, too.
+
     Args:
         lr: Learning rate of local SGD.
         alpha: α; the paper chooses among 0.1, 0.01 and 0.001, and lr times alpha should stay below

@@ -37,6 +37,8 @@ def fedpac(
     among a round's participants and kept by the server. The authors' code sets α below 0.001 to 0;
     here nothing is cut. A class without a mean yet pulls nothing.
 
+    Deviations: the authors' script trains heads at a rate of their own, 0.1 beside 0.01 of θ.
+
     Args:
         lr: Learning rate of θ.
         lam: λ, the pull of features towards the class means; 0 leaves them free.

@@ -39,6 +39,8 @@ def fedproto(
     Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first,
     the head's.
 
+    Deviations: the authors' code predicts only among the classes that the client has.
+
     Args:
         lr: Learning rate of local SGD.
         lam: λ, the pull towards the prototypes; 1 in the paper, 0.1 on CIFAR-10.

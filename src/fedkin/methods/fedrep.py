@@ -24,6 +24,9 @@ def fedrep(
     Readings: all heads start from the same draw. The two halves draw mini-batches of their own. The
     paper takes one step of φ in a round; here it is what [train] says.
 
+    Deviations: the authors' code, as a copy of it reads, ends with a round in which every client
+    trains its head alone, and tests a client with the φ that its own training left.
+
     Args:
         lr: Learning rate of φ.
         personal: The head, by name, as in fedper.

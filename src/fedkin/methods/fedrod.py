@@ -33,6 +33,9 @@ def fedrod(
     are linear, so that the personal model is one with the head ψ + φ_i. The hypernetwork (Fed-RoD
     with hyper-heads) and FedDyn's local term are not built.
 
+    Deviations: the authors published no code; that of others starts φ_i at a copy of ψ, which
+    doubles the first logits.
+
     Args:
         lr: Learning rate of θ and ψ.
         gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c}, n_ic the client's training samples of

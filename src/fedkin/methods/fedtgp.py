@@ -38,6 +38,9 @@ def fedtgp(
     client has sent yet pulls nothing and is never predicted. Predictions are of the nearest P̂^c;
     before the first, the head's. Clients count alike.
 
+    Deviations: the authors' code makes P_i^c by the model of the client's round before, which it
+    reads before it saves the new one. It also hands out P̂^c of classes that nobody has sent.
+
     Args:
         lr: Learning rate of local SGD.
         lam: λ, the pull towards the prototypes; 10 in the authors' script, and 1 validated best on

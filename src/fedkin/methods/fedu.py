@@ -29,6 +29,9 @@ def fedu(*, lr: float, pull: NotNegative = 0.5, graph: Graph = "complete") -> Me
     Above 1, pull times a row's sum would overshoot the neighbours, and is refused. A new client
     starts from the mean of all models; it has no neighbours in a graph that was given.
 
+    Deviations: the authors' code takes the sum over the round's participants alone, and half of the
+    step. It moves them one after the other, so later ones see those that have moved.
+
     Args:
         lr: Learning rate of local SGD.
         pull: μ̃η, the server's step times the weight of the regularizer, times the round's decay; 0

@@ -30,6 +30,9 @@ def knn_per(
     head, of the last global model in evaluation mode. Until the end the personal view is the global
     model. A new client remembers its own samples.
 
+    Deviations: the authors' public code votes by e^{−distance²/(features · scale)}, of an LSTM it
+    remembers all hidden and cell states, and its script scores every λ on test samples.
+
     Args:
         lr: Learning rate of FedAvg's local SGD.
         k: Neighbours that are looked at; 10 in the paper.

@@ -27,6 +27,9 @@ def moon(
     z_prev is the initial model's: in the first round the two are one, and the contrast has no
     slope.
 
+    Deviations: the authors' code leaves the contrast out in the first round. Later, z_prev of a
+    client that takes part for the first time is a random draw's, one for each client.
+
     Args:
         lr: Learning rate of local SGD.
         mu: μ, the weight of the contrast; the paper chooses among 0.1, 1, 5 and 10, and 0 is
