@@ -18,6 +18,7 @@ from fedkin.certificates import transforms
 from fedkin.certificates.registry import (
     FILE,
     GOLDEN,
+    HELD_AGAINST,
     SECTIONS,
     digest,
     lacking,
@@ -140,9 +141,10 @@ def main(evidence: Path, names: list[str]) -> int:
         every = sorted({**before.get(kind, {}), **renewed}.items())
         made[kind] = {name: one for name, one in every if name in known}
     methods = made["methods"]
-    written_from = tomllib.loads(WRITTEN_FROM.read_text(encoding="utf-8"))
+    declared = tomllib.loads(WRITTEN_FROM.read_text(encoding="utf-8"))
     for name, one in methods.items():
-        one["reference"]["written from"] = written_from[name]
+        one["reference"]["written from"] = declared[name]
+        one["reference"][HELD_AGAINST] = declared[HELD_AGAINST].get(name, [])
     CERTIFICATES.write_text(text({"about": ABOUT, **made}), encoding="utf-8")
     written = json.loads(CERTIFICATES.read_text(encoding="utf-8"))
     PAGE.write_text(markdown(written), encoding="utf-8")

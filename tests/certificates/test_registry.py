@@ -17,6 +17,7 @@ import pytest
 from fedkin.certificates import registry as certificates
 from fedkin.certificates.registry import (
     GOLDEN,
+    HELD_AGAINST,
     Held,
     digest,
     held,
@@ -49,9 +50,25 @@ def test_every_method_has_a_whole_and_current_certificate(name: str) -> None:
 
 def test_a_certificate_says_what_its_reference_was_written_from() -> None:
     declared = tomllib.loads(WRITTEN_FROM.read_text(encoding="utf-8"))
-    assert set(declared.values()) <= set(SOURCES)
-    told = {name: one["reference"]["written from"] for name, one in packaged()["methods"].items()}
-    assert told == declared
+    against = declared.pop(HELD_AGAINST)
+    assert set(declared.values()) == set(SOURCES)
+    of_code = {name for name, source in declared.items() if source.endswith(" code")}
+    assert of_code == set(against)
+    for name, one in packaged()["methods"].items():
+        assert one["reference"]["written from"] == declared[name], name
+        assert one["reference"][HELD_AGAINST] == against.get(name, []), name
+
+
+@pytest.mark.parametrize("name", tomllib.loads(WRITTEN_FROM.read_text("utf-8"))[HELD_AGAINST])
+def test_a_reference_quotes_the_code_it_was_held_against(name: str) -> None:
+    """Repository and commit are in the file that has the reference, and stand in one form."""
+    path = ROOT / "tests" / "reference" / f"{name}.py"
+    quoted = (path if path.is_file() else path.with_name("partial_fl.py")).read_text("utf-8")
+    for code in tomllib.loads(WRITTEN_FROM.read_text("utf-8"))[HELD_AGAINST][name]:
+        found = re.fullmatch(r"([\w.-]+/[\w.-]+) at ([0-9a-f]{7})( \(.+\))?: .+", code)
+        assert found, code
+        assert found[1] in quoted, code
+        assert found[2] in quoted, code
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -23,6 +23,7 @@ from fedkin.methods import METHODS, no_method, own_name, registry
 # the kinds of evidence, as tests are marked
 SECTIONS = ("reference", "closed form", "law", "messages")
 GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
+HELD_AGAINST = "held against"  # of a reference: public code, with its commit and files
 FILE = "certificates.json"
 STATES = {
     "current": "of the method as it is installed",

@@ -32,7 +32,6 @@ def fedrod(
     where the personal predictor is the generic one, and stays at home between rounds. Both heads
     are linear, so that the personal model is one with the head ψ + φ_i. The hypernetwork (Fed-RoD
     with hyper-heads) and FedDyn's local term are not built.
-
     Deviations: the authors published no code; that of others starts φ_i at a copy of ψ, which
     doubles the first logits.
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from fedkin.certificates.registry import GOLDEN, Held
+from fedkin.certificates.registry import GOLDEN, HELD_AGAINST, Held
 from fedkin.cli.listing.certificates import (
     COLUMNS,
     HEADINGS,
@@ -62,6 +62,24 @@ def test_what_a_reference_was_written_from_is_told() -> None:
     page = markdown(PACKAGED)
     assert f"- {told}" in page
     assert "| [a](#a) | memory | 3e-15 |" in page
+
+
+def test_the_code_a_reference_was_held_against_is_told() -> None:
+    reference = {**CERTIFICATE["reference"], HELD_AGAINST: ["a/b at 0123456: c.py"]}
+    one = {**CERTIFICATE, "reference": reference}
+    assert "held against a/b at 0123456: c.py" in printed(whole(Held("a", "current", one), {}))
+    page = markdown({**PACKAGED, "methods": {"a": one, "b": OTHER}})
+    assert "- held against a/b at 0123456: c.py\n" in page
+
+
+def test_the_page_says_what_a_method_was_held_against() -> None:
+    traces = [{"file": "x.npz", "source": "a/b", "commit": "0", "authors": True, "how": ""}]
+    traces = [{**trace, "errors": {}, "deviations": {"w": [0.1, "why"]}} for trace in traces]
+    beside = {**OTHER, GOLDEN: {"tests": [], "traces": traces}}
+    page = markdown({**PACKAGED, "methods": {"a": CERTIFICATE, "b": beside}})
+    assert "\nHeld against a reference (memory), 1 closed form, 2 laws.\n" in page
+    met = "1 golden trace (0 met in everything)"
+    assert f"\nHeld against a reference (memory), {met}, 1 law.\n" in page
 
 
 def test_the_table_of_transforms_counts_cases() -> None:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fedkin.certificates.registry import GOLDEN, SECTIONS, STATES, Held
+from fedkin.certificates.registry import GOLDEN, HELD_AGAINST, SECTIONS, STATES, Held
 from fedkin.certificates.transforms import KINDS
 from fedkin.report import formatting
 
@@ -25,7 +25,8 @@ SOURCES = {
     "summary": "the project's summary of the paper",
     "memory": "memory or a summary of the paper, whose text was not at hand, and public code",
     "definition": "the method's definition, which is no paper's",
-    "not recorded": "the paper as it cites it; whether the text was at hand is not recorded",
+    "authors' code": "the paper as it cites it, and held, step by step, against the authors' code",
+    "public code": "the paper as it cites it, and held, step by step, against code of others",
 }
 NO_TRACE = "none: no numbers of public code are at hand for this method"
 SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
@@ -60,6 +61,7 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
     figures = {
         "reference": [
             f"written from {SOURCES[certificate['reference']['written from']]}",
+            *(f"held against {code}" for code in certificate["reference"].get(HELD_AGAINST, [])),
             _agreement(certificate["reference"]),
         ],
         "closed form": _without(certificate["closed form"]),
@@ -147,6 +149,7 @@ def markdown(packaged: Mapping[str, Any]) -> str:
     for name, certificate in methods.items():
         lines += ["", f"## {name}", ""]
         lines += [f"Sources {', '.join(f'`{source}`' for source in certificate['sources'])}."]
+        lines += [f"Held against {', '.join(_witnesses(certificate))}."]
         for section in sections(certificate):
             own = [test for test in section.tests if test["id"] not in everywhere]
             if own or section.said:
@@ -167,7 +170,9 @@ the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a 
 sends in a round, in scalars.
 
 A reference proves what it was *written from*. One from a summary or from memory shares its
-mistakes with the method; golden traces of the authors' code are the witness against them.
+mistakes with the method; golden traces of the authors' code are the witness against them. Where a
+reference was *held against* public code, it quotes the functions beside its steps, and what that
+code does otherwise is among the deviations.
 
 {_LISTED}
 
@@ -212,13 +217,27 @@ def _agreement(reference: Mapping[str, Any]) -> str:
     )
 
 
-def _traces(traces: Sequence[Mapping[str, Any]]) -> str:
-    """How many golden traces there are, and how many of them are met in everything, with some
-    option.
-    """
+def _witnesses(certificate: Mapping[str, Any]) -> list[str]:
+    """What a method was held against: what its reference was written from, and other evidence."""
+    met, every = _met(certificate.get(GOLDEN, {}).get("traces", []))
+    forms, laws = (len(certificate[kind]["tests"]) for kind in ("closed form", "law"))
+    found = [f"a reference ({certificate['reference']['written from']})"]
+    if every:
+        found.append(f"{formatting.many(every, 'golden trace')} ({met} met in everything)")
+    found += [formatting.many(forms, "closed form")] if forms else []
+    return [*found, formatting.many(laws, "law")]
+
+
+def _met(traces: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """How many golden traces are met in everything, with some option, and how many there are."""
     met = {trace["file"] for trace in traces if not trace["deviations"] and not trace.get("counts")}
-    every = {trace["file"] for trace in traces}
-    return f"{len(met)} of {len(every)}" if every else formatting.NONE
+    return len(met), len({trace["file"] for trace in traces})
+
+
+def _traces(traces: Sequence[Mapping[str, Any]]) -> str:
+    """How many golden traces there are, and how many of them are met."""
+    met, every = _met(traces)
+    return f"{met} of {every}" if every else formatting.NONE
 
 
 def _golden(trace: Mapping[str, Any]) -> str:
