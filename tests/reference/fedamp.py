@@ -1,6 +1,9 @@
 """FedAMP with plain loops. Huang et al. 2021, Algorithm 1 and equation 6: u_i = (1 − α Σ_{j≠i}
 A'(‖w_i − w_j‖²)) w_i + α Σ_{j≠i} A'(‖w_i − w_j‖²) w_j, A(x) = 1 − e^{−x/σ}; then client i moves by
 ∇F_i(w) + λ/α (w − u_i), from w_i on.
+
+Held against TsingZ0/PFLlib at 487a29e: serveramp.py, clientamp.py. The page docs/methods/fedamp.md
+names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +24,11 @@ def message(
         if j == i:
             continue
         apart = sum(float(np.sum((w[i][name] - w[j][name]) ** 2)) for name in u)
+        # FedAMP.send_models: alphaK * e(sub), sub the squared distance, e(x) = exp(−x/σ)/σ
         share = alpha * exp(-apart / sigma) / sigma
         own -= share
         for name in u:
-            u[name] = u[name] + share * w[j][name]
+            u[name] = u[name] + share * w[j][name]  # and coef_self = 1 − the sum of the others
     return {name: u[name] + own * w[i][name] for name in u}
 
 
@@ -45,6 +49,7 @@ def fedamp(
     for t in range(len(plan)):
         down = {k: message(w, k, known, alpha, sigma) for k in participants[t]}
         for k in participants[t]:
+            # clientAMP.train: loss + 0.5 * lamda / alphaK * the distance to u, from the own model
             for batch in plan[t][k]:
                 slope = batch_gradient(w[k], data[k], batch)
                 w[k] = {

@@ -1,6 +1,9 @@
 """FedCP with plain loops and hand-written gradients. Zhang et al. 2023: features h are split by a
 policy r of h ∘ v/‖v‖; g(r ∘ h; own head) + g((1 − r) ∘ h; global head); beside the loss λ times the
 squared maximum mean discrepancy of h and the received extractor's features.
+
+Held against TsingZ0/PFLlib at 0080c46, clientcp.py, and TsingZ0/FedCP at 19f4238, servercp.py. The
+page docs/methods/fedcp.md names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +29,7 @@ EPS, SIGMAS = 1e-5, (10.0, 15.0, 20.0, 50.0)
 
 
 def direction(head: Params) -> np.ndarray:
+    # clientCP.set_head_g: the sum of the rows of the client's head; Ensemble: F.normalize
     v = np.zeros(head["out.weight"].shape[1])
     for row in head["out.weight"]:
         v = v + row
@@ -36,6 +40,7 @@ class Policy:
     """r of one pass, and the way back."""
 
     def __init__(self, w: Params, h: np.ndarray, toward: np.ndarray) -> None:
+        # ConditionalSelection: Linear, LayerNorm, ReLU, a softmax of two halves
         self.w, self.toward, self.half = w, toward, h.shape[1]
         self.given = h * toward
         z = self.given @ w["policy:weight"].T + w["policy:bias"]
@@ -65,13 +70,13 @@ class Policy:
 
 def outputs(w: Params, common: Params, x: np.ndarray, toward: np.ndarray) -> np.ndarray:
     h = features(w, x)
-    r = Policy(w, h, toward).r
+    r = Policy(w, h, toward).r  # Ensemble.forward: head(rep * pm) + head_g(rep * gm)
     return scores(w, r * h) + scores(common, (1 - r) * h)
 
 
 def pull(h: np.ndarray, before: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The slope by h of Σ w_i w_j (k(h_i, h_j) + k(b_i, b_j) − 2 k(h_i, b_j))."""
-    slope = np.zeros_like(h)
+    slope = np.zeros_like(h)  # MMD: mean(XX + YY − 2 XY), "rbf"
     for i, row in enumerate(h):
         for j in range(len(h)):
             for sign, other in ((1.0, h[j]), (-1.0, before[j])):
@@ -125,6 +130,7 @@ def fedcp(
             for batch in plan[t][k]:
                 w = step(w, gradient(w, common, data[k], batch, toward, lam), at(lr, t))
             heads[k] = {name: w[name] for name in HEAD}
+            # generate_upload_head
             up[k] = {**w, **{name: 0.5 * w[name] + 0.5 * common[name] for name in HEAD}}
         total = sum(size(data[k]) for k in up)
         common = combine(list(up.values()), [size(data[k]) / total for k in up])

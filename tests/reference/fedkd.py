@@ -2,6 +2,9 @@
 models, L_t + (KL(y_s ‖ y_t) + MSE(H_t, W_h H_s)) / (L_t + L_s) and L_s + (KL(y_t ‖ y_s) + the same
 MSE) / (L_t + L_s), each descended by its own parameters; what the shared one learned is sent as
 the largest singular values that hold a share T of the energy, and so is the mean.
+
+Held against wuch15/FedKD (run.py at 20ce633, model_bert.py at 962afa5) and TsingZ0/PFLlib at
+18139bc (clientkd.py, serverkd.py). The page docs/methods/fedkd.md names what they do otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,6 +58,7 @@ class Meeting:
         self, own: np.ndarray, other: np.ndarray, distill: float, hidden: float
     ) -> np.ndarray:
         """Of the whole loss of the model that has the scores ``own``."""
+        # clientKD.train: CE_loss + (KL + MSE) / (CE_loss + CE_loss_g), the denominator not detached
         both = self.lt + self.ls
         pull = distill * self.kl(other, own) + hidden * self.mse()
         dtask = cross_entropy_dlogits(own, self.y, self.weight)
@@ -74,6 +78,7 @@ def cut(change: np.ndarray, energy: float) -> np.ndarray:
     """The part of a matrix that the fewest largest singular values leave, at least one."""
     if change.ndim < 2:
         return change
+    # run.py: sums of squares of the singular values against "energy" of all
     u, sigma, v = np.linalg.svd(change)
     total, kept, so_far = np.sum(sigma**2), np.zeros_like(change), 0.0
     for k, value in enumerate(sigma):
@@ -113,8 +118,10 @@ def fedkd(
                 mentors[k] = step(mentors[k], up, at(personal_lr, t))
                 maps[k] = maps[k] - at(personal_lr, t) * linear
                 s = step(s, down, at(lr, t))
+            # run.py: student_update is what the round changed
             changes[k] = {name: cut(s[name] - w[name], energy[t]) for name in w}
         shares = [size(data[k]) if by_samples else 1 for k in changes]
+        # run.py: np.mean over clients, cut again, added to what the round began with
         mean = combine(list(changes.values()), [share / sum(shares) for share in shares])
         w = {name: w[name] + cut(mean[name], energy[t]) for name in w}
         history.append(

@@ -1,6 +1,9 @@
 """GPFL with plain loops and hand-written gradients. Zhang et al. 2023: features h are moved by a
 valve, ReLU((γ + 1) ∘ h + β), once by the client's condition and once by everybody's; the first go
 to the client's head, the second are drawn to embeddings of the classes by angle and by length.
+
+Held against TsingZ0/GPFL: clientgp.py at 5c37114, servergp.py at 131a19c. The page
+docs/methods/gpfl.md names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,6 +55,7 @@ class Route:
     """Features moved by one condition."""
 
     def __init__(self, w: Params, h: np.ndarray, given: np.ndarray) -> None:
+        # CoV.forward: act(x * (gamma + 1) + beta)
         self.h, self.scale, self.shift = h, Layer(w, "scale", given), Layer(w, "shift", given)
         self.before = (self.scale.out + 1) * h + self.shift.out
         self.out = np.maximum(self.before, 0.0)
@@ -66,7 +70,7 @@ class Route:
 
 
 def conditions(embeddings: np.ndarray, client: Client) -> tuple[np.ndarray, np.ndarray]:
-    """(p_i, g)."""
+    """(p_i, g): clientGP.set_GCE."""
     own = np.zeros(embeddings.shape[1])
     for label in client["y"]:
         own = own + embeddings[int(label)] / len(client["y"])
@@ -81,6 +85,7 @@ def angle(
     rows: np.ndarray, embeddings: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes of the cross-entropy of cosines, by the rows and by the embeddings."""
+    # GCE.forward: log_softmax of the cosines
     lengths = np.sqrt(np.sum(rows**2, axis=1, keepdims=True))
     there = lengths > 0
     unit = np.where(there, rows / np.where(there, lengths, 1.0), 0.0)
@@ -104,11 +109,13 @@ def gradient(
     dz = cross_entropy_dlogits(scores(w, personal.out), y, weight)
     first, dh = personal.back(dz @ w["out.weight"])
     drows, dclasses = angle(guided.out, w["gpfl:classes"], y, weight)
+    # clientGP.train: lamda times the norm of feat_G − the frozen embeddings
     for i, label in enumerate(y):
         apart = guided.out[i] - sent[int(label)]
         drows[i] += lam * weight[i] * apart / np.sqrt(np.sum(apart**2))
     second, other = guided.back(drows)
     inside = (dh + other) * (h > 0)
+    # GCE_opt and CoV_opt: mu is their weight decay
     slopes = {name: first[name] + second[name] + mu * w[name] for name in first}
     return {
         "hidden.weight": inside.T @ x,

@@ -3,6 +3,9 @@ server instead of Adam.
 
 Each participant: v ← v − η_p (∇L(v) + λ (v − w^t)) from its own last v; w_k from w^t by local SGD.
 Server: w ← (1/|S|) Σ w_k, then steps on KL(σ((1/|S|) Σ logits of w_k) ‖ σ(logits of w)).
+
+Held against NVlabs/PerAda at f776dd4: optim/our.py, aggregation/distillation.py. The page
+docs/methods/perada.md names what that code does otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,6 +49,7 @@ def perada(
     for t in range(len(plan)):
         uploads: dict[int, Params] = {}
         for k in participants[t]:
+            # Our.run_local_updates: train_per towards the received model, then train
             for batch in personal_plan[t][k]:
                 v = personal[k]
                 slope = batch_gradient(v, data[k], batch)
@@ -53,10 +57,11 @@ def perada(
                     n: v[n] - at(personal_lr, t) * (slope[n] + lam * (v[n] - w[n])) for n in v
                 }
             uploads[k] = train(w, data[k], plan[t][k], at(lr, t))
-        told = 0.0
+        told = 0.0  # Distillation: out_t, the mean of the clients' logits
         for k in participants[t]:
             told = told + logits(uploads[k], public)
         teacher = softmax(told / len(participants[t]))
+        # Our.server_aggregation: FedAveraging with weights=[]
         counts = [size(data[k]) if by_samples else 1 for k in participants[t]]
         shares = [count / sum(counts) for count in counts]
         mean = combine([uploads[k] for k in participants[t]], shares)

@@ -43,7 +43,7 @@ from tests.reference.model import (
 def soft_loss(
     student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: float, objective: str
 ) -> float:
-    """Weighted soft loss between logits [b, C], without the factor λT²."""
+    """Weighted soft loss between logits [b, C], without the factor λT²: lines 20-21."""
     log_a, log_o = log_softmax(student / T), log_softmax(teacher / T)
     total = 0.0
     for i in range(len(weight)):
@@ -85,7 +85,7 @@ def distillation_loss(
     objective: str = "kl",
 ) -> float:
     """Line 18: (1 - λ) * hardLoss + λT² * softLoss, on logits."""
-    hard = cross_entropy_of_logits(student, y, weight)
+    hard = cross_entropy_of_logits(student, y, weight)  # line 19
     return (1.0 - lam) * hard + lam * T**2 * soft_loss(student, teacher, weight, T, objective)
 
 
@@ -121,9 +121,9 @@ def optimal_teacher(candidates: Sequence[Params], client: Client) -> tuple[int, 
     """
     best, best_loss = -1, np.inf
     for e, candidate in enumerate(candidates):
-        loss = mean_loss(candidate, client["x_val"], client["y_val"])
-        if loss < best_loss:
-            best, best_loss = e, loss
+        loss = mean_loss(candidate, client["x_val"], client["y_val"])  # line 5
+        if loss < best_loss:  # line 6
+            best, best_loss = e, loss  # lines 7-8
     return best, copy(candidates[best]), float(best_loss)
 
 
@@ -145,7 +145,7 @@ def student(
     for i, (index, weight) in enumerate(batches):
         x, y = client["x"][index], client["y"][index]
         d = distillation_dlogits(logits(a, x), logits(teacher, x), y, weight, lam, T, objective)
-        a = step(a, backward(a, x, d), at(lr, i))
+        a = step(a, backward(a, x, d), at(lr, i))  # line 22
     return a
 
 

@@ -64,17 +64,18 @@ def moreau_client(
     """
     if restart not in ("step", "round"):
         raise ValueError(restart)
-    omega = copy(received)
+    omega = copy(received)  # line 4
     theta = copy(theta) if persist and theta is not None else copy(received)
     for batch in batches:
         if not persist and restart == "step":
             theta = copy(omega)
-        for _ in range(steps):
+        for _ in range(steps):  # lines 7-9
             g = gradient(theta, client, batch)
             theta = {
                 name: theta[name] - lr * (g[name] + lam * (theta[name] - omega[name]))
                 for name in theta
             }
+        # line 10
         omega = {name: omega[name] - beta * lam * (omega[name] - theta[name]) for name in omega}
     return omega, theta
 
@@ -159,6 +160,7 @@ def server_update(
     """
     clients = list(uploads)
     points = np.array([flatten(uploads[k]) for k in clients])
+    # Line 13: k-means on the uploads; the column of a cluster in P^{t+1} has 1/|C_j| a member.
     _, labels, iterations = lloyd(points, seeds)
     used = sorted({int(label) for label in labels})
     each = np.array([1 if counts is None else counts[k] for k in clients], dtype=float)
@@ -169,6 +171,7 @@ def server_update(
     number = dict(
         zip(used, match(np.array([flatten(m) for m in models]), centers, squared), strict=True)
     )
+    # Line 14: ω_k − α (ω_k − the mean of its members).
     updated = [copy(m) for m in models]
     for j, mean in zip(used, means, strict=True):
         m = number[j]
@@ -219,6 +222,7 @@ def cgpfl(
     for t in range(len(plan)):
         uploads: dict[int, Params] = {}
         for k in participants[t]:
+            # Lines 2-12: client k is sent the model of its cluster under P^t.
             uploads[k], thetas[k] = moreau_client(
                 models[cluster[k]],
                 thetas.get(k),

@@ -359,23 +359,24 @@ def ppfl(
         local = copy_theta(theta)
         steps = plan[t][k]
         for batch in steps:
+            # Algorithms 1 and 3: η_1 = η / E
             eta = at(lr, t) / len(steps) if divide else at(lr, t)
             local = theta_step(local, gradients(local, C[k], k, batch)[1], eta)
         return local
 
     def new_theta(t: int) -> dict:
-        """θ + Σ p_i (θ_{i,E} - θ), p_i among the participants: the weighted mean of the θ_{i,E}."""
+        """Eq. 19: θ + Σ p_i (θ_{i,E} - θ), p_i among the participants: the mean of the θ_{i,E}."""
         active = list(participants[t])
         share = sum(p[k] for k in active)
         return theta_combine([local_theta(k, t) for k in active], [p[k] / share for k in active])
 
     history: list[Snapshot] = []
     for t in range(len(plan)):
-        if schedule == "alternate":
+        if schedule == "alternate":  # Algorithm 3: c_i first, by its whole gradient, then θ
             block = "both"
             C = new_membership({k: whole(data[k]) for k in participants[t]}, t)
             theta = new_theta(t)  # with the new c
-        elif schedule == "random":
+        elif schedule == "random":  # Algorithm 1: one block a round, by Algorithm 2
             if blocks is None:
                 raise ValueError('schedule="random" needs blocks')
             block = blocks[t]
