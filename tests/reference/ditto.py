@@ -1,8 +1,9 @@
 """Ditto, with plain loops: Li et al. 2021, Algorithm 2 (FedAvg as the global solver, means by
 samples).
 
-w^t in the personal step is the model the server sent at the start of the round. With ``received``
-v goes on from it, too, which is no part of the paper.
+Held against the authors' code, litian96/ditto at 00c1837: Server.train of
+flearn/trainers_MTL/ditto.py. w^t in the personal step is the model the server sent at the start of
+the round. With ``received`` v goes on from it, too, which is no part of the paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,18 +44,20 @@ def ditto(
     for t in range(len(plan)):
         uploads: dict[int, Params] = {}
         for k in participants[t]:
-            local = copy(w)
+            local = copy(w)  # w_global_idx, a copy of global_model
             for batch in plan[t][k]:
+                # "global": SGD, on the mini-batch that the personal step has just seen
                 local = step(local, gradient(local, data[k], batch), at(lr, t))
             uploads[k] = local
             if received:
                 personal[k] = copy(w)
             for batch in personal_plan[t][k]:
                 v = personal[k]
-                slope = gradient(v, data[k], batch)
+                slope = gradient(v, data[k], batch)  # "local": eff_grad, λ (v - global_model)
                 personal[k] = {
                     n: v[n] - at(personal_lr, t) * (slope[n] + lam * (v[n] - w[n])) for n in v
                 }
+        # aggregate: simple_average of the differences, uniform; by samples is the paper's FedAvg
         total = sum(size(data[k]) for k in participants[t])
         w = combine(
             [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]

@@ -5,6 +5,10 @@ The paper's round: every device trains on private data, predicts the open data, 
 the predictions and sharpens them (entropy reduction averaging: softmax of mean / T), every device
 distils from the result. A round here begins with the distillation, from the target of the round
 before; the first round has none.
+
+Held against kitsuyaazuma/BlazeFL at 35353b7 (code of others): process_client, distill and
+global_update of examples/step-by-step-dsfl/algorithm/dsfl.py. FedDF's and KT-pFL's steps are quoted
+in their own files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -97,13 +101,15 @@ def ds_fl(
     for t in range(len(plan)):
         received, messages = target, {}
         for k in participants[t]:
-            if target is not None:
+            if target is not None:  # "Distill": kl_div, batchmean, of the last soft labels
                 models[k] = imitate(models[k], public, target, public_plan[t][k], at(distill_lr, t))
-            models[k] = train(models[k], data[k], plan[t][k], at(lr, t))
+            models[k] = train(models[k], data[k], plan[t][k], at(lr, t))  # "Train"
+            # "Predict": softmax of the scores; there on a part drawn anew each round
             messages[k] = soft_predictions(models[k], public)
         total = np.zeros_like(messages[participants[t][0]])
         for k in participants[t]:
             total = total + messages[k]
+        # global_update: softmax of the mean of the sampled clients / era_temperature
         target = sharpened(total / len(participants[t]), temperature)
         personal = {k: copy(models[k]) for k in data}
         history.append(

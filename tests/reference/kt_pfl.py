@@ -5,6 +5,9 @@ Server, after each round: kappa <- projection of kappa - eta * gradient of
                     + rho * || kappa_k - 1/M ||^2 ]
 on the simplex, row by row; client k's team is sum_j kappa_kj z_j. Clients that never took part are
 in no team.
+
+Held against the authors' code, cugzj/KT-pFL at e74c2f9: predict, get_models_logits,
+train_one_model and collaborative_training of src/engine_kt_pfl.py. There everybody takes part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,11 +90,13 @@ def kt_pfl(
     for t in range(len(plan)):
         received, messages = teams, {}
         for k in participants[t]:
-            if teams:
+            if teams:  # train_one_model without with_softmax: KL_loss, scores over Temp
                 models[k] = imitate(
                     models[k], public, teams[k], public_plan[t][k], at(distill_lr, t), temperature
                 )
+            # then private data, for one epoch more each round up to the number set
             models[k] = train(models[k], data[k], plan[t][k], at(lr, t))
+            # predict: softmax of the scores over T, on an alignment set drawn anew
             messages[k] = soft_predictions(models[k], public, temperature)
         last = {**last, **messages}
         seen = sorted(last)
@@ -102,10 +107,12 @@ def kt_pfl(
         renewed = kappa.copy()
         for k in seen:
             row = np.array([kappa[k, j] / mass for j in seen])
+            # get_models_logits: MSELoss in KL's place, penalty_ratio times that to 1/N; softmax(5κ)
             moved = onto_simplex(row - at(kappa_lr, t) * slope(row, seen.index(k), z, lam, rho))
             for j, weight in zip(seen, moved, strict=True):
                 renewed[k, j] = mass * weight
         kappa = renewed
+        # get_models_logits, its end: models_logits by the new weights
         teams = {k: sum(kappa[k, j] / mass * last[j] for j in seen) for k in range(m)}
         personal = {k: copy(models[k]) for k in data}
         history.append(

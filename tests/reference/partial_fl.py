@@ -5,9 +5,11 @@ Pillutla et al. 2022, Algorithms 1 and 2; Arivazhagan et al. 2019, Algorithms 1 
 parameters: `personal` v_i, the others u. Server: u <- sum of u_i n_i / (sum of the participants'
 n).
 
-FedRep was held against AC-Amiya233/FedRep, a copy of lgcollins/FedRep (the authors'):
-main_fedrep.py at 3987c22, LocalUpdate of models/Update.py at 1f041d1. FedBN against med-air/FedBN
-at 0927bb8: federated/fed_digits.py.
+FedAlt and FedSim were held against the authors' code, facebookresearch/FL_partial_personalization:
+run_local_updates of pfl/optim/fedalt.py and fedsim.py and PartialPFLBase of pfl_base.py at 8f5f652,
+FedBase.run_one_round of base.py at d47e118. FedRep was held against AC-Amiya233/FedRep, a copy of
+lgcollins/FedRep (the authors'): main_fedrep.py at 3987c22, LocalUpdate of models/Update.py at
+1f041d1. FedBN against med-air/FedBN at 0927bb8: federated/fed_digits.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,6 +47,7 @@ def local_sim(
     either moves.
     """
     shared = [name for name in w if name not in personal]
+    # fedsim.py: one optimizer of "all" parameters, at one rate
     for batch in batches:  # FedBN: train, SGD of all parameters on the cross-entropy
         gradient = batch_gradient(w, client, batch)
         w = move(move(w, personal, gradient, personal_lr), shared, gradient, lr)
@@ -62,6 +65,7 @@ def local_alt(
 ) -> Params:
     """LocalAlt: all steps of v with u fixed, then all steps of u with the new v fixed."""
     shared = [name for name in w if name not in personal]
+    # fedalt.py: "client" parameters first, the server's without gradient; then the other way round
     # FedRep: LocalUpdate.train, iter < head_eps: what is in w_glob_keys stands still
     for batch in personal_batches:
         w = move(w, personal, batch_gradient(w, client, batch), personal_lr)
@@ -103,8 +107,10 @@ def partial_fl(
                 w = local_sim(w, data[k], plan[t][k], personal, eta, eta_v)
             else:
                 w = local_alt(w, data[k], plan[t][k], personal_plan[t][k], personal, eta, eta_v)
+            # update_local_model_and_get_client_grad: v stays with the client, u's change is sent
             v[k] = {name: w[name] for name in v[k]}
             uploads[k] = {name: w[name] for name in u}
+        # run_one_round: weighted_average_of_state_dicts, by mini-batches an epoch ("a proxy")
         # FedRep: main_fedrep, lens (1 each for CIFAR and MNIST, samples for FEMNIST and Sent140);
         # FedBN: client_weights = 1 / client_num, of the keys without "bn"
         counts = [1 if uniform else size(data[k]) for k in participants[t]]
