@@ -2,6 +2,9 @@
 
 Readings: one E-step a round, on the received components; π is kept at home between rounds; all
 components train on the same mini-batches.
+
+Held against the authors' code, omarfoq/FedEM: client.py and learners/learners_ensemble.py at
+b80911f, aggregator.py at 98d5deb.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,12 +63,13 @@ def fedem(
     for t in range(len(plan)):
         active, uploads = list(participants[t]), {}
         for k in active:
+            # Client.step: update_sample_weights, softmax of log π - losses, of all samples at once,
             q = e_step(models, pi[k], data[k])
-            pi[k] = q.mean(axis=0)
+            pi[k] = q.mean(axis=0)  # then update_learners_weights
             sent = []
             for m in range(K):
                 w = copy(models[m])
-                for index, weight in plan[t][k]:
+                for index, weight in plan[t][k]:  # fit_epochs, a learner after the other
                     mine = np.asarray(weight) * q[index, m]
                     w = step(
                         w,
@@ -74,6 +78,7 @@ def fedem(
                     )
                 sent.append(w)
             uploads[k] = sent
+        # CentralizedAggregator.mix: clients_weights, by samples, of all clients, not of the sampled
         total = sum(size(data[k]) for k in active)
         shares = [size(data[k]) / total for k in active]
         models = [combine([uploads[k][m] for k in active], shares) for m in range(K)]

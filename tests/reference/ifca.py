@@ -6,6 +6,9 @@ weight sharing of its section on experiments. HypCluster: Mansour et al. 2020; M
 Readings: averages by samples; option I divides by the samples of all participants; a model that
 nobody chose stays; HypCluster's random starts run side by side for `trial` rounds, then the one of
 least loss is kept.
+
+IFCA was held against the authors' code, jichan3751/ifca at 97db9d1: TrainMNISTCluster of
+mnist/train_cluster_mnist.py (option II) and TrainCluster of synthetic/train_cluster.py (option I).
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,8 +66,10 @@ def ifca(
         active = list(participants[t])
         chosen, uploads, losses = {}, {}, {}
         for k in active:
+            # get_inference_stats, TrainCluster.train: np.argmin of the losses on all training data
             chosen[k] = identity(models, data[k], loss)
             losses[k] = cluster_losses(models, data[k], loss)[chosen[k]]
+            # TrainMNISTCluster.train: tau steps of all data from a copy of the chosen model
             uploads[k] = train(models[chosen[k]], data[k], plan[t][k], at(lr, t), gradient)
         total = sum(size(data[k]) for k in active)
         new = []
@@ -73,12 +78,12 @@ def ifca(
             mass = sum(size(data[k]) for k in members)
             if average == "gradients":
                 moved = copy(model)
-                for k in members:
+                for k in members:  # gradient_update: the sum by scores, over m, all machines
                     (batch,) = plan[t][k]
                     g = gradient(model, data[k], batch)
                     for n in moved:
                         moved[n] = moved[n] - at(lr, t) * size(data[k]) / total * g[n]
-            elif members:
+            elif members:  # global_param_update: the plain mean, where len(models) > 0
                 moved = combine(
                     [uploads[k] for k in members], [size(data[k]) / mass for k in members]
                 )

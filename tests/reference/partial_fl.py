@@ -9,7 +9,8 @@ FedAlt and FedSim were held against the authors' code, facebookresearch/FL_parti
 run_local_updates of pfl/optim/fedalt.py and fedsim.py and PartialPFLBase of pfl_base.py at 8f5f652,
 FedBase.run_one_round of base.py at d47e118. FedRep was held against AC-Amiya233/FedRep, a copy of
 lgcollins/FedRep (the authors'): main_fedrep.py at 3987c22, LocalUpdate of models/Update.py at
-1f041d1. FedBN against med-air/FedBN at 0927bb8: federated/fed_digits.py.
+1f041d1. FedBN against med-air/FedBN at 0927bb8: federated/fed_digits.py. LG-FedAvg against the
+authors' code, pliang279/LG-FedAvg at 8ee6a68: main_lg.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,6 +103,7 @@ def partial_fl(
         uploads: dict[int, Params] = {}
         for k in participants[t]:
             # FedRep: main_fedrep: net_glob with w_locals[idx] where k is not in w_glob_keys
+            # LG-FedAvg: net_local_list[idx], whose w_glob_keys were set after the last round
             w = {**u, **v[k]}  # FedBN: communication copies all but "bn" into the clients' models
             if personal_plan is None:
                 w = local_sim(w, data[k], plan[t][k], personal, eta, eta_v)
@@ -112,7 +114,7 @@ def partial_fl(
             uploads[k] = {name: w[name] for name in u}
         # run_one_round: weighted_average_of_state_dicts, by mini-batches an epoch ("a proxy")
         # FedRep: main_fedrep, lens (1 each for CIFAR and MNIST, samples for FEMNIST and Sent140);
-        # FedBN: client_weights = 1 / client_num, of the keys without "bn"
+        # LG-FedAvg: div(w_glob, m), uniform; FedBN: client_weights = 1 / client_num, without "bn"
         counts = [1 if uniform else size(data[k]) for k in participants[t]]
         u = combine([uploads[k] for k in participants[t]], [n / sum(counts) for n in counts])
         history.append(

@@ -19,6 +19,9 @@ Readings:
 - Line 14 with alpha < 1: new clusters are matched to the old models by optimal assignment on l2
   distance; only
   clusters with members are matched, so a model left without members stays as it is.
+
+pFedMe was held against the authors' code, CharlieDinh/pFedMe: userpFedMe.py and userbase.py at
+0468164, serverpFedMe.py and serverbase.py at 7e52b22, fedl/optimizers/fedoptimizer.py at 00057e1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,18 +67,18 @@ def moreau_client(
     """
     if restart not in ("step", "round"):
         raise ValueError(restart)
-    omega = copy(received)  # line 4
+    omega = copy(received)  # line 4; pFedMe: set_parameters, model and local_model
     theta = copy(theta) if persist and theta is not None else copy(received)
     for batch in batches:
         if not persist and restart == "step":
             theta = copy(omega)
-        for _ in range(steps):  # lines 7-9
+        for _ in range(steps):  # lines 7-9; pFedMe: K times PersionalizedOptimizer.step
             g = gradient(theta, client, batch)
             theta = {
                 name: theta[name] - lr * (g[name] + lam * (theta[name] - omega[name]))
                 for name in theta
             }
-        # line 10
+        # line 10; pFedMe: UserpFedMe.train, lamda * learning_rate * (localweight - new_param)
         omega = {name: omega[name] - beta * lam * (omega[name] - theta[name]) for name in omega}
     return omega, theta
 
