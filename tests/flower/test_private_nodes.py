@@ -102,7 +102,7 @@ def test_two_messages_never_have_one_noise_though_the_state_is_put_back(tmp_path
             if path.name != "secret":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert (sent[0] - sent[2]).abs().max() == 0
-    # The secret is new in each run of this test: 650 numbers give an sd that is off by 3 % (one sd).
+    # The secret is new in each run of this test: of 650 numbers an sd is off by 3 % (one sd).
     assert (sent[0] - sent[1]).std() == pytest.approx(10 * 2**0.5, rel=0.25)
 
 

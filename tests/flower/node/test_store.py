@@ -40,6 +40,34 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path, monkeypatch):
         node_store.find(3)
 
 
+def test_a_round_that_was_done_with_two_messages_has_two_commits(tmp_path):
+    """One of them is in the place that a single one has."""
+    node_store = NodeStore(tmp_path)
+    one, two = (Commit(key * 64, key.encode(), b"up", {}) for key in "ab")
+    for commit in (one, two, one, two):
+        node_store.put(3, commit)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"3-{'b' * 32}.commit", "3.commit"]  # fmt: skip
+    assert node_store.find(3) == one
+    for commit in (one, two):
+        assert node_store.find(3, lambda found, key=commit.key: found.key == key) == commit
+    assert node_store.find(3, lambda _: False) is None
+    node_store.put(30, two)
+    node_store.forget(4)
+    assert [path.name for path in tmp_path.iterdir()] == ["30.commit"]
+    (tmp_path / f"30-{'a' * 32}.commit").write_bytes(b"half")
+    with pytest.raises(StoreError, match=r"30-a+\.commit is damaged"):
+        node_store.find(30, lambda found: found.key == one.key)
+
+
+def test_the_model_of_a_run_is_the_last_that_was_put(tmp_path):
+    node_store = NodeStore(tmp_path)
+    for key in ("one", "two"):
+        node_store.put(MODEL, Commit(key, b"", None, {}))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.commit"]
+    assert node_store.find(MODEL).key == "two"
+
+
 def test_rounds_before_one_are_forgotten_and_the_model_is_not(tmp_path):
     node_store = NodeStore(tmp_path)
     for which in (1, 2, 10, MODEL):
