@@ -86,3 +86,12 @@ def test_a_salt_that_a_full_disk_kept_out_is_made_later(tmp_path, monkeypatch):
         with pytest.raises(StoreError, match=r"state cannot be written: No space left"):
             store.salt_of(tmp_path / "state")
     assert len(store.salt_of(tmp_path / "state")) == 32
+
+
+@pytest.mark.parametrize("left", [b"", b"short", bytes(33)])
+def test_a_salt_that_is_damaged_hides_nothing_and_is_refused(left, tmp_path):
+    """Under an empty one everybody could tell whether a guess of the node's data is right."""
+    store.salt_of(tmp_path)
+    (tmp_path / store.SALT).write_bytes(left)
+    with pytest.raises(StoreError, match="salt is damaged: put it back as it was"):
+        store.salt_of(tmp_path)

@@ -20,6 +20,7 @@ from fedkin.runs.checkpoint import sync
 SUFFIX = ".commit"
 NAMED = 32  # digits of a key in the name of a round's second commit
 SALT = "salt"
+SALTED = 32  # bytes of it
 MODEL = "model"  # in place of a round: what the client deploys when the last one is over
 
 
@@ -122,7 +123,13 @@ def salt_of(state: Path) -> bytes:
     if not path.is_file():
         try:
             state.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_secret(path, secrets.token_bytes(32))
+            write_secret(path, secrets.token_bytes(SALTED))
         except OSError as error:
             raise StoreError(f"{state} cannot be written: {error.strerror}") from None
-    return path.read_bytes()
+    try:
+        found = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    if len(found) != SALTED:
+        raise StoreError(f"{path} is damaged: put it back as it was")
+    return found
