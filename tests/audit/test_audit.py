@@ -133,7 +133,9 @@ def test_a_private_run_has_its_upper_bound(tmp_path):
     assert {one["upper"] for one in kinds.values()} == {None}
 
 
-def test_a_run_that_ended_early_is_held_against_the_rounds_that_there_were(tmp_path):
+def test_a_run_that_ended_early_is_held_against_the_rounds_that_there_were(tmp_path, monkeypatch):
+    # with noise that nobody knows no test can say when a run ends
+    monkeypatch.setattr("fedkin.runs.secret_file.secrets.token_bytes", bytes)
     privacy = {"noise": 3.0, "clip": 0.2, "delta": 1e-5, "unit": "sample"}
     ends = {"run__rounds": 40, "run__patience": 1, "train__lr": 2.0}
     given = {**content("fedavg", audit__canaries=60, **ends), "privacy": privacy}

@@ -4,7 +4,7 @@ uninterrupted run ends.
 
 import json
 import os
-import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,15 +34,28 @@ RUN = [
 ]
 
 
-def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
-    stopped = process("run", *RUN, "--out", "stopped", folder=tmp_path)
+PATIENT = 600  # seconds: machines of tests are busy
+
+
+def after_ctrl_c(folder: Path) -> tuple[int, str]:
+    """How a run ended that was told to, and what it said."""
+    shutil.rmtree(folder / "stopped", ignore_errors=True)
+    stopped = process("run", *RUN, "--out", "stopped", folder=folder)
     assert stopped.stdout is not None
     for line in stopped.stdout:
         if line.startswith("round 1/"):
             stopped.send_signal(signal.SIGINT)
             break
-    _, told = stopped.communicate(timeout=60)
-    assert stopped.returncode == 130, told
+    _, told = stopped.communicate(timeout=PATIENT)
+    return stopped.returncode, told
+
+
+def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
+    for _ in range(9):
+        code, told = after_ctrl_c(tmp_path)
+        if code != 0:  # else it was over before this process had its turn
+            break
+    assert code == 130, told
     first, last = told.splitlines()
     assert first == "ending this round, then stopping; Ctrl-C again stops at once"
     assert last.startswith("stopped after round ")
@@ -58,28 +71,32 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
     assert end["communication"] == expected["communication"]
 
 
-def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+def without_reader(*arguments: object, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """``fedkin …`` into a pipe that nobody reads from the start: ``| head`` may read all before it
+    closes.
+    """
     reader, writer = os.pipe()
-    os.close(reader)  # nobody reads from the start: `| head` may read all before it closes
-    done = subprocess.run(
-        [sys.executable, "-m", "fedkin", "data"],
-        cwd=tmp_path,
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-    )
-    os.close(writer)
-    assert done.stderr == ""
+    os.close(reader)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "fedkin", *map(str, arguments)],
+            cwd=folder,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENT,
+        )
+    finally:
+        os.close(writer)
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    assert without_reader("data", folder=tmp_path).stderr == ""
 
 
 def test_a_closed_pipe_ends_no_training(tmp_path: Path) -> None:
     usual = fedkin("run", *RUN, "--out", tmp_path / "whole").stderr.splitlines()
-    run = shlex.join([sys.executable, "-m", "fedkin", "run", *map(str, RUN), "--out", "piped"])
-    done = subprocess.run(
-        f"{run} | head -n 1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.count("\n") == 1
+    done = without_reader("run", *RUN, "--out", "piped", folder=tmp_path)
     note = "note: nobody reads this command's output any more: its work goes on"
     assert sorted(done.stderr.splitlines()) == sorted([note, *usual])  # once, and no traceback
     piped, whole = shown(tmp_path / "piped"), shown(tmp_path / "whole")
@@ -91,7 +108,7 @@ def test_the_console_script_and_its_workers_find_a_users_module(tmp_path: Path) 
     arguments = [*SMALL[2:], "--engine", "processes:1", "--model", "nets:Net", "--out", "run"]
     command = Path(sys.executable).with_name("fedkin")
     done = subprocess.run(
-        [command, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=100
+        [command, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENT
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -132,9 +132,9 @@ def test_faults() -> None:
 
 def test_small_plans_are_cheap() -> None:
     generator = rng()
-    start = time.perf_counter()
+    start = time.process_time()  # the clock also tells what others do
     for _ in range(300):
         batching.epochs(200, 20, 1, generator)
-    each = (time.perf_counter() - start) / 300
+    each = (time.process_time() - start) / 300
     print(f"epochs(200, 20, 1): {each * 1e6:.0f} µs")
     assert each < 2e-3  # about 10 µs on an idle core

@@ -17,13 +17,14 @@ def private(**privacy):
 
 @pytest.mark.parametrize("changes", [{"seeded": True}, {"unit": "sample", "where": "server"}])
 def test_what_the_noise_alone_does_not_say_has_no_epsilon(changes, monkeypatch):
-    monkeypatch.setattr(composition, "facts_of", lambda spec: {"epsilon": 2.0})
+    monkeypatch.setattr(composition, "facts_of", lambda spec, again=0: {"epsilon": 2.0 + again})
     assert noised("7", private()) == Noised("7", 2.0, 1e-5, "2.0", 2)
+    assert noised("7", private(), 3) == Noised("7", 5.0, 1e-5, "2.0", 2, again=3)
     assert noised("7", private(**changes)) == Noised("7", None, 1e-5, "2.0", 2)
 
 
 def test_without_the_accountant_the_settings_are_said(monkeypatch):
-    def missing(spec):
+    def missing(spec, again=0):
         raise FedkinError("needs the extra privacy")
 
     monkeypatch.setattr(composition, "facts_of", missing)

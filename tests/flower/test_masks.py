@@ -361,6 +361,21 @@ def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
                 assert f"{op} 1 was asked once already, with different messages" in why
 
 
+def test_what_waits_in_one_run_is_revealed_in_no_other(tmp_path):
+    """A server that names another run, of which nothing was revealed yet, would have a second sum
+    of the same messages, with the same noise in them.
+    """
+    spec = experiment()
+    node = made(tmp_path, spec, insecure=True)
+    base = ask(node, _asked(spec, "local", 1, Base()), down(spec))[0].steps[0].own
+    ask(node, _asked(spec, "evaluate", 1, base), down(spec))
+    other = {"run": "f" * 16}
+    for op in (*STAGES, *SCORING):
+        reply, sent = ask(node, _asked(spec, op, 1, Base(), **other), b"x")
+        assert "this client has no work of round 1 that waits" in reply.steps[0].error
+        assert not sent
+
+
 def test_a_node_keeps_its_own_scores_and_is_done_after_the_last_sum(tmp_path):
     """Its model is kept with what it measured itself; then nothing new is answered."""
     fleet = Fleet(tmp_path, experiment("ditto"))

@@ -16,6 +16,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
 from fedkin.flower.node.host import _threshold as threshold_at
+from fedkin.flower.node.spent import Spent
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import Spec, parse
@@ -102,7 +103,7 @@ def test_two_messages_never_have_one_noise_though_the_state_is_put_back(tmp_path
             if path.name != "secret":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert (sent[0] - sent[2]).abs().max() == 0
-    # The secret is new in each run of this test: 650 numbers give an sd that is off by 3 % (one sd).
+    # The secret is new in each run of this test: of 650 numbers an sd is off by 3 % (one sd).
     assert (sent[0] - sent[1]).std() == pytest.approx(10 * 2**0.5, rel=0.25)
 
 
@@ -231,6 +232,9 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
     assert (facts["released_again"], facts["under_way"]) == (1, False)
     assert facts["privacy"]["epsilon"] == pytest.approx(epsilon(mechanism_of(spec), 3 + 1))
     assert any("3 rounds and 1 that a server which was cut off" in said for said in facts["said"])
+    for name in fleet.nodes:
+        (kept,) = Spent(fleet.folder / "nodes" / name / "state", None).runs()
+        assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
 
 
 def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(tmp_path):

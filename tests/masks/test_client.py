@@ -21,11 +21,17 @@ THRESHOLD = 5
 ENTRY = 4 + 1 + 36  # of what is revealed: client, whose secret, share
 
 
+def _falsify(found: bytearray, at: int) -> None:
+    """Make the share of an entry another one: a number of the field, whatever was drawn."""
+    word = slice(at + 5, at + 9)
+    found[word] = ((int.from_bytes(found[word], "little") + 1) % PRIME).to_bytes(4, "little")
+
+
 def _false_shares(blob: bytes) -> bytes:
     """Every share another one; the form stays."""
     found = bytearray(blob)
     for at in range(HEADER.size, len(blob), ENTRY):
-        found[at + 5] ^= 1
+        _falsify(found, at)
     return bytes(found)
 
 
@@ -61,7 +67,7 @@ def _false_key_shares(blob: bytes) -> bytes:
     found = bytearray(blob)
     for at in range(HEADER.size, len(blob), ENTRY):
         if found[at + 4 : at + 5] == OF_KEY:
-            found[at + 5] ^= 1
+            _falsify(found, at)
     return bytes(found)
 
 

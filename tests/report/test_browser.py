@@ -3,7 +3,6 @@ run.db.
 """
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,11 +109,7 @@ def test_a_client_has_an_address(browser: Browser, report: Path) -> None:
 
 def test_two_thousand_clients_open_at_once(browser: Browser, tmp_path: Path) -> None:
     path = write_report(write_large(tmp_path, 2000, 3))
-    began = time.monotonic()
-    with opened(browser, path, client="client 1999") as page:
-        assert (
-            time.monotonic() - began < 60
-        )  # machines of tests are busy; the promise is held by the slow test
+    with opened(browser, path, client="client 1999") as page:  # the slow test says how soon
         assert page.locator("#own h2").first.inner_text() == "Client client 1999"
 
 

@@ -256,7 +256,7 @@ def test_no_file_of_the_current_folder_stands_in_for_a_library(here):
         (here / planted).write_text(WITNESS)
     for command in (("export", "run", "--client", "0"), ("show", "run")):
         started = process(*command, folder=here)
-        _, error = started.communicate(timeout=200)
+        _, error = started.communicate(timeout=600)
         assert started.returncode == 0, error
     assert not (here / "witness").exists()
 

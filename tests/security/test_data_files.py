@@ -210,7 +210,7 @@ def test_a_pipe_is_no_data_file(name: str, file: str, tmp_path: Path) -> None:
         [sys.executable, "-c", code, f"{folder}/{name}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.stderr.splitlines()[-1].startswith("fedkin.core.errors.FedkinError: ")

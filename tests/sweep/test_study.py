@@ -156,7 +156,7 @@ def test_two_processes_share_a_study(tmp_path: Path) -> None:
         "--json",
     ]
     both = [started(asked) for _ in range(2)]
-    answers = [process.communicate(timeout=100) for process in both]
+    answers = [process.communicate(timeout=600) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     found = json.loads(fedkin(*asked).stdout)
     assert sorted(row["train.lr"] for row in found["trials"]) == [0.01, 0.03, 0.1, 0.3]

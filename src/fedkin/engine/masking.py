@@ -83,7 +83,8 @@ class Masking:
         """
         masking = self._client(client, round, self._threshold, heard)
         waiting = Waiting(masking, message, self._how.weight_of(samples))
-        self._waiting[STAGES[-1], client] = [waiting]
+        # an older request that arrives late must not take this round's keys away
+        self._keep(STAGES[-1], client, waiting)
         return masking.advertise()
 
     def begin_scores(
@@ -115,11 +116,12 @@ class Masking:
         self._keep(SCORE_STAGES[-1], client, Waiting(scoring, {}, 1.0, record, samples))
         return counting.advertise()
 
-    def _keep(self, last: CountStage | ScoreStage, client: int, waiting: Waiting) -> None:
+    def _keep(self, last: Stage | CountStage | ScoreStage, client: int, waiting: Waiting) -> None:
         known = self._waiting.get((last, client), [])
         others = [one for one in known if one.client.round != waiting.client.round]
         # a node is asked for the last round's and for the finished model's scores at once
-        self._waiting[last, client] = [*others[-1:], waiting]
+        newest = sorted(others, key=lambda one: one.client.round)[-1:]
+        self._waiting[last, client] = [*newest, waiting]
 
     def _client(self, client: int, session: int, threshold: int, heard: bytes) -> MaskingClient:
         return MaskingClient(

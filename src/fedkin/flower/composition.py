@@ -16,7 +16,8 @@ SHOWN = 10  # runs that a sentence names
 class Noised(NamedTuple):
     """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
     clips, in words where it is no number. ``rounds``: 0 where its record cannot be read, so that
-    nothing is known of it. ``experiment``: its fingerprint, which a node keeps.
+    nothing is known of it. ``experiment``: its fingerprint, which a node keeps. ``again``: rounds
+    that its server released once more, which ε counts.
     """
 
     run: str
@@ -25,21 +26,24 @@ class Noised(NamedTuple):
     noise: str
     rounds: int
     experiment: str = ""
+    again: int = 0
 
 
-def noised(run: str, spec: Spec) -> Noised:
+def noised(run: str, spec: Spec, again: int = 0) -> Noised:
     """What a run costs each client, as far as its specification says it.
 
     Args:
         run: Its name.
         spec: With noise. Of samples the cost depends on the sizes of all clients, and noise that is
             drawn from the seed gives none.
+        again: Rounds that were released once more.
 
     Returns:
         Without ε where it is not known, or where the extra ``privacy`` is not installed.
     """
     asked = spec.privacy
-    return Noised(run, _epsilon(spec)[0], asked.delta, str(asked.noise), spec.run.rounds)
+    epsilon = _epsilon(spec, again)[0]
+    return Noised(run, epsilon, asked.delta, str(asked.noise), spec.run.rounds, again=again)
 
 
 def unaccounted(spec: Spec) -> str:
@@ -54,13 +58,13 @@ def unaccounted(spec: Spec) -> str:
     return _epsilon(spec)[1]
 
 
-def _epsilon(spec: Spec) -> tuple[float | None, str]:
+def _epsilon(spec: Spec, again: int = 0) -> tuple[float | None, str]:
     """Of all rounds; None where it is not known, and what is lacking for it, if anything is."""
     asked = spec.privacy
     if not isinstance(asked.noise, float) or asked.of_samples or asked.seeded:
         return None, ""
     try:
-        facts = facts_of(spec)
+        facts = facts_of(spec, again=again)
     except FedkinError as error:  # no accountant here
         return None, str(error)
     return (None if facts is None else float(facts["epsilon"])), ""

@@ -180,14 +180,16 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
     return open_run(path.parent, write=True)
 
 
-def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> Database:
+def open_run(folder: Path, write: bool = False, busy: float | None = None) -> Database:
     """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it
-    is ``locked``.
+    is ``locked``, or a reader for its writer; None: WRITER_WAITS or READER_WAITS.
 
     Raises FedkinError for a missing, damaged or other-version run, and for a folder that is not as
     fedkin leaves one.
     """
     path = folder / RECORD
+    if busy is None:
+        busy = WRITER_WAITS if write else READER_WAITS
     check_own(folder)
     if not path.is_file():
         raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")
@@ -214,9 +216,7 @@ def _connect(
 ) -> tuple[Database, Any]:
     """The record of ``path`` out of ``file``, which is itself or a copy, and its version."""
     address = f"{file.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
-    connection = sqlite3.connect(
-        address, uri=True, isolation_level=None, timeout=busy if write else READER_WAITS
-    )
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=busy)
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
@@ -263,9 +263,9 @@ def put_rows(transaction: sqlite3.Connection, table: str, rows: Iterable[tuple[A
         transaction.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
 
-def read_only(folder: Path) -> "closing[Database]":
-    """``with read_only(folder) as database:`` closes it again."""
-    return closing(open_run(folder))
+def read_only(folder: Path, busy: float | None = None) -> "closing[Database]":
+    """``with read_only(folder) as database:`` closes it again; ``busy`` as ``open_run`` has it."""
+    return closing(open_run(folder, busy=busy))
 
 
 def continued_by(folder: Path) -> str:

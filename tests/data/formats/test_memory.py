@@ -68,7 +68,7 @@ def test_a_small_table_is_read_within_its_bound(ending: str, tmp_path: Path) -> 
     )
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False
         )
         assert (done.stdout, done.returncode) == ("700\n", 0), done.stderr
 

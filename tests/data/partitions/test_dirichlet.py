@@ -100,9 +100,9 @@ def test_over_classes_mixture_is_met_where_there_is_enough() -> None:
 @pytest.mark.parametrize("over", ["clients", "classes"])
 def test_ten_thousand_clients_at_alpha_001(over: str) -> None:
     labels = np.random.default_rng(0).integers(0, 10, 60_000)
-    start = time.perf_counter()
+    start = time.process_time()  # the clock also tells what others do
     part = split("dirichlet", 10_000, 0, labels, alpha=0.01, over=over, floor=5)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     print(f"10,000 clients over {over}: {seconds:.3f} s")
     assert sizes(part).min() >= 5
     assert sizes(part).sum() == 60_000

@@ -43,8 +43,8 @@ def test_an_interrupt_leaves_no_thread(monkeypatch):
         together.run([lambda: scan(add, torch.tensor(0.0), batches(together, [1.0]))] * 3)
     for thread in threading.enumerate():
         if thread.daemon and thread is not threading.main_thread():
-            thread.join(1)
-    assert threading.active_count() == before
+            thread.join(60)
+    assert threading.active_count() <= before  # of an earlier test one may end meanwhile
 
 
 def test_a_later_failure_is_every_clients_error():

@@ -285,3 +285,40 @@ def test_the_last_round_is_asked_again_after_the_evaluation_that_travelled_with_
     for op, round, base in (("local", 3, 2), ("evaluate", 3, 3), ("evaluate_all", 4, 3)):
         Asked(tmp_path / RUN).check(spec, asking(op, round, base=base), b"cut off")
     Asked(tmp_path / RUN).check(spec, asking("local", 3, base=2), b"once more")
+
+
+def test_models_that_a_node_was_told_once_more_are_counted(tmp_path):
+    """Each by the number of its messages, whether work or an evaluation brought them. The first
+    model is nobody's.
+    """
+    asked = Asked(tmp_path / RUN)
+    for op, round, messages in (
+        ("introduce", 0, b"xyz"),
+        ("local", 1, b"xyz"),
+        ("evaluate", 0, b"xyz"),
+        ("evaluate", 1, b"ab"),
+        ("local", 2, b"ab"),
+        ("local", 3, b"abc"),
+        ("evaluate", 3, b"a"),
+        ("finish", 4, b"ab"),
+    ):
+        for message in messages:
+            asked.check(SPEC, asking(op, round), bytes([message]))
+            asked.check(SPEC, asking(op, round), bytes([message]))
+    assert asked.again() == Asked(tmp_path / RUN).again() == 1 + 2 + 1
+
+
+def test_half_a_line_is_of_what_was_never_done(tmp_path):
+    """As after a loss of power; what was written before and after it counts."""
+    spec = private(**NOISE, where="client")
+    Asked(tmp_path / RUN).check(spec, asking("local", 1), b"one")
+    whole = (tmp_path / RUN / ASKED).read_bytes()
+    for half in (b"local", b"local 2", b"local x y", b"\0\0\0", b"\xff 1 2"):
+        (tmp_path / RUN / ASKED).write_bytes(whole + half)
+        asked = Asked(tmp_path / RUN)
+        asked.check(spec, asking("local", 2, base=1), b"two")
+        for again in (asked, Asked(tmp_path / RUN)):
+            assert again.again() == 0
+            for round in (1, 2):
+                with pytest.raises(Refused, match=f"local {round} .*(asked once|asked of round 2)"):
+                    again.check(spec, asking("local", round, base=round - 1), b"three")

@@ -19,3 +19,11 @@ def test_a_full_disk_is_told_and_leaves_no_half_line(tmp_path):
     assert path.read_bytes() == b"a 1 b\n"
     add_lines(path, ["local 2 d"])
     assert path.read_bytes() == b"a 1 b\nlocal 2 d\n"
+
+
+def test_a_line_that_was_cut_off_takes_no_other_with_it(tmp_path):
+    path = tmp_path / ASKED
+    path.write_bytes(b"local 1 b\nloc")
+    for line in ("local 2 d", "local 3 e"):
+        add_lines(path, [line])
+    assert path.read_bytes() == b"local 1 b\nloc\nlocal 2 d\nlocal 3 e\n"

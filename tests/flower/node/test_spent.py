@@ -29,17 +29,21 @@ def asking(run, joined=None, hello=False, experiment=""):
     return Request(**told, place=None if hello else place)
 
 
+def noted(spent, spec, request, again=0):
+    """As the host does it."""
+    spent.note(spec, request, spent.check(spec, request), again)
+
+
 @pytest.fixture(autouse=True)
 def _one_each(monkeypatch):
     """Two in place of the accountant's number, which takes its library a second."""
-    monkeypatch.setattr(composition, "facts_of", lambda spec: {"epsilon": 2.0})
+    monkeypatch.setattr(composition, "facts_of", lambda spec, again=0: {"epsilon": 2.0 + again})
 
 
 def test_runs_are_kept_each_once_and_added_up(tmp_path, capsys):
     spec = private()
     for run in ("a" * 16, "b" * 16, "b" * 16):
-        Spent(tmp_path, None).check(spec, asking(run))
-        Spent(tmp_path, None).note(spec, asking(run))
+        noted(Spent(tmp_path, None), spec, asking(run))
     runs = Spent(tmp_path, None).runs()
     assert [one.run for one in runs] == ["a" * 16, "b" * 16]
     assert together(runs) == (4.0, 2e-5)
@@ -55,8 +59,7 @@ def test_runs_are_kept_each_once_and_added_up(tmp_path, capsys):
 def test_a_run_beyond_the_owners_limit_is_declined_before_it_begins(tmp_path):
     spec, most = private(), 5.0
     for run in ("a" * 16, "b" * 16):
-        Spent(tmp_path, most).check(spec, asking(run))
-        Spent(tmp_path, most).note(spec, asking(run))
+        noted(Spent(tmp_path, most), spec, asking(run))
     before = (tmp_path / SPENT).read_text()
     for hello in (True, False):
         with pytest.raises(Refused, match=r"max_epsilon = 5 in .* is less than this run"):
@@ -67,9 +70,43 @@ def test_a_run_beyond_the_owners_limit_is_declined_before_it_begins(tmp_path):
     Spent(tmp_path, 6.0).check(spec, asking("c" * 16))
 
 
+def test_a_round_that_a_server_released_again_is_in_the_sum_and_within_the_limit(tmp_path, capsys):
+    spec, (one, other) = private(where="server"), ("a" * 16, "b" * 16)
+    for run, again in ((one, 0), (other, 0), (one, 1), (one, 1), (one, 0)):
+        noted(Spent(tmp_path, 5.0), spec, asking(run), again)
+    runs = Spent(tmp_path, 5.0).runs()
+    assert [(each.run, each.epsilon, each.again) for each in runs] == [
+        (one, 3.0, 1),
+        (other, 2.0, 0),
+    ]
+    assert len((tmp_path / SPENT).read_text().splitlines()) == 3
+    assert f"run {one} released 1 round once more; " in capsys.readouterr().out.splitlines()[-1]
+    for _ in range(2):
+        with pytest.raises(Refused, match=r"max_epsilon = 5 in .* is less than this run"):
+            noted(Spent(tmp_path, 5.0), spec, asking(other), 1)
+    assert Spent(tmp_path, 5.0).runs() == runs
+    noted(Spent(tmp_path, None), spec, asking(other), 1)
+    assert together(Spent(tmp_path, None).runs()) == (6.0, 2e-5)
+
+
+def test_a_round_is_told_again_without_cost_where_the_node_adds_the_noise(tmp_path):
+    for again in (0, 2):
+        noted(Spent(tmp_path, 2.0), private(), asking("a" * 16), again)
+    assert [one.again for one in Spent(tmp_path, None).runs()] == [0]
+
+
+def test_the_list_is_read_once_for_a_request(tmp_path, monkeypatch):
+    spec = parse({**content("fedavg", run__rounds=2, run__clients=4), "privacy": NOISE})[0]
+    node, read, runs = host_examples.made(tmp_path, spec), [], Spent.runs
+    monkeypatch.setattr(Spent, "runs", lambda self: read.append(1) or runs(self))
+    found, _ = host_examples.ask(node, host_examples.request(spec), host_examples.down(spec))
+    assert found.error is None
+    assert len(read) == 1
+
+
 def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_limit(tmp_path):
     spec = private(unit="sample", where="server")
-    Spent(tmp_path, None).note(spec, asking("a" * 16))
+    noted(Spent(tmp_path, None), spec, asking("a" * 16))
     runs = Spent(tmp_path, None).runs()
     assert said(runs) == (
         "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run aaaaaaaaaaaaaaaa)"
@@ -83,11 +120,11 @@ def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_l
 ):
     spec, accounted = private(), composition.facts_of
 
-    def missing(spec):
+    def missing(spec, again=0):
         raise FedkinError("[privacy] needs the package dp-accounting: install fedkin[privacy]")
 
     monkeypatch.setattr(composition, "facts_of", missing)
-    Spent(tmp_path, None).note(spec, asking("a" * 16))
+    noted(Spent(tmp_path, None), spec, asking("a" * 16))
     with pytest.raises(Refused, match=r"rounds \(run a+\).*: on this node, \[privacy\] needs .*"):
         Spent(tmp_path, 5.0).check(spec, asking("b" * 16))
     monkeypatch.setattr(composition, "facts_of", accounted)
@@ -101,7 +138,7 @@ def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_l
 def test_a_newcomers_data_are_in_no_run(tmp_path):
     spec = private(where="server")
     Spent(tmp_path, 1.0).check(spec, asking("a" * 16, joined=2))
-    Spent(tmp_path, 1.0).note(spec, asking("a" * 16, joined=2))
+    noted(Spent(tmp_path, 1.0), spec, asking("a" * 16, joined=2), 3)
     Spent(tmp_path, 1.0).check(spec, asking("a" * 16, hello=True))
     assert not (tmp_path / SPENT).exists()
     with pytest.raises(Refused):

@@ -40,6 +40,34 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path, monkeypatch):
         node_store.find(3)
 
 
+def test_a_round_that_was_done_with_two_messages_has_two_commits(tmp_path):
+    """One of them is in the place that a single one has."""
+    node_store = NodeStore(tmp_path)
+    one, two = (Commit(key * 64, key.encode(), b"up", {}) for key in "ab")
+    for commit in (one, two, one, two):
+        node_store.put(3, commit)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"3-{'b' * 32}.commit", "3.commit"]  # fmt: skip
+    assert node_store.find(3) == one
+    for commit in (one, two):
+        assert node_store.find(3, lambda found, key=commit.key: found.key == key) == commit
+    assert node_store.find(3, lambda _: False) is None
+    node_store.put(30, two)
+    node_store.forget(4)
+    assert [path.name for path in tmp_path.iterdir()] == ["30.commit"]
+    (tmp_path / f"30-{'a' * 32}.commit").write_bytes(b"half")
+    with pytest.raises(StoreError, match=r"30-a+\.commit is damaged"):
+        node_store.find(30, lambda found: found.key == one.key)
+
+
+def test_the_model_of_a_run_is_the_last_that_was_put(tmp_path):
+    node_store = NodeStore(tmp_path)
+    for key in ("one", "two"):
+        node_store.put(MODEL, Commit(key, b"", None, {}))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.commit"]
+    assert node_store.find(MODEL).key == "two"
+
+
 def test_rounds_before_one_are_forgotten_and_the_model_is_not(tmp_path):
     node_store = NodeStore(tmp_path)
     for which in (1, 2, 10, MODEL):
@@ -58,3 +86,12 @@ def test_a_salt_that_a_full_disk_kept_out_is_made_later(tmp_path, monkeypatch):
         with pytest.raises(StoreError, match=r"state cannot be written: No space left"):
             store.salt_of(tmp_path / "state")
     assert len(store.salt_of(tmp_path / "state")) == 32
+
+
+@pytest.mark.parametrize("left", [b"", b"short", bytes(33)])
+def test_a_salt_that_is_damaged_hides_nothing_and_is_refused(left, tmp_path):
+    """Under an empty one everybody could tell whether a guess of the node's data is right."""
+    store.salt_of(tmp_path)
+    (tmp_path / store.SALT).write_bytes(left)
+    with pytest.raises(StoreError, match="salt is damaged: put it back as it was"):
+        store.salt_of(tmp_path)

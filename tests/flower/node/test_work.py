@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import map_tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import TaskResult
@@ -52,6 +53,33 @@ def test_work_whose_reply_got_lost_never_happened(node, spec):
     ask(fresh, request(spec), down(spec))
     assert ask(fresh, again, down(spec))[1] == sent
     assert third.steps[0].own.round == 3
+
+
+def test_a_late_copy_of_an_older_request_changes_no_state_that_is_needed(node, spec):
+    """A server that was killed does a round again, with another message; then the network delivers
+    once more what it had asked before.
+    """
+    first, _ = ask(node, request(spec), down(spec))
+    base, second = first.steps[0].own, (Step(op="local", round=2),)
+    before = ask(node, request(spec, base=base, steps=second), down(spec))
+    again = ask(node, request(spec, base=base, steps=second), moved(spec))
+    assert again[1] != before[1]
+    late = ask(node, request(spec, base=base, steps=second), down(spec))
+    known = again[0].steps[0].own
+    third, _ = ask(
+        node, request(spec, base=known, keep=1, steps=(Step(op="local", round=3),)), moved(spec)
+    )
+    assert [third.error, third.steps[0].error, third.steps[0].own.round] == [None, None, 3]
+    assert late == before
+    assert ask(node, request(spec, base=base, steps=second), moved(spec)) == again
+    assert ask(node, request(spec, base=base, steps=second), down(spec)) == before
+    ask(node, request(spec, base=third.steps[0].own, keep=3, steps=(Step(op="evaluate", round=3),)))
+    assert [path.name for path in node.state.glob("*/*.commit")] == ["3.commit"]
+
+
+def moved(spec) -> bytes:
+    """Another message of the server than ``down``."""
+    return encode(map_tree(lambda x: x + 1 / 8, decode(down(spec))))
 
 
 def made_anew(node: Node, spec) -> Node:

@@ -71,6 +71,24 @@ def test_so_is_one_that_another_program_locks(tmp_path, monkeypatch):
         assert of_unknown_epsilon(tmp_path)
 
 
+def test_old_records_that_others_lock_are_not_waited_for(tmp_path, monkeypatch):
+    """The last run may be at work, and its record is free in a moment."""
+    waited = []
+    connect = sqlite3.connect
+
+    def noted(*given, timeout, **told):
+        waited.append(timeout)
+        return connect(*given, timeout=timeout, **told)
+
+    for name in ("9", "10", "11"):
+        record = tmp_path / "runs" / name / RECORD
+        record.parent.mkdir(parents=True)
+        create(record, {"privacy": None}).close()
+    monkeypatch.setattr(database.sqlite3, "connect", noted)
+    assert earlier(tmp_path) == []
+    assert waited == [0.2, 0.2, database.READER_WAITS]
+
+
 def of_unknown_epsilon(folder):
     """Whether run 1, the only one, is told as one of which nothing is known."""
     (one,) = plain(earlier(folder))["runs"]

@@ -74,9 +74,9 @@ def test_one_client_one_round(tmp_path: Path) -> None:
 
 def test_large_runs_stay_small(tmp_path: Path) -> None:
     folder = write_large(tmp_path, 2000, 5)
-    began = time.monotonic()
+    began = time.process_time()  # the clock also tells what others do
     path = write_report(folder)
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
     assert path.stat().st_size < 10e6
     found = figures(path)
     assert len(found["clusters"]["spec"]["datasets"]["rows"]) == 60 * 5

@@ -72,7 +72,7 @@ class Node:
         self.version = versions()["fedkin"]
         self._data = HeldData(folder, self.config, self.state)
         self._spent = Spent(self.state, self.config.max_epsilon)
-        self._host: tuple[str, Place, Host, Population] | None = None
+        self._host: tuple[str, Place, Host, Population, str] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
         """The reply to a request, whatever it is."""
@@ -136,7 +136,7 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         known = self._data.look(spec, experiment)
-        self._spent.check(spec, request)
+        spent = self._spent.check(spec, request)
         if not request.steps or request.place is None:
             added = {"facts": known.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
@@ -151,8 +151,8 @@ class Node:
         secret = secret_at(self.state, spec, request.run, own)
         asked = Asked(self.state / request.run, own)
         asked.check(spec, request, message)
-        host = self._host_at(spec, known, request.place)
-        self._spent.note(spec, request)
+        host = self._host_at(spec, known, request.place, request.run)
+        self._spent.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
@@ -180,11 +180,18 @@ class Node:
             "encoding": None if facts is None or encoding is None else encoding.plain(),
         }
 
-    def _host_at(self, spec: Spec, known: Known, place: Place) -> Host:
+    def _host_at(self, spec: Spec, known: Known, place: Place, run: str) -> Host:
+        """Of one run: what waits to be masked there is revealed in no other, where nobody knows of
+        what was revealed before.
+        """
         held = self._host
-        if held is None or held[:2] != (known.experiment, place) or held[3] is not known.population:
+        if (
+            held is None
+            or (*held[:2], held[4]) != (known.experiment, place, run)
+            or held[3] is not known.population
+        ):
             built = self._build(spec, known, place)
-            self._host = held = known.experiment, place, built, known.population
+            self._host = held = known.experiment, place, built, known.population, run
         return held[2]
 
     def _build(self, spec: Spec, known: Known, place: Place) -> Host:

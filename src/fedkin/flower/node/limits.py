@@ -29,6 +29,7 @@ ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
 DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
+KEY = re.compile(r"[a-z_]+ [0-9]{1,9}")  # a step
 FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
 AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
 RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the model of a round
@@ -52,7 +53,7 @@ class Asked:
         for key, _, content in (line.rpartition(" ") for line in lines):
             if key == DATA:
                 self._begin(content)
-            else:
+            elif KEY.fullmatch(key):  # half a line is of what was not done yet
                 self._enter(key, content)
         self.done = DONE in lines
 
@@ -127,6 +128,18 @@ class Asked:
                     "server's run was put back, and what it releases again is not accounted for; "
                     "begin another run"
                 )
+
+    def again(self) -> int:
+        """How many models of rounds this node was told once more, as another one: where the server
+        adds the noise, a round that it did again has noise of its own, and is a release of its own.
+        """
+        told: dict[int, int] = {}
+        for key, contents in self._ever.items():
+            if _op(key) in (*RELEASED, *FINISH):
+                # all but the evaluation of a round have the model of the round before
+                of = _round(key) - (_op(key) != EVALUATIONS[0])
+                told[of] = max(told.get(of, 1), len(contents))
+        return sum(times - 1 for of, times in told.items() if of > 0)
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, and

@@ -5,13 +5,14 @@ outlives them, and the limit that its owner sets.
 import json
 from pathlib import Path
 
+from fedkin.core.errors import many
 from fedkin.engine.store import StoreError
 from fedkin.flower.composition import Noised, noised, said, together, unaccounted
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
 from fedkin.runs.spec import Spec
 
-SPENT = "spent"  # a run a line, in the node's folder of states
+SPENT = "spent"  # a run a line, in the node's folder of states; of one the last line counts
 
 
 class Spent:
@@ -25,7 +26,7 @@ class Spent:
     def __init__(self, state: Path, most: float | None) -> None:
         self._path, self._most = state / SPENT, most
 
-    def check(self, spec: Spec, request: Request) -> None:
+    def check(self, spec: Spec, request: Request) -> list[Noised]:
         """Decline a run that would cost more than the owner allows, and one that goes on with
         another experiment than it is in the list with, which has another cost.
 
@@ -33,17 +34,26 @@ class Spent:
             spec: The experiment.
             request: Of its server.
 
+        Returns:
+            The runs that are in the list, for ``note``.
+
         Raises:
             Refused: It would, nobody here knows what it costs, or its experiment is another one.
             StoreError: The list cannot be read.
         """
         if not _counts(spec, request):
-            return
+            return []
         runs = self.runs()
-        if _begun(runs, request) or self._most is None:
+        if not _begun(runs, request):
+            self._permit(spec, request, runs, noised(request.run, spec))
+        return runs
+
+    def _permit(self, spec: Spec, request: Request, others: list[Noised], this: Noised) -> None:
+        """Raises Refused where a run, beside the others, costs more than the owner allows."""
+        if self._most is None:
             return
-        runs = [_anew(one, spec, request) for one in runs]
-        everything = [*runs, noised(request.run, spec)]
+        runs = [_anew(one, spec, request) for one in others]
+        everything = [*runs, this]
         limit = f"max_epsilon = {self._most:g} in this node's node.toml"
         if any(one.epsilon is None for one in everything):
             raise Refused(
@@ -53,26 +63,34 @@ class Spent:
         if together(everything)[0] > self._most:
             raise Refused(f"{limit} is less than this run would make it, {said(everything)}")
 
-    def note(self, spec: Spec, request: Request) -> None:
-        """Write down, before anything is sent, that a run began, and say what it adds to.
+    def note(self, spec: Spec, request: Request, before: list[Noised], again: int = 0) -> None:
+        """Write down, before anything is sent, that a run began, or that its server released a
+        round once more, and say what it adds to.
 
         Args:
             spec: The experiment.
             request: Of its server; ``check`` let it pass.
+            before: What ``check`` returned.
+            again: Rounds that this node was told once more, with other noise of the server's.
 
         Raises:
-            Refused: As ``check`` does.
-            StoreError: The list cannot be read or written.
+            Refused: With these rounds the run costs more than the owner allows.
+            StoreError: The list cannot be written.
         """
         if request.place is None or not _counts(spec, request):
             return
-        before = self.runs()
-        if _begun(before, request):
+        again = 0 if spec.privacy.at_client else again
+        known = next((one for one in before if one.run == request.run), None)
+        if known is not None and again <= known.again:
             return
-        this = noised(request.run, spec)._replace(experiment=request.experiment)
+        others = [one for one in before if one is not known]
+        this = noised(request.run, spec, again)._replace(experiment=request.experiment)
+        if known is not None:
+            self._permit(spec, request, others, this)
         add_lines(self._path, [json.dumps(this._asdict())])
+        what = f"released {many(again, 'round', 'rounds')} once more" if again else "begins"
         print(
-            f"run {request.run} begins; this node has been in {said([*before, this])}", flush=True
+            f"run {request.run} {what}; this node has been in {said([*others, this])}", flush=True
         )
 
     def runs(self) -> list[Noised]:
@@ -83,7 +101,8 @@ class Spent:
         """
         try:
             lines = self._path.read_text(encoding="ascii").splitlines()
-            return [Noised(**json.loads(line)) for line in lines]
+            runs = [Noised(**json.loads(line)) for line in lines]
+            return list({one.run: one for one in runs}.values())
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError) as error:

@@ -1,5 +1,5 @@
-"""A client's personal states on its node, one file a round, each with the message that left with
-it.
+"""A client's personal states on its node, one file a round and a message that came for it, each
+with the message that left with it.
 
 A file holds what one piece of work changed: the state after it, and the reply. It appears whole or
 not at all, so that work that was done is never done twice, and a reply that got lost can be sent
@@ -9,6 +9,7 @@ again. Of a run that is over there is one more, with what the client deploys.
 import hashlib
 import json
 import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ from fedkin.engine.store import StoreError
 from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"
+NAMED = 32  # digits of a key in the name of a round's second commit
 SALT = "salt"
+SALTED = 32  # bytes of it
 MODEL = "model"  # in place of a round: what the client deploys when the last one is over
 
 
@@ -38,27 +41,25 @@ class NodeStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find(self, round: int | str) -> Commit | None:
-        """The commit of a round, None where there is none. Raises StoreError for a damaged file."""
-        path = self._path(round)
-        try:
-            whole = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror}") from None
-        line, _, rest = whole.partition(b"\n")
-        try:
-            head = json.loads(line)
-            if hashlib.sha256(rest).hexdigest() != head["sha256"]:
-                raise ValueError("its bytes are not those that were written")
-            state, message = rest[: head["state"]], rest[head["state"] :]
-            return Commit(head["key"], state, message if head["message"] else None, head["told"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{path} is damaged: {error}") from None
+    def find(
+        self, round: int | str, fits: Callable[[Commit], bool] = lambda _: True
+    ) -> Commit | None:
+        """A commit of a round, None where there is none.
+
+        Args:
+            round: Its number, or ``MODEL``.
+            fits: Which of them is meant, where the round was done with several messages.
+
+        Raises:
+            StoreError: A file is damaged.
+        """
+        found = (_read(path) for path in self._paths(round))
+        return next((commit for commit in found if commit is not None and fits(commit)), None)
 
     def put(self, round: int | str, commit: Commit) -> None:
-        """Write a commit, durably."""
+        """Write a commit, durably. One of a round stays beside another one: the server may go on
+        from either, and what was asked first may arrive last.
+        """
         rest = commit.state + (commit.message or b"")
         head = {
             "key": commit.key,
@@ -69,7 +70,7 @@ class NodeStore:
         }
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_file(self._path(round), json.dumps(head).encode() + b"\n" + rest)
+            write_file(self._path(round, commit.key), json.dumps(head).encode() + b"\n" + rest)
             sync(self._folder)
         except OSError as error:
             raise StoreError(f"{self._folder} cannot be written: {error.strerror}") from None
@@ -77,11 +78,43 @@ class NodeStore:
     def forget(self, before: int) -> None:
         """Remove the commits of rounds that nobody will ask for again."""
         for path in self._folder.glob(f"*{SUFFIX}"):
-            if path.stem.isdecimal() and int(path.stem) < before:
+            number = path.stem.partition("-")[0]
+            if number.isdecimal() and int(number) < before:
                 path.unlink(missing_ok=True)
 
-    def _path(self, round: int | str) -> Path:
+    def _paths(self, round: int | str) -> Iterator[Path]:
+        """Of a round's commits, the first one first."""
+        yield self._first(round)
+        yield from sorted(self._folder.glob(f"{round}-*{SUFFIX}"))
+
+    def _path(self, round: int | str, key: str) -> Path:
+        """Where a commit is written."""
+        first = self._first(round)
+        known = None if round == MODEL else _read(first)
+        if known is None or known.key == key:
+            return first
+        return first.with_name(f"{round}-{key[:NAMED]}{SUFFIX}")
+
+    def _first(self, round: int | str) -> Path:
         return self._folder / f"{round}{SUFFIX}"
+
+
+def _read(path: Path) -> Commit | None:
+    try:
+        whole = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    line, _, rest = whole.partition(b"\n")
+    try:
+        head = json.loads(line)
+        if hashlib.sha256(rest).hexdigest() != head["sha256"]:
+            raise ValueError("its bytes are not those that were written")
+        state, message = rest[: head["state"]], rest[head["state"] :]
+        return Commit(head["key"], state, message if head["message"] else None, head["told"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
 
 
 def salt_of(state: Path) -> bytes:
@@ -90,7 +123,13 @@ def salt_of(state: Path) -> bytes:
     if not path.is_file():
         try:
             state.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_secret(path, secrets.token_bytes(32))
+            write_secret(path, secrets.token_bytes(SALTED))
         except OSError as error:
             raise StoreError(f"{state} cannot be written: {error.strerror}") from None
-    return path.read_bytes()
+    try:
+        found = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    if len(found) != SALTED:
+        raise StoreError(f"{path} is damaged: put it back as it was")
+    return found

@@ -83,7 +83,7 @@ class Work:
         """
         self.host.store = Memory()
         if base.round:
-            commit = self.node_store.find(base.round)
+            commit = self._commit_of(base)
             if commit is None:
                 raise FedkinError(
                     f"its personal state of round {base.round} is not on this node any more"
@@ -96,6 +96,14 @@ class Work:
             )
         return Base(round=base.round, digest=found)
 
+    def _commit_of(self, base: Base) -> Commit | None:
+        """The commit of a round that left this state: the round may have been done with several
+        messages. Where none did, any of them.
+        """
+        return self.node_store.find(
+            base.round, lambda commit: hashlib.sha256(commit.state).hexdigest() == base.digest
+        ) or self.node_store.find(base.round)
+
     def _take(self, state: bytes) -> None:
         tree = decode(state)
         if tree:
@@ -103,8 +111,11 @@ class Work:
 
     def _again(self, step: Step) -> TaskResult | None:
         """The answer of work that was done before, on an earlier copy of this request."""
-        commit = self.node_store.find(step.round) if step.op in CHANGING else None
-        if commit is None or commit.key != self._key(step):
+        if step.op not in CHANGING:
+            return None
+        key = self._key(step)
+        commit = self.node_store.find(step.round, lambda commit: commit.key == key)
+        if commit is None:
             return None
         self._take(commit.state)
         self.own = Base(round=step.round, digest=self._digest())
@@ -172,7 +183,7 @@ class Work:
 
     def _took_part(self) -> list[int]:
         """The rounds whose work is in the client's state, as the federation knows it."""
-        commit = self.node_store.find(self.own.round) if self.own.round else None
+        commit = self._commit_of(self.own) if self.own.round else None
         # one of before this was kept does not say
         return [] if commit is None else list(commit.details.get("took_part", []))
 
