@@ -151,7 +151,7 @@ def test_it_is_listed_by_its_path(here) -> None:
     assert one["needs"]["one_architecture"]
     assert "no certificate" in fedkin("methods", SLOWER, "--certificate").stdout
     assert "| one architecture |" in fedkin("methods", SLOWER, "--markdown").stdout
-    assert "has no attribute 'gone'" in told("methods", "slow71:gone")
+    assert "slow71 has no 'gone'" in told("methods", "slow71:gone")
 
 
 def test_python_takes_the_path_as_well(here, monkeypatch) -> None:

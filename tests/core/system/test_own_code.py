@@ -12,8 +12,10 @@ from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code, of_
 
 @pytest.fixture
 def code(tmp_path, monkeypatch):
-    (tmp_path / "mine7.py").write_text("import sys\nsys.modules['seen7'] = sys\nNet = 'a net'\n")
+    (tmp_path / "mine7.py").write_text("import sys\nsys.modules['seen7'] = sys\nclass Net: pass\n")
     (tmp_path / "broken7.py").write_text("raise RuntimeError('no licence\\nsecond line')\n")
+    (tmp_path / "broken8.py").write_text("''.x\n")
+    (tmp_path / "exits7.py").write_text("import sys\nsys.exit()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     return OwnCode("model", "say --trust-code")
 
@@ -25,14 +27,17 @@ def test_a_name_that_nobody_allowed_is_not_imported(code) -> None:
         code.imported("mine7:Net")
     assert "seen7" not in sys.modules
     code.allow(["mine7:Net"])
-    assert code.imported("mine7:Net") == "a net"
+    assert code.imported("mine7:Net").__name__ == "Net"
     assert OwnCode("model", "")._allowed == set()  # one reader's leave is not another's
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("mine7:Nothing", "AttributeError: module 'mine7' has no attribute 'Nothing'"),
+        ("mine7:Nothing", "mine7 has no 'Nothing'$"),
+        ("mine7:Nett", "mine7 has no 'Nett': did you mean 'Net'\\?$"),
+        ("broken8:Net", "AttributeError: 'str' object has no attribute 'x' \\(broken8.py, line 1"),
+        ("exits7:Net", "Exited: sys.exit\\(\\) would end fedkin \\(exits7.py, line 2\\)$"),
         ("gone7:Net", "ModuleNotFoundError: No module named 'gone7'$"),
         ("broken7:Net", "RuntimeError: no licence \\(broken7.py, line 1\\)$"),
     ],

@@ -12,15 +12,16 @@ import sysconfig
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError, named_line, near
 from fedkin.core.system.digests import short
+from fedkin.core.system.no_exit import PACKAGE, no_exit
 
 _WORD = r"[^\W\d]\w*"
 _WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
 _PATH = re.compile(rf"{_WORDS.pattern}:{_WORD}")
-PACKAGE = Path(__file__).parents[2]  # fedkin's own files
 STANDARD = Path(sysconfig.get_path("stdlib"))
 BOUGHT = frozenset({"site-packages", "dist-packages"})  # folders of what others wrote
 
@@ -97,10 +98,26 @@ class OwnCode:
             )
         module, _, attribute = path.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            with no_exit():
+                found = importlib.import_module(module)
+                return getattr(found, attribute)
+        except AttributeError as error:
+            here = sys.modules.get(module)  # None where it failed itself
+            why = named_line_of(error)
+            if here is not None and not hasattr(here, attribute):
+                why = f"{module} has no {attribute!r}{near(attribute, _defined(here))}"
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line_of(error)
-            raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+        raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}")
+
+
+def _defined(module: ModuleType) -> list[str]:
+    """What a module defines itself, and others may call."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
 
 
 def own_line(error: Exception) -> str:
