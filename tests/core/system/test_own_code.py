@@ -69,11 +69,37 @@ def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> N
         ("net.py:Net:width=8", "net:Net:width=8"),
         ("./net.py:Net", "net:Net"),
         (r".\net.py:Net", "net:Net"),
-        ("there/net.py:Net", "there/net.py:Net"),  # it is not found from this folder
-        ("net.py", "net.py"),
-        ("net.py:", "net.py:"),
-        ("my-net.py:Net", "my-net.py:Net"),
+        ("there/net.py:Net", "there.net:Net"),
+        (r"there\net.py:Net:width=8", "there.net:Net:width=8"),
+        ("mlp:hidden=a/b", "mlp:hidden=a/b"),
+        ("a/b", "a/b"),
+        (".py", ".py"),
+        ("/:Net", "/:Net"),
+        ("", ""),
     ],
 )
 def test_a_file_of_this_folder_is_its_module(typed, stands_for) -> None:
     assert of_this_folder(typed) == stands_for
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("net.py", "write net:NAME"),
+        ("net.py:", "write net:NAME"),
+        ("there/net.py", "write there.net:NAME"),
+        ("there/net:Net", "write there.net:Net"),
+        ("/there/net.py:Net", "in the folder of that file write net:Net"),
+        ("../net.py:Net", "in the folder of that file write net:Net"),
+        (r"C:\there\net.py:Net", "in the folder of that file write net:Net"),
+        ("my-net.py:Net", "write my_net:Net, and call the file my_net.py"),
+        ("2/net.py:Net", "write _2.net:Net, and call the file _2/net.py"),
+    ],
+)
+def test_a_path_that_is_no_module_gets_the_nearest_name(typed: str, nearest: str) -> None:
+    with pytest.raises(FedkinError) as told:
+        of_this_folder(typed)
+    assert str(told.value) == (
+        f"{typed!r} names no module: a module's name has dots in place of slashes, and no .py: "
+        f"{nearest}"
+    )
