@@ -405,7 +405,13 @@ class Result:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
         GIVEN_MODELS.update(self._models)
-        return joined(self.folder, file_of(data), rounds=rounds, trust_code=self._trust_code)
+        return joined(
+            self.folder,
+            file_of(data),
+            rounds=rounds,
+            method=self._method,
+            trust_code=self._trust_code,
+        )
 
 
 def _number(client: int | str, clients: int) -> int:
