@@ -100,8 +100,13 @@ class Run:
         """
         if not self.finished:
             return self.planned()
-        ((last,),) = self.rows("SELECT max(round) FROM rounds WHERE phase = 'round'")
-        return last if isinstance(last, int) else self.planned()
+        return self.database.last_trained() or self.planned()
+
+    def last_scored(self, until: int | None = None) -> int | None:
+        """The last round that has scores, ``until`` at most; None where none has."""
+        most = self.database.last_round() if until is None else until
+        ((last,),) = self.rows("SELECT max(round) FROM metrics WHERE round <= ?", most)
+        return last if isinstance(last, int) else None
 
     def evaluated(self) -> str:
         """Whom rounds before the last evaluated: all, panel:N or participants."""
