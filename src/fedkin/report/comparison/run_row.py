@@ -190,7 +190,7 @@ def _seen(
         validation=scored.validation,
         validated=scored.validated,
         samples=scored.samples,
-        said=[*formatting.diverged(found), *_asked(found)],
+        said=[*formatting.diverged(found), *formatting.undefined(found), *_asked(found)],
         hyper=hyper,
         tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
         folder=folder,
