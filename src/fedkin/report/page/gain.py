@@ -139,7 +139,7 @@ def _beside(folder: Path) -> list[Path]:
 
 
 def _final(run: Run, measure: str) -> dict[int, float]:
-    if (last := run.last_scored()) is None:
+    if not (last := run.last_scored()):
         return {}
     known = values(run, last, "personal", measure)
     return {client: value for client, value in known.items() if value is not None}
