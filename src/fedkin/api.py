@@ -299,20 +299,21 @@ class Result:
         GIVEN_MODELS.update(self._models)
         return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
-    def predict(self, client: int | str, x: Any) -> pd.DataFrame:
+    def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.
 
         Args:
             client: its number, or its name.
             x: a DataFrame or a file with the columns of training; or samples as ``data`` gives
                 them, [rows, …].
+            view: "personal", or "global" for the shared model.
 
         Returns:
             A row a sample: "prediction", and "p(LABEL)" for each class. ``attrs["said"]`` holds
             sentences on what the model never saw.
         """
         opened, member = self._member(client)
-        return predicted(opened, member, x)
+        return predicted(opened, member, x, view)
 
     def compare(
         self, *others: "Result | Path | str", against: str | None = None, best: bool = False
@@ -404,7 +405,13 @@ class Result:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
         GIVEN_MODELS.update(self._models)
-        return joined(self.folder, file_of(data), rounds=rounds, trust_code=self._trust_code)
+        return joined(
+            self.folder,
+            file_of(data),
+            rounds=rounds,
+            method=self._method,
+            trust_code=self._trust_code,
+        )
 
 
 def _number(client: int | str, clients: int) -> int:

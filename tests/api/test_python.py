@@ -276,3 +276,14 @@ def test_settings_that_a_method_value_would_drop_are_refused() -> None:
             Experiment(mine, **{key: 0.3}, **SMALL)
     Experiment(mine, lr=0.1, **{"method.safe": True, "server.optimizer": "adam"}, **SMALL)
     Experiment(mine._replace(hyper={}), lr=0.3, **SMALL)  # nobody knows its rate
+
+
+def test_a_newcomer_joins_a_run_of_a_method_value(patients: pd.DataFrame) -> None:
+    mine = fedavg(lr=0.1)._replace(name="mine")
+    given = {"data": "patients.csv:client=hospital,label=outcome", "rounds": 1}
+    result = run(Experiment(mine, **given), "mine")
+    patients[patients.hospital == "H00"].assign(hospital="new").to_csv("new.csv", index=False)
+    joined = result.join("new.csv", rounds=1)
+    assert (joined["method"], Path(joined["model"]).is_file()) == ("mine", True)
+    with pytest.raises(FedkinError, match=r"fedkin\.Result\('mine', method=THE METHOD\)$"):
+        Result("mine").join("new.csv", rounds=1)

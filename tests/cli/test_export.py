@@ -1,14 +1,21 @@
 """``fedkin export`` and ``fedkin predict``: whose model, where to, and tables for spreadsheets."""
 
+import io
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from fedkin import Result
 from fedkin.cli.export import as_csv, tell_table
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import run
+from fedkin.export.opened import Opened as RunOpened
 from tests.cli.command import fedkin, told
+from tests.engine.small import small
 
 NAMES = ("a", "b c", "../d")
 
@@ -92,3 +99,41 @@ def test_a_table_goes_where_it_is_told(tmp_path, capsys) -> None:
     assert (tmp_path / "a.csv").read_text() == "label\na\n"
     tell_table(frame, [], tmp_path / "new.csv", tmp_path / "a.csv", quiet=True)
     assert capsys.readouterr().out == ""
+
+
+def test_one_predicts_with_any_view_of_a_client_and_with_the_shared_one(tmp_path) -> None:
+    out = run(small("ditto", run__rounds=2, run__clients=3), tmp_path / "run")
+    opened = RunOpened(out)
+    x = opened.parts.population.x[:4].numpy()
+    np.savez(tmp_path / "x.npz", x=x)
+    asked = ("predict", out, "--data", tmp_path / "x.npz")
+    found = {}
+    for given in ("--client 1", "--client 1 --view global", "--view global"):
+        done = fedkin(*asked, *given.split())
+        assert done.exit_code == 0, done.output
+        assert done.stderr.splitlines()[-1] == f"next: fedkin export {out} {given} --format pt2"
+        found[given] = pd.read_csv(io.StringIO(done.stdout))
+    own, other, shared = found.values()
+    pd.testing.assert_frame_equal(other, shared)  # ditto's is the same for all
+    for view, frame in (("personal", own), ("global", other)):
+        chances = opened.personal(opened.member(1), view)(torch.from_numpy(x)).exp()
+        np.testing.assert_allclose(frame.filter(like="p("), chances.detach(), atol=1e-5)
+    assert not np.allclose(own.filter(like="p("), other.filter(like="p("))
+    pd.testing.assert_frame_equal(
+        Result(out).predict(1, x, view="global").filter(like="p("),
+        other.filter(like="p("),
+        rtol=1e-4,
+    )
+    assert told(*asked, "--client", "1", "--view", "globul").startswith(
+        "unknown view 'globul': did you mean 'global'"
+    )
+    assert told(*asked) == "say whose model: --client NAME, or --view global for the shared one"
+    assert told(*asked, "--view", "personal").startswith("say whose model")
+
+
+def test_the_shared_model_of_a_method_without_one_predicts_nothing(tmp_path) -> None:
+    out = run(small("local", run__rounds=1, run__clients=3), tmp_path / "run")
+    assert told("predict", out, "--data", "x.npz", "--view", "global") == (
+        "local has no shared model that the server alone could give: it gives clients no view "
+        "'global'; take a client's own: --client NAME"
+    )

@@ -19,6 +19,9 @@ def right_score(p, y) -> float:
 def wrong_error(p, y) -> float:
     return float((p.argmax(1) != y).mean())
 
+def no_score(p, y) -> float:
+    return float("nan")
+
 def direction(p, y) -> float:
     return 1.0
 """
@@ -138,3 +141,19 @@ def test_python_takes_the_path_as_well(here, monkeypatch) -> None:
     assert made.run(out=here / "p").summary["measure"] == RIGHT
     with pytest.raises(FedkinError, match="unknown value"):
         specification(None, {"measure": "own74"}, [])
+
+
+def test_a_measure_that_says_nothing_of_anybody_is_told(here) -> None:
+    """It gives nan for every client in every round: tables have a dash, and no number."""
+    asked = ("run", *SMALL, "--measure", "own74:no_score", "--out", "n")
+    said = (
+        "personal: no score says nothing: 5 of 5 clients with test samples have no number, for it "
+        "is not defined there, or gives nan or infinity"
+    )
+    assert f"note: {said}" in fedkin(*asked).stderr
+    for command in ("show", "compare"):
+        shown = " ".join(fedkin(command, "n").stdout.split())
+        assert said in shown, command
+    run("r", RIGHT)
+    for command in ("show", "compare"):
+        assert "says nothing" not in fedkin(command, "r").stdout

@@ -151,7 +151,7 @@ def test_it_is_listed_by_its_path(here) -> None:
     assert one["needs"]["one_architecture"]
     assert "no certificate" in fedkin("methods", SLOWER, "--certificate").stdout
     assert "| one architecture |" in fedkin("methods", SLOWER, "--markdown").stdout
-    assert "has no attribute 'gone'" in told("methods", "slow71:gone")
+    assert "slow71 has no 'gone'" in told("methods", "slow71:gone")
 
 
 def test_python_takes_the_path_as_well(here, monkeypatch) -> None:
@@ -169,3 +169,14 @@ def test_a_function_called_as_a_method_of_fedkin_s_is_refused(here, called, of) 
     (here / "pooled71.py").write_text(SOURCE.replace("def slower", f"def {called}"))
     said = told("run", "--data", "digits", "--method", f"pooled71:{called}", "--out", here / "no")
     assert f"has the name of fedkin's {of}: call the function otherwise" in said
+
+
+def test_a_file_in_a_folder_is_meant_by_its_path(here) -> None:
+    (here / "sub71").mkdir()
+    (here / "slow71.py").rename(here / "sub71" / "slow71.py")
+    found = ran(here / "mine", "--method", "sub71/slow71.py:slower:share=0.25")
+    assert (found["method"], found["hyper"]["share"]) == ("slower", 0.25)
+    assert 'name = "sub71.slow71:slower"' in (here / "mine" / "experiment.toml").read_text()
+    for option in ("--method", "--model", "--measure"):
+        said = told("run", *SHORT, option, "sub71/slow71:slower", "--out", "no")
+        assert said.endswith("and no .py: write sub71.slow71:slower")

@@ -84,3 +84,12 @@ def test_without_a_value_there_is_nothing_to_show(study, tmp_path) -> None:
     assert told(*asked) == "no trial has a value: training diverges"
     study.trials = []
     assert told(*asked) == "no trial is done yet"
+
+
+def test_a_value_that_is_not_of_the_finished_model_is_said(study, tmp_path) -> None:
+    said = "the finished model has no scores: its final numbers are of round 3"
+    study.user_attrs["unscored 2"] = said
+    asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]
+    assert f"trial-2: {said}\n" in fedkin(*asked).stdout
+    found = json.loads(fedkin(*asked, "--json").stdout)
+    assert [one.get("unscored") for one in found["trials"]] == [said, None]

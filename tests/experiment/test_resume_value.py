@@ -12,8 +12,10 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.methods.fedavg import fedavg
+from fedkin.runs.database import continued_by, read_only
 from fedkin.runs.record import Record
 from fedkin.setup.opened import load
+from tests.cli.command import SMALL, told, without_record
 from tests.engine.small import outcome, small
 
 
@@ -97,3 +99,24 @@ def test_what_continues_it_is_said_as_python_takes_it(
     monkeypatch.setattr("fedkin.experiment.training.interrupts", lambda: nullcontext(lambda: True))
     with pytest.raises(Interrupted, match=f"after round 3; continue with: {call}"):
         resume(stopped, method=halved(lr=0.1))
+
+
+def test_a_value_whose_run_has_no_record_yet_is_asked_for(tmp_path: Path) -> None:
+    """Killed between its first two files: the name in [method] may be another method's."""
+    mine = fedavg(lr=0.05)._replace(name="ditto")
+    folder = run(small("fedavg"), tmp_path / "run", method=mine)
+    with read_only(folder) as record:
+        before = record.facts()["fingerprint"]
+    without_record(folder)
+    again = f"fedkin.resume({str(folder)!r}, method=THE METHOD)"
+    assert told("resume", folder) == (
+        f"{folder} ran a Method that was given as a Python value, which no name stands for: from "
+        f"Python, {again}"
+    )
+    assert told("run", *SMALL, "--out", folder).endswith(f"choose another run.out, or: {again}")
+    resume(folder, method=mine)
+    with read_only(folder) as record:
+        assert record.facts()["fingerprint"] == before
+    without_record(folder)
+    (folder / "experiment.toml").write_text("[record")  # whatever it says
+    assert continued_by(folder) == f"fedkin resume {folder}"

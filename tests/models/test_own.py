@@ -99,7 +99,7 @@ def test_a_users_options(mine):
     ("path", "sentence"),
     [
         ("nowhere.nets:Net", "cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
-        ("{mine}.nets:Nte", "cannot be imported: .*has no attribute 'Nte'"),
+        ("{mine}.nets:Nte", "cannot be imported: .*has no 'Nte': did you mean 'Net'"),
         ("{mine}.nets:", "cannot be imported"),
         (
             "{mine}.broken:Net",

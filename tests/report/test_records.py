@@ -1,6 +1,7 @@
 """A run's records, opened for reading."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,13 @@ def test_a_narrowed_run_reads_rows_of_its_clients(folder: Path) -> None:
         )
         mine = [np.mean([value(k, at) for k in (2, 30)]) for at in (1, 2)]
         assert curves(run.narrowed([30, 2]))["personal"].test == pytest.approx(mine)
+
+
+def test_the_last_scores_may_be_older_than_the_finished_model(folder: Path) -> None:
+    with opened(folder) as run:
+        assert [run.last_scored(until) for until in (None, 2, 1, 0)] == [2, 2, 1, 0]
+        assert run.ended() == 1
+    with sqlite3.connect(folder / "run.db") as record:
+        record.execute("DELETE FROM metrics WHERE round = 2")
+    with opened(folder) as run:
+        assert [run.last_scored(until) for until in (None, 2, 1, 0)] == [1, 1, 1, 0]

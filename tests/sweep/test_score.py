@@ -25,6 +25,8 @@ def test_scores_by_client_are_those_of_the_trial() -> None:
     told = study(measure="rmse", clients_1={"10": 2.0, "9": 1.0}, clients_11={"0": 5.0})
     assert scored(told, trial(1, -1.5)).clients == {10: 2.0, 9: 1.0}
     assert scored(told, trial(2, -1.5)).clients == {}
+    told = study(measure="rmse", unscored_2="of round 3")
+    assert [scored(told, trial(k, -1.5)).unscored for k in (1, 2)] == ["", "of round 3"]
     assert scored(told, trial(1, None)) is None
     assert scored(study(), trial(1, 0.5)).measure == "accuracy"  # of a study that says none
 

@@ -31,6 +31,15 @@ Client = Annotated[
     ),
 ]
 
+View = Annotated[
+    str,
+    typer.Option(
+        "--view",
+        metavar="VIEW",
+        help="Model of the client: personal, global, …; without --client: global.",
+    ),
+]
+
 
 def export(
     folder: Folder,
@@ -43,14 +52,7 @@ def export(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Output folder; default: DIR/export."),
     ] = None,
-    view: Annotated[
-        str,
-        typer.Option(
-            "--view",
-            metavar="VIEW",
-            help="Model of the client: personal, global, …; without --client: global.",
-        ),
-    ] = "personal",
+    view: View = "personal",
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
@@ -117,17 +119,25 @@ def predict(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
+    view: View = "personal",
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict new samples with a personal model; a CSV of labels and probabilities."""
+    """Predict new samples with a personal model, or with --view global alone the shared one; a CSV
+    of labels and probabilities.
+    """
     from fedkin.export.exportable import exportable
     from fedkin.export.predict import predict as ask
+    from fedkin.export.shared import SHARED
 
-    if client is None:
-        raise FedkinError("say whose model: --client NAME")
-    opened = _opened(folder, trust_code)
-    tell_answers(*ask(exportable(opened, opened.member(client)), data), data, out, as_json)
+    if client is None and view == SHARED:
+        model = _shared(folder, trust_code)
+    elif client is None:
+        raise FedkinError("say whose model: --client NAME, or --view global for the shared one")
+    else:
+        opened = _opened(folder, trust_code)
+        model = exportable(opened, opened.member(client), view)
+    tell_answers(*ask(model, data), data, out, as_json)
 
 
 def tell_answers(

@@ -129,7 +129,8 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    searched = [key for key in plain[0] if key not in ("validation", "measure", "rank", "tie")]
+    told = ("validation", "measure", "rank", "tie", "unscored")
+    searched = [key for key in plain[0] if key not in told]
     for column in ("rank", f"validation {formatting.label(plain[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
     for row in plain:
@@ -137,6 +138,9 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         table.add_row(place, f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
     table.caption = TIES
     console().print(table)
+    for row in plain:
+        if row.get("unscored"):
+            say(f"{Path(row['run']).name}: {row['unscored']}")
     for row in without:
         say(f"{Path(row['run']).name} has no value: {row['lost']}")
     if running:

@@ -47,7 +47,7 @@ class Halted(FedkinError):
     """
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What somebody else's error says, in one line; where it says nothing, the name of
     its class.
 
@@ -60,7 +60,7 @@ def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
-def named_line(error: Exception) -> str:
+def named_line(error: BaseException) -> str:
     """The same after the name of its class: of code that is the user's own.
 
     Args:

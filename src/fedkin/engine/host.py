@@ -15,6 +15,7 @@ from fedkin.core.method import ClientInfo, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import Scanner
 from fedkin.core.rng import Key, Secret
+from fedkin.core.system.no_exit import no_exit
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
@@ -131,7 +132,7 @@ class Host:
         try:
             drawn = DRAWN.get(op, op)
             seed = Key(self.seed, round, task.client).integer(f"{drawn}:dropout")
-            with drawing_from(seed, self.device):
+            with no_exit(), drawing_from(seed, self.device):
                 answer = OPS[op](self, round, task)
         except StoreError:
             raise

@@ -13,7 +13,7 @@ from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Engine, Progress, begin, check_engine, train
 from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
-from fedkin.runs.directory import SPEC, unrecorded
+from fedkin.runs.directory import SPEC, noted, unrecorded
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.method_value import check_value
 from fedkin.setup.arguments.values import check_given, same_given, same_method
@@ -37,11 +37,12 @@ def resume(
     """
     check_value(method)
     engine = engine or Engine(assemble, hosts)
-    anew = unrecorded(folder)
+    anew, how = unrecorded(folder), f"fedkin.resume({str(folder)!r}, method=THE METHOD)"
     if not anew:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
         if anew:
+            check_given(folder, method, noted(folder), how)
             spec = spec_of(folder, workers, trust_code)
             check_engine(spec, method)
             begin(engine.assemble(spec, method), folder, progress, engine)
@@ -59,7 +60,7 @@ def resume(
                 )
             spec = spec_of(folder, workers, trust_code)
             unchanged(folder, spec, facts.get("spec", {}))
-            check_given(folder, method, facts, f"fedkin.resume({str(folder)!r}, method=THE METHOD)")
+            check_given(folder, method, facts, how)
             check_engine(spec, method)
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)

@@ -14,7 +14,7 @@ import torch
 from fedkin.core.method import Method
 from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
-from fedkin.runs.directory import GIVEN
+from fedkin.runs.directory import GIVEN, of_value
 from fedkin.setup.architectures import measure_of
 from fedkin.setup.arguments.values import facts_of as facts_of_values
 from fedkin.setup.build import Assembled
@@ -99,6 +99,8 @@ def toml_of(parts: Assembled, engine: Mapping[str, Any]) -> bytes:
     """
     content = parts.spec.model_dump(mode="json", exclude_none=True)
     content["record"] = {"data_digest": parts.population.digest(), **versions(), **engine}
+    if of_value(facts_of_values(parts)):  # which a run that has no record yet says nowhere else
+        content["record"]["values"] = {"method": parts.method.name}
     return tomli_w.dumps(content).encode()
 
 

@@ -85,7 +85,7 @@ class Own(NamedTuple):
 def _of_client(run: Run, client: int, at: int) -> Own:
     """``at``: the round of the commit that its model is of; the record may be further by now."""
     own = run.clients[client]
-    last = run.rows("SELECT max(round) FROM metrics WHERE round <= ?", at)[0][0]
+    last = run.last_scored(at)
     return Own(
         {"train": own.train, "val": own.val, "test": own.test},
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},

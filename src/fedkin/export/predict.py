@@ -21,7 +21,7 @@ from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
-from fedkin.export.opened import Member, Opened
+from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
 from fedkin.runs.spec import DataSection
 from fedkin.setup.arguments.given import given_data
@@ -138,11 +138,11 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
     )
 
 
-def predicted(opened: Opened, member: Member, x: Any) -> pd.DataFrame:
+def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> pd.DataFrame:
     """What a client's model says of a file, of a DataFrame, or of samples [rows, …] as it takes
-    them; ``attrs["said"]`` holds what is worth saying.
+    them; ``attrs["said"]`` holds what is worth saying. ``view``: of one of its views.
     """
-    one = exportable(opened, member)
+    one = exportable(opened, member, view)
     if isinstance(x, str | Path):
         frame, said = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):

@@ -48,17 +48,16 @@ def shared(run: Served) -> Exportable:
     if not run.at.finished:
         raise FedkinError(
             f"{run.folder} is not finished (round {run.at.trained} of {parts.spec.run.rounds}): "
-            "its shared model is exported once it is, continue it first"
+            "its shared model is there once it is, continue it first"
         )
     try:
         view = shared_view(parts.method, run.state, parts.models, parts.infos)
     except LookupError as error:
-        own = f"fedkin export {run.folder} --client NAME"
-        own = own if run.seen else "fedkin deploy export NODE, at the node"
+        own = "--client NAME" if run.seen else "fedkin deploy export NODE, at the node"
         why = error.args[0]
         raise FedkinError(
             f"{parts.method.name} has no shared model that the server alone could give: {why}; "
-            f"export a client's own: {own}"
+            f"take a client's own: {own}"
         ) from None
     model = parts.models[parts.infos[0].architecture]
     people = parts.population

@@ -61,11 +61,11 @@ def card_of(
 def _means(run: Run, at: int, view: str) -> dict[str, Any]:
     """Plain means over the clients; under masks the one mean that is known."""
     query = (
-        "SELECT split, avg(loss), avg(accuracy) FROM metrics WHERE view = ? AND round = "
-        "(SELECT max(round) FROM metrics WHERE round <= ?) GROUP BY split"
+        "SELECT split, avg(loss), avg(accuracy) FROM metrics WHERE view = ? AND round = ? "
+        "GROUP BY split"
     )
     return {
         split: {"loss": loss, "accuracy": None if accuracy is None else number(accuracy)}
-        for split, loss, accuracy in run.rows(query, view, at)
+        for split, loss, accuracy in run.rows(query, view, run.last_scored(at))
         if loss is not None
     }

@@ -12,6 +12,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, letters, named_line, unknown
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
+from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import is_own
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
@@ -204,7 +205,8 @@ class Unloadable:
 
 def _loaded(entry: EntryPoint) -> Callable[..., Method]:
     try:
-        found: Callable[..., Method] = entry.load()
+        with no_exit():
+            found: Callable[..., Method] = entry.load()
     except Exception as error:  # whatever a foreign package raises when imported
         return Unloadable(
             f"method {entry.name!r} of another package cannot be loaded: {named_line(error)}"

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import as_recorded, in_range
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import OwnCode
+from fedkin.core.system.no_exit import no_exit
+from fedkin.core.system.own_code import OwnCode, named_line_of
 
 SHAPE = "def make(*, lr: float) -> Method"
 NAMED = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -76,7 +77,8 @@ def made_beside(name: str, recipe: Callable[..., Method], values: dict[str, Any]
 
     @wraps(recipe)
     def made(**given: Any) -> Method:
-        method = recipe(**given)
+        with no_exit():
+            method = recipe(**given)
         if not isinstance(method, Method):
             raise FedkinError(f"{name} makes no fedkin.Method, but {type(method).__name__}")
         return method._replace(hyper=as_recorded(given))
@@ -86,4 +88,4 @@ def made_beside(name: str, recipe: Callable[..., Method], values: dict[str, Any]
     except FedkinError:
         raise
     except Exception as error:  # somebody else's function may raise anything
-        raise FedkinError(f"method {name!r} cannot be made: {named_line(error)}") from None
+        raise FedkinError(f"method {name!r} cannot be made: {named_line_of(error)}") from None

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from fedkin.core.errors import FedkinError, named_line, unknown
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.layers import Layers
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
+from fedkin.core.system.no_exit import no_exit
+from fedkin.core.system.own_code import named_line_of
 from fedkin.models.adapters import dnn_adapter
 from fedkin.models.frozen import all_names, frozen_names, without_gradient
 from fedkin.models.head import some_samples, with_head
@@ -208,11 +210,12 @@ def _from_module(
 
 def _make(name: str, recipe: Callable[..., Any], arguments: dict[str, Any]) -> nn.Module | Learner:
     try:
-        module: nn.Module | Learner = recipe(**arguments)
+        with no_exit():
+            module: nn.Module | Learner = recipe(**arguments)
     except FedkinError:
         raise
     except Exception as error:  # the user's own constructor may raise anything
-        raise FedkinError(f"model {name!r} cannot be built: {named_line(error)}") from None
+        raise FedkinError(f"model {name!r} cannot be built: {named_line_of(error)}") from None
     if not isinstance(module, nn.Module):
         return _learner(name, module)
     if not any(True for _ in module.parameters()):

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import gradient
 from fedkin.core.rng import not_seeded, python_draws
+from fedkin.core.system.no_exit import no_exit
+from fedkin.core.system.own_code import named_line_of
 from fedkin.core.tree import BUFFER, is_buffer
 from fedkin.models.head import some_samples
 from fedkin.models.small import Shape
@@ -45,7 +47,7 @@ def sized(name: str, module: nn.Module, shape: Shape, tokens: bool) -> nn.Module
     floats = [value.dtype for value in module.parameters() if value.is_floating_point()]
     zeros = torch.zeros(2, *shape, dtype=torch.int64 if tokens else floats[0])
     try:
-        with torch.no_grad():
+        with no_exit(), torch.no_grad():
             module.eval()(zeros)
     except Exception as error:  # whatever the user's forward raises
         raise _cannot_take(name, shape, error) from None
@@ -75,7 +77,7 @@ def try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
         FedkinError: It does not take them, or gives something else than a row for each.
     """
     try:
-        with torch.no_grad():
+        with no_exit(), torch.no_grad():
             out = model.outputs(
                 model.initial, torch.zeros(2, *shape, dtype=torch.int64 if tokens else None)
             )
@@ -97,7 +99,7 @@ def try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
 
 
 def _cannot_take(name: str, shape: Shape, error: Exception) -> FedkinError:
-    reason = named_line(error)
+    reason = named_line_of(error)
     return FedkinError(f"model {name!r} cannot take samples of shape {list(shape)}: {reason}")
 
 
@@ -136,7 +138,7 @@ def tried_in_training(
     passes = (model.train_outputs, model.outputs)
     at_first = python_draws()
     try:
-        with torch.no_grad():
+        with no_exit(), torch.no_grad():
             slope = _seeded(lambda: gradient(model.loss)(model.initial, batch))
             if not any(value.any() for name, value in slope.items() if not is_buffer(name)):
                 _seeded(_has_slope, model, x)
@@ -149,7 +151,7 @@ def tried_in_training(
     except Exception as error:  # whatever the user's forward raises
         raise FedkinError(
             f"model {model.name!r} cannot be trained, for torch.func.grad cannot go through it: "
-            f"{named_line(error)}"
+            f"{named_line_of(error)}"
         ) from None
     if at_first != between != python_draws():  # twice: once may have been another thread
         raise not_seeded(f"model {model.name!r}")

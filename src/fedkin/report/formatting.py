@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,8 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
     said = [
         f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
     ]
-    return [*said, *found["warnings"], *summed_up(found), *diverged(found), *asked(found)]
+    told = (found["warnings"], summed_up(found), diverged(found), undefined(found), asked(found))
+    return [*said, *chain(*told)]
 
 
 def way(clients: int) -> str:
@@ -205,6 +207,22 @@ def diverged(found: Mapping[str, Any]) -> list[str]:
         for view, final in finals.items()
         if final["without"]
     ]
+
+
+def undefined(found: Mapping[str, Any]) -> list[str]:
+    """Of a run (a ``summary``): a sentence for each view that was predicted with, and of which the
+    measure yet says nothing of anybody.
+    """
+    said = []
+    for view, picks in found["headline"].items():
+        final, predicted = picks["final"], found["loss"][view]["final"]["clients"]
+        if predicted and final["without"] and not final["clients"]:
+            said.append(
+                f"{view}: {label(found['measure'])} says nothing: {final['without']} of "
+                f"{many(final['without'], 'client')} with test samples have no number, for it is "
+                "not defined there, or gives nan or infinity"
+            )
+    return said
 
 
 def privacy(facts: Mapping[str, Any]) -> str:

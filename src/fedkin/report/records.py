@@ -100,8 +100,13 @@ class Run:
         """
         if not self.finished:
             return self.planned()
-        ((last,),) = self.rows("SELECT max(round) FROM rounds WHERE phase = 'round'")
-        return last if isinstance(last, int) else self.planned()
+        return self.database.last_trained() or self.planned()
+
+    def last_scored(self, until: int | None = None) -> int:
+        """The last round that has scores, ``until`` at most; 0 where none has."""
+        most = self.database.last_round() if until is None else until
+        query = "SELECT coalesce(max(round), 0) FROM metrics WHERE round <= ?"
+        return int(self.rows(query, most)[0][0])
 
     def evaluated(self) -> str:
         """Whom rounds before the last evaluated: all, panel:N or participants."""

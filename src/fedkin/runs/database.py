@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
-from fedkin.runs.directory import RECORD, check_own, resumed_by
+from fedkin.runs.directory import RECORD, check_own, noted, resumed_by
 from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
 
 if TYPE_CHECKING:
@@ -269,10 +269,10 @@ def read_only(folder: Path, busy: float | None = None) -> "closing[Database]":
 
 
 def continued_by(folder: Path) -> str:
-    """What continues the run that began in a folder (``resumed_by``); of one without a readable
-    record, the command.
+    """What continues the run that began in a folder (``resumed_by``), by its record, or where that
+    cannot be read by its experiment.toml.
     """
-    facts: dict[str, Any] = {}
+    facts = noted(folder)
     with suppress(FedkinError), read_only(folder) as database:
         facts = database.facts()
     return resumed_by(str(folder), facts)

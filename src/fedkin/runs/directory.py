@@ -8,11 +8,13 @@ no name leads out of it, and nothing is reached through a link. This is the one 
 import os
 import shlex
 import stat
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import read_file
 from fedkin.core.plain import COMMANDS
 from fedkin.core.system.posix import POSIX
 
@@ -34,6 +36,7 @@ FILES = (
 FOLDERS = ("checkpoint", "state", "joined", "export")
 MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have
 LONGEST = 255  # bytes of a file's name, as file systems have it
+LARGEST = 16 << 20  # bytes of an experiment.toml
 WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
 
 
@@ -79,7 +82,26 @@ def resumed_by(folder: str, facts: Mapping[str, Any]) -> str:
 
 def of_value(facts: Mapping[str, Any]) -> bool:
     """Whether a run's method was given as a Python value."""
-    return "method" in (facts.get("values") or {})
+    values = facts.get("values")
+    return isinstance(values, Mapping) and "method" in values
+
+
+def noted(run: Path) -> dict[str, Any]:
+    """What a run's experiment.toml says of the run itself.
+
+    Args:
+        run: the run's folder.
+
+    Returns:
+        Facts as a record has them, as few as are known before there is one; {} where that file
+        cannot be read.
+    """
+    try:
+        content = tomllib.loads(read_file(run / SPEC, LARGEST, links=False).decode())
+    except (OSError, RecursionError, ValueError):
+        return {}
+    facts = content.get("record")
+    return facts if isinstance(facts, dict) else {}
 
 
 def leftover(path: Path) -> bool:

@@ -16,7 +16,8 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
 
     Returns:
         {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
-        the reason, "running": how many are under way}.
+        the reason, "running": how many are under way}. A trial whose finished model has no scores
+        says so as "unscored": its value is of an earlier round.
 
     Raises:
         FedkinError: No trial has a value.
@@ -29,6 +30,7 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
     trials = [
         {"validation": one.value, "measure": one.measure, "rank": rank, "tie": tie}
         | {**t.params, "run": str(out / t.user_attrs["folder"])}
+        | ({"unscored": one.unscored} if one.unscored else {})
         for (t, one), (rank, tie) in zip(known, shared, strict=True)
     ]
     reasons = lost(study)

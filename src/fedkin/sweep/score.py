@@ -8,18 +8,22 @@ from fedkin.report.intervals import ranks
 
 MEASURE = "measure"  # of the trials' scores, a fact of the study
 CLIENTS = "clients"  # a trial's scores by client
+UNSCORED = "unscored"  # what is to be said of a trial's value
 SAMPLES = "samples"  # of validation by client, a fact of the study
 
 
 class Score(NamedTuple):
     """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
-    client; ``samples``: how many of validation each has, which weigh them in ``value``.
+    client; ``samples``: how many of validation each has, which weigh them in ``value``;
+    ``unscored``: a sentence where its finished model has no scores, so that they are an earlier
+    one's.
     """
 
     measure: str
     value: float
     clients: Mapping[int, float] = {}
     samples: Mapping[int, int] = {}
+    unscored: str = ""
 
     @property
     def objective(self) -> float:
@@ -45,7 +49,8 @@ def scored(study: Any, trial: Any) -> Score | None:
         {int(k): v for k, v in study.user_attrs.get(name, {}).items()}
         for name in (f"{CLIENTS} {trial.number}", SAMPLES)
     )
-    return Score(measure, Score(measure, trial.value).objective, clients, samples)
+    said = study.user_attrs.get(f"{UNSCORED} {trial.number}", "")
+    return Score(measure, Score(measure, trial.value).objective, clients, samples, said)
 
 
 def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:

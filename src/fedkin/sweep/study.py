@@ -35,7 +35,7 @@ from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import check_database, taken_over
-from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, Score
+from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
@@ -157,6 +157,8 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
         study.set_user_attr(
             f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
         )
+        if score.unscored:
+            study.set_user_attr(f"{UNSCORED} {claim.number}", score.unscored)
         study.tell(claim.number, score.objective)
     return score
 
@@ -190,7 +192,7 @@ def _score(base: Spec, claim: Claim) -> Score:
         raise NoValidation(NO_VALIDATION)
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return Score(seen.measure, seen.validation, seen.validated, seen.samples)
+    return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored)
 
 
 def _validation_sizes(run: Path) -> list[int]:

@@ -1,14 +1,19 @@
 """Every command ends with the one to type next."""
 
+import json
 import shlex
+import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from fedkin.certificates.transforms import CERTIFIED
-from fedkin.cli.talk.next_command import AROUND, NEXT
+from fedkin.cli.talk.next_command import AROUND, NEXT, OF_EACH
+from fedkin.experiment.run import run as train
 from tests.awkward import record
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
+from tests.engine.small import small
 from tests.report.records_for_tests import write
 from website.commands import paths
 
@@ -127,3 +132,51 @@ def test_a_report_of_a_method_value_names_no_export(tmp_path: Path) -> None:
     for name, facts, verb in (("named", {}, "export"), ("value", {"values": value}, "show")):
         folder = write(tmp_path / name, **facts)
         assert NEXT["report"]({"folder": folder}).startswith(f"{verb} ")
+
+
+def report_of(folder: Path, **facts: object) -> str:
+    return NEXT["report"]({"folder": write(folder, **facts)}).replace(str(folder), "RUN")
+
+
+def test_a_report_of_a_deployment_names_the_model_that_is_here(tmp_path: Path) -> None:
+    """Personal models are at the nodes: no client of such a run can be exported."""
+    of = {"deployment": "d1"}
+    spec = {"model": {"buffers": "local"}}
+    one = write(tmp_path / "one", **of)
+    with sqlite3.connect(one / "run.db") as record:
+        record.execute("UPDATE clients SET architecture = 'dnn'")
+    assert NEXT["report"]({"folder": one}) == f"export {one} --view global"
+    kept = shutil.copytree(one, tmp_path / "kept")
+    with sqlite3.connect(kept / "run.db") as record:
+        record.execute("UPDATE facts SET value = ? WHERE name = 'spec'", [json.dumps(spec)])
+    assert NEXT["report"]({"folder": kept}) == f"show {kept} --json"
+    with sqlite3.connect(one / "run.db") as record:
+        record.execute("DELETE FROM metrics WHERE view = 'global'")
+    assert NEXT["report"]({"folder": one}) == f"show {one} --json"
+    assert report_of(tmp_path / "several", **of) == "show RUN --json"  # architectures
+    assert report_of(tmp_path / "early", finished=False, **of) == "show RUN --json"
+
+
+@pytest.mark.parametrize("method", OF_EACH)
+def test_a_view_that_is_of_each_client_is_no_shared_model(method: str, tmp_path: Path) -> None:
+    out = train(small(method, run__rounds=2), tmp_path / "run")
+    assert "no shared model" in told("export", out, "--view", "global")
+    with sqlite3.connect(out / "run.db") as record:
+        assert record.execute("SELECT 1 FROM metrics WHERE view = 'global'").fetchone()
+        record.execute("INSERT INTO facts VALUES ('deployment', '\"d1\"')")
+    assert NEXT["report"]({"folder": out}) == f"show {out} --json"
+
+
+def test_a_model_that_was_named_is_named_again() -> None:
+    one: dict[str, object] = {"folder": Path("a b"), "client": "0", "view": "personal"}
+    assert NEXT["export"](one) == "predict 'a b' --client 0 --data FILE"
+    assert NEXT["predict"](one) == "export 'a b' --client 0 --format pt2"
+    assert NEXT["export"](one | {"view": "global"}) == (
+        "predict 'a b' --client 0 --view global --data FILE"
+    )
+    shared = one | {"view": "global", "client": None}
+    assert NEXT["export"](shared) == "predict 'a b' --view global --data FILE"
+    assert NEXT["predict"](shared) == "export 'a b' --view global --format pt2"
+    assert NEXT["export"](shared | {"everyone": True}) == (
+        "predict 'a b' --client NAME --view global --data FILE"
+    )

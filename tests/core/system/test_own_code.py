@@ -12,8 +12,10 @@ from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code, of_
 
 @pytest.fixture
 def code(tmp_path, monkeypatch):
-    (tmp_path / "mine7.py").write_text("import sys\nsys.modules['seen7'] = sys\nNet = 'a net'\n")
+    (tmp_path / "mine7.py").write_text("import sys\nsys.modules['seen7'] = sys\nclass Net: pass\n")
     (tmp_path / "broken7.py").write_text("raise RuntimeError('no licence\\nsecond line')\n")
+    (tmp_path / "broken8.py").write_text("''.x\n")
+    (tmp_path / "exits7.py").write_text("import sys\nsys.exit()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     return OwnCode("model", "say --trust-code")
 
@@ -25,14 +27,17 @@ def test_a_name_that_nobody_allowed_is_not_imported(code) -> None:
         code.imported("mine7:Net")
     assert "seen7" not in sys.modules
     code.allow(["mine7:Net"])
-    assert code.imported("mine7:Net") == "a net"
+    assert code.imported("mine7:Net").__name__ == "Net"
     assert OwnCode("model", "")._allowed == set()  # one reader's leave is not another's
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("mine7:Nothing", "AttributeError: module 'mine7' has no attribute 'Nothing'"),
+        ("mine7:Nothing", "mine7 has no 'Nothing'$"),
+        ("mine7:Nett", "mine7 has no 'Nett': did you mean 'Net'\\?$"),
+        ("broken8:Net", "AttributeError: 'str' object has no attribute 'x' \\(broken8.py, line 1"),
+        ("exits7:Net", "Exited: sys.exit\\(\\) would end fedkin \\(exits7.py, line 2\\)$"),
         ("gone7:Net", "ModuleNotFoundError: No module named 'gone7'$"),
         ("broken7:Net", "RuntimeError: no licence \\(broken7.py, line 1\\)$"),
     ],
@@ -64,11 +69,37 @@ def test_the_folder_of_the_command_is_looked_in_last(tmp_path, monkeypatch) -> N
         ("net.py:Net:width=8", "net:Net:width=8"),
         ("./net.py:Net", "net:Net"),
         (r".\net.py:Net", "net:Net"),
-        ("there/net.py:Net", "there/net.py:Net"),  # it is not found from this folder
-        ("net.py", "net.py"),
-        ("net.py:", "net.py:"),
-        ("my-net.py:Net", "my-net.py:Net"),
+        ("there/net.py:Net", "there.net:Net"),
+        (r"there\net.py:Net:width=8", "there.net:Net:width=8"),
+        ("mlp:hidden=a/b", "mlp:hidden=a/b"),
+        ("a/b", "a/b"),
+        (".py", ".py"),
+        ("/:Net", "/:Net"),
+        ("", ""),
     ],
 )
 def test_a_file_of_this_folder_is_its_module(typed, stands_for) -> None:
     assert of_this_folder(typed) == stands_for
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("net.py", "write net:NAME"),
+        ("net.py:", "write net:NAME"),
+        ("there/net.py", "write there.net:NAME"),
+        ("there/net:Net", "write there.net:Net"),
+        ("/there/net.py:Net", "in the folder of that file write net:Net"),
+        ("../net.py:Net", "in the folder of that file write net:Net"),
+        (r"C:\there\net.py:Net", "in the folder of that file write net:Net"),
+        ("my-net.py:Net", "write my_net:Net, and call the file my_net.py"),
+        ("2/net.py:Net", "write _2.net:Net, and call the file _2/net.py"),
+    ],
+)
+def test_a_path_that_is_no_module_gets_the_nearest_name(typed: str, nearest: str) -> None:
+    with pytest.raises(FedkinError) as told:
+        of_this_folder(typed)
+    assert str(told.value) == (
+        f"{typed!r} names no module: a module's name has dots in place of slashes, and no .py: "
+        f"{nearest}"
+    )

@@ -1,9 +1,11 @@
 """The shared model of a deployment's run on the operator's machine, without its nodes."""
 
+import io
 import json
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -76,7 +78,18 @@ def test_a_program_is_compared_on_made_up_inputs_and_the_card_says_whose_it_is(r
     assert done.exit_code == 0, done.output
     place = out / "export" / "global"
     assert str(place / "model.pt2") in done.stdout
-    assert done.stderr.splitlines()[-1] == f"next: fedkin report {out}"
+    typed = f"predict {out} --view global --data FILE"
+    assert done.stderr.splitlines()[-1] == f"next: fedkin {typed}"
+    x = np.zeros((3, 2), dtype=np.float32)
+    np.savez(place / "x.npz", x=x)
+    words = typed.replace("FILE", str(place / "x.npz")).split()
+    done = fedkin(*words)
+    assert done.exit_code == 0, done.output
+    answers = pd.read_csv(io.StringIO(done.stdout))
+    chances = np.exp(
+        torch.export.load(place / "model.pt2").module()(torch.from_numpy(x)).detach().numpy()
+    )
+    np.testing.assert_allclose(answers[["p(0)", "p(1)"]], chances, atol=1e-5)
     card = json.loads((place / "card.json").read_text())
     assert (card["client"], card["clients"], card["view"]) == (None, list(NAMES), "global")
     assert (card["method"], card["rounds"], card["finished"]) == ("ditto", 2, True)
@@ -94,6 +107,25 @@ def test_a_program_is_compared_on_made_up_inputs_and_the_card_says_whose_it_is(r
 
 
 @pytest.mark.parametrize(
+    ("method", "works"),
+    [
+        ("fedavg", "export RUN --view global"),
+        ("ditto", "export RUN --view global"),
+        ("local", "show RUN --json"),
+        ("per_fedavg", "show RUN --json"),
+        ("fedbabu", "show RUN --json"),
+    ],
+)
+def test_its_report_names_a_command_that_works(method, works, runs) -> None:
+    out = runs(method)
+    done = fedkin("report", out)
+    said = done.stderr.splitlines()[-1].removeprefix("next: fedkin ")
+    assert said == works.replace("RUN", str(out))
+    done = fedkin(*said.split())
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
     ("method", "why"),
     [
         ("local", "it gives clients no view 'global'"),
@@ -103,7 +135,7 @@ def test_a_program_is_compared_on_made_up_inputs_and_the_card_says_whose_it_is(r
 )
 def test_a_method_without_one_says_what_to_do(method, why, runs) -> None:
     assert told("export", runs(method), "--view", "global") == (
-        f"{method} has no shared model that the server alone could give: {why}; export a client's "
+        f"{method} has no shared model that the server alone could give: {why}; take a client's "
         "own: fedkin deploy export NODE, at the node"
     )
 

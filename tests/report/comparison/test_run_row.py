@@ -87,6 +87,8 @@ def test_final_numbers_that_are_not_of_the_finished_model_are_said(tmp_path: Pat
     with sqlite3.connect(cut / "run.db") as connection:
         connection.execute("DELETE FROM metrics WHERE round = 3")
     said = "cut: the finished model has no scores: its final numbers are of round 2"
+    assert read_run(cut, "cut").unscored == said.removeprefix("cut: ")
+    assert read_run(whole, "whole").unscored == ""
     found = comparison([whole, cut])
     assert [text for text in found.warnings if "no scores" in text] == [said]
     assert said in printed(compare(found), width=200)

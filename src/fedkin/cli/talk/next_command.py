@@ -4,12 +4,15 @@ import shlex
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from typer.core import TyperGroup
 
 from fedkin.experiment.terminal import warn
+
+if TYPE_CHECKING:
+    from fedkin.runs.database import Database
 
 Given = Mapping[str, Any]  # a command's arguments and options, by their names
 NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
@@ -29,6 +32,9 @@ AROUND = {  # what stands around a method and has a certificate → what a run w
     "sample_noise": f"--set privacy.unit=sample {NOISE}",
     "masks": "--set privacy.secure_aggregation=true",
 }
+# methods whose view "global" is no model that all clients share: their groups differ, a part stays
+# at the client, or it is made of the client's samples
+OF_EACH = ("cgpfl", "cgpfl_heur", "fedbabu", "per_fedavg")
 
 
 def everywhere(group: TyperGroup, path: str = "") -> None:
@@ -80,20 +86,37 @@ def _compare(given: Given) -> str:
 
 
 def _report(given: Given) -> str:
-    """Models of a method that was given as a Python value are taken out from Python."""
+    """Models of a method that was given as a Python value are taken out from Python, and personal
+    ones of a deployment at its nodes.
+    """
     from fedkin.runs.database import read_only
     from fedkin.runs.directory import of_value
 
-    with read_only(Path(given["folder"])) as database:
-        value = of_value(database.facts())
-    return f"show {_q(given, 'folder')} --json" if value else f"export {_q(given, 'folder')} --all"
-
-
-def _export(given: Given) -> str:
     folder = _q(given, "folder")
-    if given.get("view") == "global" and given.get("client") is None and not given.get("everyone"):
-        return f"report {folder}"  # the shared model, with which nothing is predicted here
-    return f"predict {folder} --client {_q(given, 'client')} --data FILE"
+    with read_only(Path(given["folder"])) as database:
+        facts = database.facts()
+        deployed, shared = bool(facts.get("deployment")), _shared(database, facts)
+    if of_value(facts) or (deployed and not shared):
+        return f"show {folder} --json"
+    return f"export {folder} --view global" if deployed else f"export {folder} --all"
+
+
+def _shared(database: "Database", facts: Mapping[str, Any]) -> bool:
+    """Whether a run has one model of all its clients, as far as its record tells."""
+    if not facts.get("finished") or facts.get("method") in OF_EACH:
+        return False
+    given = (facts.get("spec") or {}).get("model") or {}
+    ((architectures,),) = database.rows("SELECT count(DISTINCT architecture) FROM clients")
+    views = database.rows("SELECT 1 FROM metrics WHERE view = 'global' LIMIT 1")
+    return bool(views) and architectures == 1 and given.get("buffers") != "local"
+
+
+def _model(given: Given) -> str:
+    """Whose model was named, and which of its views."""
+    view = given.get("view") or "personal"
+    if view == "global" and given.get("client") is None and not given.get("everyone"):
+        return " --view global"  # the one that all share
+    return f" --client {_q(given, 'client')}" + ("" if view == "personal" else f" --view {view}")
 
 
 def _sweep(given: Given) -> str:
@@ -146,10 +169,8 @@ NEXT: dict[str, Callable[[Given], str]] = {
     "report": _report,
     "compare": _compare,
     "audit": lambda given: f"report {_q(given, 'folder')}",
-    "export": _export,
-    "predict": lambda given: (
-        f"export {_q(given, 'folder')} --client {_q(given, 'client')} --format pt2"
-    ),
+    "export": lambda given: f"predict {_q(given, 'folder')}{_model(given)} --data FILE",
+    "predict": lambda given: f"export {_q(given, 'folder')}{_model(given)} --format pt2",
     "track": lambda given: f"show {_q(given, 'folder')}",
     "methods": _methods,
     "data": lambda given: "init PATH, or: fedkin data check PATH",

@@ -9,18 +9,21 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError, cut, named_line, near
 from fedkin.core.system.digests import short
+from fedkin.core.system.no_exit import PACKAGE, no_exit
 
 _WORD = r"[^\W\d]\w*"
 _WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
+_SLASH = re.compile(r"[/\\]")
+_OF_FILE = re.compile(r"(?P<file>(?:[A-Za-z]:[/\\])?[^:]+?)(?P<suffix>\.py)?(?::(?P<name>.*))?")
 _PATH = re.compile(rf"{_WORDS.pattern}:{_WORD}")
-PACKAGE = Path(__file__).parents[2]  # fedkin's own files
 STANDARD = Path(sysconfig.get_path("stdlib"))
 BOUGHT = frozenset({"site-packages", "dist-packages"})  # folders of what others wrote
 
@@ -41,21 +44,44 @@ def is_own(name: str) -> bool:
 
 
 def of_this_folder(text: str) -> str:
-    """What is in a file of this folder, as what is in a module.
+    """What is in a file of this folder, or of one in it, as what is in a module.
 
-    >>> of_this_folder("mynet.py:Net"), of_this_folder("./mynet.py:Net"), of_this_folder("net:Net")
-    ('mynet:Net', 'mynet:Net', 'net:Net')
+    >>> of_this_folder("mynet.py:Net"), of_this_folder("./sub/net.py:Net"), of_this_folder("a:Net")
+    ('mynet:Net', 'sub.net:Net', 'a:Net')
 
     Args:
         text: ``file.py:name``, with options behind it or without, or anything else.
 
     Returns:
         ``module:name``; anything else as it is.
+
+    Raises:
+        FedkinError: It is the path of a file that no module's name stands for, or names nothing in
+            its file.
     """
-    file, _, name = text.partition(":")
-    file = file.removeprefix("./").removeprefix(".\\")  # as shells complete it
-    is_file = file.endswith(".py") and _WORDS.fullmatch(file[:-3]) is not None and name
-    return f"{file[:-3]}:{name}" if is_file else text
+    found = _OF_FILE.fullmatch(text)
+    if found is None or not (found["suffix"] or (_SLASH.search(found["file"]) and found["name"])):
+        return text
+    file, name = found["file"], found["name"]
+    parts = [part for part in _SLASH.split(file) if part not in ("", ".")]
+    if not parts:
+        return text
+    elsewhere = ".." in parts or file.startswith("/") or ":" in file
+    module = ".".join(parts)
+    if found["suffix"] and name and not elsewhere and _WORDS.fullmatch(module):
+        return f"{module}:{name}"
+    raise FedkinError(
+        f"{cut(text)!r} names no module: a module's name has dots in place of slashes, and no .py: "
+        f"{_nearest(parts[-1:] if elsewhere else parts, name or 'NAME', elsewhere)}"
+    )
+
+
+def _nearest(parts: Sequence[str], name: str, elsewhere: bool) -> str:
+    """What to write for a file that is no module as it is called, or where it lies."""
+    words = [re.sub(r"^(?=\d)", "_", re.sub(r"\W", "_", part)) for part in parts]
+    renamed = "" if words == [*parts] else f", and call the file {'/'.join(words)}.py"
+    where = "in the folder of that file " if elsewhere else ""
+    return f"{where}write {cut('.'.join(words))}:{cut(name)}{renamed}"
 
 
 class OwnCode:
@@ -97,10 +123,26 @@ class OwnCode:
             )
         module, _, attribute = path.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            with no_exit():
+                found = importlib.import_module(module)
+                return getattr(found, attribute)
+        except AttributeError as error:
+            here = sys.modules.get(module)  # None where it failed itself
+            why = named_line_of(error)
+            if here is not None and not hasattr(here, attribute):
+                why = f"{module} has no {attribute!r}{near(attribute, _defined(here))}"
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line_of(error)
-            raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
+        raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}")
+
+
+def _defined(module: ModuleType) -> list[str]:
+    """What a module defines itself, and others may call."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
 
 
 def own_line(error: Exception) -> str:

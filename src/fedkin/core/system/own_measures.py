@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import OwnCode, named_line_of
 
 SHAPE = "def net_benefit_score(p, y) -> float"
@@ -67,7 +68,8 @@ def own_value(path: str, p: NDArray[np.float64], y: NDArray[Any]) -> float | Non
     """
     function = own_measure(path)
     try:
-        value = function(p.copy(), y.copy())  # what it changes is its own
+        with no_exit():
+            value = function(p.copy(), y.copy())  # what it changes is its own
     except Exception as error:  # somebody else's function may raise anything
         raise FedkinError(f"measure {path!r} failed: {named_line_of(error)}") from None
     if not isinstance(value, (int, float, np.integer, np.floating)):

@@ -8,6 +8,7 @@ from functools import partial, wraps
 from typing import Any
 
 from fedkin.core.method import Method
+from fedkin.core.system.no_exit import no_exit
 from fedkin.engine.returned.failures import around, noted
 
 # what a client calls once in a piece of its work; ``predict``, which steps are traced with, is none
@@ -37,7 +38,8 @@ def _noting(method: str, name: str, function: Callable[..., Any]) -> Callable[..
     @wraps(function)
     def called(*given: Any) -> Any:
         try:
-            return function(*given)
+            with no_exit():
+                return function(*given)
         except Exception as error:  # an author's function may raise anything
             noted(error, f"{name} of method {method}")
             raise

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.core.system.no_exit import no_exit
 from fedkin.engine.returned.failures import around, error_text
 
 # what the server calls; where a method leaves one out, it is None or does nothing
@@ -59,7 +60,8 @@ def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..
     @wraps(function)
     def called(*given: Any) -> Any:
         try:
-            return function(*given)
+            with no_exit():
+                return function(*given)
         except FedkinError:
             raise
         except MemoryError as error:

@@ -56,6 +56,7 @@ class Seen(NamedTuple):
     )
     validated: Mapping[int, float] = {}  # the same by client, those where it is defined
     samples: Mapping[int, int] = {}  # of validation, by client: what ``validation`` is weighted by
+    unscored: str = ""  # a sentence: why the final numbers are not of the finished model
     said: Sequence[str] = ()  # sentences: what single numbers of the row are not, or are not of
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
@@ -101,7 +102,9 @@ def read_with_summary(
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
             seen = _seen(Path(folder), name, found, scored, facts, persons)
-            return seen._replace(said=[*_unscored(run, found), *seen.said]), found
+            unscored = _unscored(run, found)
+            said = [*filter(None, [unscored]), *seen.said]
+            return seen._replace(said=said, unscored=unscored), found
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
@@ -187,7 +190,7 @@ def _seen(
         validation=scored.validation,
         validated=scored.validated,
         samples=scored.samples,
-        said=[*formatting.diverged(found), *_asked(found)],
+        said=[*formatting.diverged(found), *formatting.undefined(found), *_asked(found)],
         hyper=hyper,
         tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
         folder=folder,
@@ -246,15 +249,14 @@ def _validation(
     return mean, {k: value for k, value in known.items() if math.isfinite(value)}, sizes
 
 
-def _unscored(run: Run, found: Mapping[str, Any]) -> list[str]:
+def _unscored(run: Run, found: Mapping[str, Any]) -> str:
     """Of a finished model that nobody could score, as where a client lied in its evaluation under
-    masks: the final numbers are those of an earlier model.
+    masks: the final numbers are those of an earlier model; "" of any other.
     """
     shown = {picks["final"]["round"] for picks in found["headline"].values()}
-    ((last,),) = run.rows("SELECT max(round) FROM rounds")
-    if not run.finished or not shown or max(shown) == last:
-        return []
-    return [f"the finished model has no scores: its final numbers are of round {max(shown)}"]
+    if not run.finished or not shown or max(shown) == run.database.last_round():
+        return ""
+    return f"the finished model has no scores: its final numbers are of round {max(shown)}"
 
 
 def _asked(found: Mapping[str, Any]) -> list[str]:

@@ -139,9 +139,7 @@ def _beside(folder: Path) -> list[Path]:
 
 
 def _final(run: Run, measure: str) -> dict[int, float]:
-    query = "SELECT max(round) FROM metrics WHERE view = 'personal' AND split = 'test'"
-    ((last,),) = run.rows(query)
-    if last is None:
+    if not (last := run.last_scored()):
         return {}
     known = values(run, last, "personal", measure)
     return {client: value for client, value in known.items() if value is not None}
