@@ -11,7 +11,7 @@ import pytest
 
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.reproduce.finished_rows import CLAIMS
-from fedkin.reproduce.pages import TITLES, _number
+from fedkin.reproduce.pages import HIGHEST, SAID, TITLES, _number
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.setup.build import method_of
@@ -257,3 +257,12 @@ def test_the_weights_of_means_are_those_of_the_rows() -> None:
     }
     assert uniform == {"pfedme_pm", "pfedme", "cgpfl_k2", "cgpfl_k4", "cgpfl_heur", "l2sgd"}
     assert "| samples, but uniform for pFedMe, CGPFL, Heur and L2SGD (below) |" in prose(SETTING)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_page_says_which_of_its_numbers_test_data_chose(name: str) -> None:
+    page = PAGES / f"{name}.md"
+    lines = list(table(page, "row", "what", "published", "measured"))
+    chosen = [measure for measure in HIGHEST if any(line[1] == TITLES[measure] for line in lines)]
+    assert [measure for measure in HIGHEST if SAID[measure] in prose(page)] == chosen
+    assert ("but in lines that say “highest over rounds”" in prose(page)) == bool(chosen)
