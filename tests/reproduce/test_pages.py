@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedkin.reproduce import running
-from fedkin.reproduce.pages import COLUMNS, _lead, markdown
+from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.pages import COLUMNS, HIGHEST, SAID, _lead, markdown, notes
 from fedkin.reproduce.preset import names, preset, published
 from tests.cli.command import fedkin
 
@@ -146,3 +147,23 @@ def test_the_page_leads_with_how_near_the_rows_are() -> None:
         "3 of 4 rows measured, 2 with a published number: 1 within 1 of it, the farthest 8.61 away."
     )
     assert _lead(found[2:]) == "1 of 1 row measured; none of them has a published number."
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("cgpfl-table-1", "highest weighted"), ("comet-table-3-cnn", "highest"), ("ppfl-table-1", "")],
+)
+def test_a_round_that_test_data_chose_is_named(name: str, said: str, tmp_path: Path) -> None:
+    first, *others = notes([running.known(preset(name).rows[0], 1, tmp_path, {})])
+    assert first.endswith(
+        "no round was chosen by test data, but in lines that say “highest over rounds”."
+        if said
+        else "no round was chosen by test data."
+    )
+    assert [measure for measure in HIGHEST if SAID[measure] in others] == [said] * bool(said)
+
+
+def test_every_measure_whose_round_is_chosen_by_test_data_is_known_as_one() -> None:
+    chosen = {name for name, (title, _) in MEASURES.items() if "highest over rounds" in title}
+    assert {*chosen, "highest"} == {*HIGHEST}
+    assert all("over rounds" in MEASURES[name][0] for name in HIGHEST)

@@ -51,7 +51,13 @@ SAID = {
         "rounds that were evaluated: with evaluate_every = 10 each tenth one, so that the highest "
         "of all rounds may be higher. It is missing for seeds whose run was not kept."
     ),
+    "highest weighted": (
+        "Highest over rounds, weighted by test samples: the round was chosen by test data, among "
+        "the rounds that were evaluated. pFedMe's public code prints its numbers so; the paper "
+        "does not say which round its own are of."
+    ),
 }
+HIGHEST = ("highest", "highest weighted")  # their round is chosen by test data
 MOST = 4  # rows whose charts a page shows
 
 
@@ -151,11 +157,12 @@ def flags(preset: Preset) -> list[str]:
 
 def notes(found: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing."""
+    asked = {value.measure for one in found for value in one.row.values}
+    but = ", but in lines that say “highest over rounds”" if asked & {*HIGHEST} else ""
     remarks = [
         "Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen "
-        "by test data."
+        f"by test data{but}."
     ]
-    asked = {value.measure for one in found for value in one.row.values}
     remarks += [text for measure, text in SAID.items() if measure in asked]
     remarks.append(
         "Estimated, taken: processor time of all processes together; ~ where it is counted "

@@ -89,6 +89,16 @@ def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
     ).replace(" --out NAME", "")
 
 
+@pytest.mark.parametrize("looked", ["finished", "dry_run"])
+@pytest.mark.parametrize("name", ["claims", "comet-figure-2"])
+def test_what_was_only_looked_at_is_run_next(name: str, looked: str) -> None:
+    asked = {"name": name, "scale": "full", "rows": "ditto", "out": Path("a b")}
+    run = f"reproduce {name} --scale full --rows ditto --out 'a b'"
+    assert NEXT["reproduce"]({**asked, looked: True}) == run
+    shown = f"reproduce {name} --scale full --rows ditto --finished --out 'a b'"
+    assert NEXT["reproduce"]({**asked, "finished": False, "dry_run": False}) == shown
+
+
 def test_a_leaderboard_in_another_folder_stays_the_one_that_is_meant() -> None:
     one, other = Path("my rows/rows.jsonl"), Path("b.jsonl")
     assert NEXT["bench page"]({"rows": None}) == "bench verify ROW"

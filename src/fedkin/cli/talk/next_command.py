@@ -141,6 +141,7 @@ def _methods(given: Given) -> str:
 
 
 def _reproduce(given: Given) -> str:
+    """What was only looked at is run next, and what was run is looked at."""
     name = given.get("name")
     if not name:
         return "reproduce NAME"
@@ -150,7 +151,9 @@ def _reproduce(given: Given) -> str:
     taken = _option(given, "from_")
     out = "" if str(given.get("out")) == "reproduction" else _option(given, "out")  # its default
     out += _option(given, "data_dir")
-    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes} --finished{taken}{out}"
+    looked = given.get("finished") or given.get("dry_run")
+    shown = "" if looked else " --finished"
+    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes}{shown}{taken}{out}"
 
 
 def _page_of_rows(given: Given) -> str:
