@@ -206,9 +206,7 @@ def _row(one: Held) -> list[str]:
 def _agreement(reference: Mapping[str, Any]) -> str:
     if reference["gap"] is None:
         return "not compared"
-    rounds, clients, shares = (
-        _range(reference[name]) for name in ("rounds", "clients", "participation")
-    )
+    rounds, clients, shares = (_range(reference[k]) for k in ("rounds", "clients", "participation"))
     cases = sum(test["cases"] for test in reference["tests"])
     return (
         f"worst gap {reference['gap']:.0e} in float64; "
@@ -220,12 +218,10 @@ def _agreement(reference: Mapping[str, Any]) -> str:
 def _witnesses(certificate: Mapping[str, Any]) -> list[str]:
     """What a method was held against: what its reference was written from, and other evidence."""
     met, every = _met(certificate.get(GOLDEN, {}).get("traces", []))
-    forms, laws = (len(certificate[kind]["tests"]) for kind in ("closed form", "law"))
-    found = [f"a reference ({certificate['reference']['written from']})"]
-    if every:
-        found.append(f"{formatting.many(every, 'golden trace')} ({met} met in everything)")
-    found += [formatting.many(forms, "closed form")] if forms else []
-    return [*found, formatting.many(laws, "law")]
+    told = [f"a reference ({certificate['reference']['written from']})"]
+    told += [f"{formatting.many(every, 'golden trace')} ({met} met in everything)"] if every else []
+    tests = {kind: len(certificate[kind]["tests"]) for kind in ("closed form", "law")}
+    return [*told, *(formatting.many(number, kind) for kind, number in tests.items() if number)]
 
 
 def _met(traces: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
