@@ -60,9 +60,13 @@ def page(rows: Sequence[Row]) -> str:
 
 def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
     """Every chart that the rows can fill."""
-    drawn = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
-    drawn += [against_cost(found, "bytes", titles), against_cost(found, "flops", titles)]
-    drawn += [clients(rows, titles), steadiness(*stability(rows, "rounds"), "rounds")]
+    ranks = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
+    scores = [
+        *against_cost(found, "bytes", titles),
+        *against_cost(found, "flops", titles),
+        *clients(rows, titles),
+    ]
+    drawn = [*ranks, *scores, steadiness(*stability(rows, "rounds"), "rounds")]
     return [figure for figure in drawn if figure is not None]
 
 
