@@ -242,6 +242,22 @@ def test_what_does_not_exist_is_refused_before_anything_is_run(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"lan": 0.1}, "unknown ditto hyper-parameter 'lan': did you mean 'lam'"),
+        ({"lam": "much"}, "method.lam"),
+    ],
+)
+def test_a_value_that_the_method_has_not_is_refused_before_anything_is_run(
+    typed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    own = ({"lam": 0.2}, typed)
+    with pytest.raises(FedkinError, match=said):
+        bench(asked(tmp_path / "out", methods=("ditto",), own=own), quiet)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:
     settings = {
         "digits": tiny().settings["digits"].model_dump(),
