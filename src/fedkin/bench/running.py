@@ -23,6 +23,7 @@ from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import ALONE, BASELINES, SHARED, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
 from fedkin.core.system.own_code import is_own
+from fedkin.engine.transports.parent import end_with_parent
 from fedkin.experiment.training import Interrupted
 from fedkin.methods import known_name
 from fedkin.methods.own import allow
@@ -240,7 +241,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if workers == 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    started = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=started, initializer=end_with_parent)
     try:
         yield pool
     finally:
