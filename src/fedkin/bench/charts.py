@@ -8,7 +8,7 @@ import numpy as np
 
 from fedkin.bench.board import POOLED, Entry, Stability
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import Ranked
+from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
@@ -55,10 +55,9 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
         .mark_circle(size=70, color=BLUE, opacity=1)
         .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
     )
-    differ = "differ" if found.p < 0.05 else "may all be alike"
     note = (
         f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
-        f"Friedman: the methods {differ} (p = {found.p:.2g}). Bars: mean ranks within "
+        f"{by_chance(found)} Bars: mean ranks within "
         f"{found.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
         f"{_left_out(found, titles)}"
     )
@@ -70,6 +69,12 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
         rows,
         max(120, LINE * len(found.names)),
     )
+
+
+def by_chance(found: Ranked) -> str:
+    """Whether mean ranks say more than chance does, in a sentence."""
+    differ = "differ" if found.p < LEVEL else "may all be alike"
+    return f"Friedman: the methods {differ} (p = {found.p:.2g})."
 
 
 def _left_out(found: Ranked, titles: dict[str, str]) -> str:
