@@ -13,7 +13,7 @@ from benchmarks import defaults
 from benchmarks.page import END, line_of
 from fedkin.bench.board import POOLED, Entry, entries
 from fedkin.bench.newest import newest
-from fedkin.bench.page import markdown, titles_of
+from fedkin.bench.page import markdown, mean_ranks, titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.report import formatting
 
@@ -72,12 +72,16 @@ def tables() -> list[tuple[Path, str, str]]:
     found = newest(rows())
     small, standard = ([row for row in found if row.suite == name] for name in SUITES)
     return [
-        (DOCS / "bench.md", "leaderboard", markdown(small)),
-        (DOCS / "bench.md", "standard", markdown(standard)),
+        (DOCS / "bench.md", "leaderboard", _with_ranks(small)),
+        (DOCS / "bench.md", "standard", _with_ranks(standard)),
         (DOCS / "bench.md", "defaults", defaults.table(found, defaults.known())),
         (DOCS / "choosing.md", "leaderboard", choices(small)),
         (DOCS / "choosing.md", "standard", choices(standard)),
     ]
+
+
+def _with_ranks(mine: list[Row]) -> str:
+    return "\n".join(filter(None, [markdown(mine), mean_ranks(mine)]))
 
 
 def put(page: Path, name: str, text: str) -> None:

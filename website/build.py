@@ -13,6 +13,7 @@ import tomli_w
 import fedkin
 from website import (
     api_pages,
+    boards,
     commands,
     errors_page,
     for_programs,
@@ -42,6 +43,7 @@ def stage(target: Path) -> list[Any]:
     pages = Stage(target)
     pages.everything()
     method_pages.complete(target)
+    boards.complete(target)
     generated = [
         commands.pages(),
         spec_page.page(),

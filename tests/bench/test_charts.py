@@ -42,7 +42,7 @@ def test_the_note_names_who_is_not_ranked_and_where() -> None:
 
 
 def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
-    drawn = against_cost(entries(ROWS), "bytes", TITLES)
+    (drawn,) = against_cost(entries(ROWS), "bytes", TITLES)
     found = rows(drawn)
     assert {row["budget"] for row in found} == {"rounds"}
     assert POOLED not in {row["method"] for row in found}
@@ -50,11 +50,53 @@ def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
     for name in {row["federation"] for row in found}:
         best = max((row for row in found if row["federation"] == name), key=lambda r: r["value"])
         assert best["front"]
-    assert against_cost(entries(ROWS)[:1], "bytes", TITLES) is None
+    assert against_cost(entries(ROWS)[:1], "bytes", TITLES) == []
+
+
+def in_two_measures():
+    """The rows, of which one federation's are perplexities."""
+    other = {"measure": "perplexity"}
+    return [row.model_copy(update=other if row.setting == "har" else {}) for row in ROWS]
+
+
+def axes(figure):
+    """{title: format} of the values' axes."""
+    found = {}
+    for layer in figure.spec["layer"]:
+        for channel in ("x", "y"):
+            told = layer["encoding"].get(channel, {})
+            if told.get("title"):
+                found[told["title"]] = told.get("axis", {}).get("format")
+    return found
+
+
+def test_each_measure_has_a_chart_of_costs_with_its_own_axis_and_its_own_best() -> None:
+    shares, units = against_cost(entries(in_two_measures()), "bytes", TITLES)
+    assert axes(shares)["mean test accuracy"] == "~%"
+    assert axes(units)["mean test perplexity"] is None
+    assert {row["federation"] for row in rows(units)} == {"HAR"}
+    assert "HAR" not in {row["federation"] for row in rows(shares)}
+    best = min(rows(units), key=lambda row: row["value"])
+    assert best["front"]
+    assert best["method"] == "fedavg"
+    assert units.note.endswith("Less perplexity is better.")
+    assert shares.name != units.name
+    assert units.title == "Test perplexity against bytes sent"
+
+
+def test_each_measure_has_a_chart_of_gains_with_its_own_axis() -> None:
+    shares, units = clients(in_two_measures(), TITLES)
+    assert axes(shares) == {"gain of a client on training alone, in accuracy": "+~%"}
+    assert axes(units) == {"gain of a client on training alone, in perplexity": "+~g"}
+    assert {row["federation"] for row in rows(units)} == {"HAR"}
+    assert "HAR" not in {row["federation"] for row in rows(shares)}
+    (mine,) = [row for row in rows(units) if row["method"] == "apfl"]
+    assert mine["median"] < 0
+    assert units.note.endswith("A gain is less perplexity.")
 
 
 def test_gains_are_on_training_alone() -> None:
-    drawn = clients(ROWS, TITLES)
+    (drawn,) = clients(ROWS, TITLES)
     found = rows(drawn)
     assert not {ALONE, POOLED} & {row["method"] for row in found}
     assert {row["method"] for row in found} == set(LEVELS) - {ALONE, POOLED}
@@ -63,7 +105,7 @@ def test_gains_are_on_training_alone() -> None:
         expected = LEVELS[row["method"]] - LEVELS[ALONE]
         assert row["median"] == pytest.approx(expected, abs=0.06)
         assert (row["hurt"] > 0.5) == (row["median"] < 0)
-    assert clients([row for row in ROWS if row.method == ALONE], TITLES) is None
+    assert clients([row for row in ROWS if row.method == ALONE], TITLES) == []
 
 
 def test_ranks_under_every_seed_in_order() -> None:

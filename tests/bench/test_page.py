@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from fedkin.bench.page import markdown, page, write_page
+from fedkin.bench.page import markdown, mean_ranks, page, write_page
 from fedkin.core.errors import FedkinError
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row
@@ -28,6 +28,15 @@ def test_the_table_in_markdown_is_in_the_order_of_ranks() -> None:
     assert [line.split(" | ")[0] for line in lines[2:4]] == ["| apfl", "| ditto"]
     assert lines[-1].startswith("| centralized")
     assert all(line.count("|") == lines[0].count("|") for line in lines)
+
+
+def test_a_sentence_says_whether_mean_ranks_may_be_chance() -> None:
+    said = mean_ranks(ROWS)
+    assert said.startswith("Mean ranks are of 5 methods over 3 federations. Friedman: the methods ")
+    assert re.search(r"differ \(p = 0\.0\d+\)\.\n$", said)
+    alike = [row.model_copy(update={"mean": 0.5}) for row in ROWS if row.mean is not None]
+    assert mean_ranks(alike).endswith("the methods may all be alike (p = 1).\n")
+    assert mean_ranks([row for row in ROWS if row.federation == ROWS[0].federation]) == ""
 
 
 def test_one_federation_ranks_nobody_and_the_best_score_comes_first() -> None:

@@ -1,5 +1,10 @@
 """A suite from its beginning to its rows; killed and gone on with; equal budgets."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +245,56 @@ def test_what_does_not_exist_is_refused_before_anything_is_run(
     with pytest.raises(FedkinError, match=said):
         bench(asked(tmp_path / "out", **change), quiet)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"lan": 0.1}, "unknown ditto hyper-parameter 'lan': did you mean 'lam'"),
+        ({"lam": "much"}, "method.lam"),
+    ],
+)
+def test_a_value_that_the_method_has_not_is_refused_before_anything_is_run(
+    typed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    own = ({"lam": 0.2}, typed)
+    with pytest.raises(FedkinError, match=said):
+        bench(asked(tmp_path / "out", methods=("ditto",), own=own), quiet)
+    assert not (tmp_path / "out").exists()
+
+
+POOL = """
+import os, time
+from fedkin.bench.running import _pool
+with _pool(2) as pool:
+    print(pool.submit(os.getpid).result(), flush=True)
+    time.sleep(600)
+"""
+
+
+def test_an_idle_worker_ends_with_a_bench_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", POOL], stdout=subprocess.PIPE) as killed:
+        assert killed.stdout is not None
+        worker = int(killed.stdout.readline())
+        killed.send_signal(signal.SIGKILL)
+    try:
+        assert _ended(worker)
+    finally:
+        if not _ended(worker, 0):
+            os.kill(worker, signal.SIGKILL)
+
+
+def _ended(process: int, seconds: float = 30) -> bool:
+    """Whether a process that is nobody's child ends in so many seconds."""
+    limit = time.monotonic() + seconds
+    while True:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        if time.monotonic() >= limit:
+            return False
+        time.sleep(0.1)
 
 
 def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:

@@ -28,13 +28,14 @@ def test_a_suite_without_methods_has_all_and_baselines_are_always_there() -> Non
     ("change", "said"),
     [
         ({"trials": 0}, "tiny: trials: input should be greater than or equal to 1"),
-        ({"rates": []}, "tiny: rates: tuple should have at least 1 item"),
+        ({"rates": []}, "tiny: rates: name at least one"),
+        ({"budgets": []}, "tiny: budgets: name at least one"),
         ({"seeds": [-1]}, "tiny: seeds.0: input should be greater than or equal to 0"),
         ({"seeds": [3, 4, 3]}, "tiny: seeds: 3 is there twice: name each once"),
         ({"budgets": ["time"]}, "tiny: budgets.0: input should be 'rounds', 'bytes' or 'compute'"),
         ({"methods": ["dito"]}, "tiny: methods: unknown method 'dito': did you mean 'ditto'?"),
         ({"stretch": 0.5}, "tiny: stretch: input should be greater than or equal to 1"),
-        ({"settings": {}}, "tiny: settings: dictionary should have at least 1 item"),
+        ({"settings": {}}, "tiny: settings: name at least one"),
         ({"extra": 1}, "tiny: extra: extra inputs are not permitted"),
     ],
 )

@@ -36,6 +36,7 @@ WRITTEN = {
     "FedAvg-DBE": "feddbe",
     "Per-FedAvg-HF": "per_fedavg",
     "per_fedavg_hf": "per_fedavg",
+    "HF-MAML": "per_fedavg",
 }
 
 TOLD = {
@@ -45,7 +46,9 @@ TOLD = {
     "FedAdagrad": "--method fedavg --set server.optimizer=adagrad",
     "FedOpt": "--method fedavg --set server.optimizer=adam",
     "Per-FedAvg-FO": "--method per_fedavg:hessian=fo",
+    "FO-MAML": "--method per_fedavg:hessian=fo",
     "MOCHA": "--method fedu",
+    "FedMTL": "--method fedu",
 }
 
 

@@ -6,9 +6,11 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL
+from fedkin.core.method import FederationInit
 from fedkin.core.model import Batch, collecting_buffers, from_module, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.rng import Key
+from fedkin.methods import METHODS
 from fedkin.models.build import MODELS, build
 from fedkin.models.head import some_samples, with_head
 from fedkin.runtime.precision import lowered
@@ -186,3 +188,34 @@ def test_bfloat16_features_are_float32_again():
     plain = head_of(model).features(model.initial, x)
     assert found.dtype == torch.float32
     assert 0 < float((found - plain).abs().max()) < 0.05
+
+
+class HeadFirst(nn.Module):
+    """Its head is declared before the body that feeds it, or after it."""
+
+    def __init__(self, first: bool = True) -> None:
+        super().__init__()
+        if first:
+            self.out = nn.Linear(4, 3)
+        self.body = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4))
+        if not first:
+            self.out = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.out(torch.relu(self.body(x)))
+
+
+@pytest.mark.parametrize("named", [None, "out"])
+@pytest.mark.parametrize("name", ["fedper", "fedrep", "fedbabu"])
+def test_a_model_is_split_at_its_head_wherever_that_is_declared(name, named):
+    module = HeadFirst()
+    model = own(module, named)
+    assert model.initial.keys() == from_module("own", module).initial.keys()
+    start = FederationInit({"own": model.initial}, (0,), 0, 3, lambda number: model.initial)
+    (shared,) = METHODS[name](lr=0.1).server(start).values()
+    assert shared.keys() == model.initial.keys() - {"out.weight", "out.bias"}
+
+
+def test_a_head_that_is_declared_last_leaves_the_order_as_it_was():
+    module = HeadFirst(first=False)
+    assert list(own(module).initial) == list(from_module("own", module).initial)

@@ -239,7 +239,7 @@ def test_few_labels_keep_the_ratio_of_training_and_validation() -> None:
 
 
 def test_who_chooses_by_validation_needs_some() -> None:
-    method = SimpleNamespace(name="m", needs=SimpleNamespace(validation=True))
+    method = SimpleNamespace(name="m", needs=SimpleNamespace(validation=True), hyper={})
     parts = SimpleNamespace(
         method=method,
         spec=SimpleNamespace(run=SimpleNamespace(seed=6)),
@@ -247,6 +247,9 @@ def test_who_chooses_by_validation_needs_some() -> None:
     )
     run, info = Learned(parts, {}, 5, None), SimpleNamespace(client=3)  # type: ignore[arg-type]
     with pytest.raises(FedkinError, match="m chooses by validation"):
+        standing(run, info, 0)  # type: ignore[arg-type]
+    method.hyper = {"safe": True}
+    with pytest.raises(FedkinError, match=r"^method\.safe chooses by validation"):
         standing(run, info, 0)  # type: ignore[arg-type]
     found = standing(run, info, 1)  # type: ignore[arg-type]
     assert (found.round, found.seed, found.tools, found.validates) == (5, 6, "tools", True)

@@ -83,6 +83,17 @@ def test_who_chooses_by_validation_needs_some_everywhere() -> None:
         check(chooser, federation=EVERYBODY, population=replace(PARTS.population, val=few))
 
 
+def test_where_safe_chooses_it_is_named_and_not_the_method() -> None:
+    few = (PARTS.population.val[0][:0], *PARTS.population.val[1:])
+    plain = method("fedavg")
+    safely = plain._replace(
+        needs=plain.needs._replace(validation=True), hyper={**plain.hyper, "safe": True}
+    )
+    population = replace(PARTS.population, val=few)
+    with pytest.raises(FedkinError, match=r"^method\.safe chooses by validation: set split\.val"):
+        check_needs(safely, PARTS.federation, population, {"m": ONE}, ["m"])
+
+
 def test_methods_that_are_proposed_can_do_it() -> None:
     names = methods_with_a_sum().split(", ")
     assert "fedavg" in names

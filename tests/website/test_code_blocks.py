@@ -78,6 +78,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("experiment.toml").write_text('[data]\nname = "digits"\n[method]\nname = "cgpfl"\n')
         shutil.copytree(ROOT / "examples", "examples")
         shutil.copytree(ROOT / "docs" / "reproduction", "docs/reproduction")
+        shutil.copytree(ROOT / "docs" / "leaderboard", "docs/leaderboard")
         Path("bench").mkdir()
         shutil.copy(ROOT / "docs" / "leaderboard" / "small.jsonl", "bench/rows.jsonl")
         write_pfllib(Path("mnist"))

@@ -16,7 +16,16 @@ from fedkin.certificates.registry import held
 from fedkin.core.codes.families import families
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from website import api_pages, commands, errors_page, man_page, measured, openings, spec_keys
+from website import (
+    api_pages,
+    boards,
+    commands,
+    errors_page,
+    man_page,
+    measured,
+    openings,
+    spec_keys,
+)
 from website.build import CONFIG, stage
 from website.for_programs import leaves
 from website.links import broken, from_elsewhere
@@ -174,6 +183,28 @@ def test_methods_have_their_measured_rows(source: tuple[Path, set[str]]) -> None
     assert measured._method("fedkin run examples/papers/ppfl_mnist.toml --method fedem") == "fedem"
     none = measured.lines("nosuch")
     assert "fedkin bench run small --methods nosuch" in none[-1]
+
+
+def test_the_leaderboard_has_a_page_for_each_file_of_rows(source: tuple[Path, set[str]]) -> None:
+    target, _ = source
+    text = (target / "bench.md").read_text(encoding="utf-8")
+    files = sorted((ROOT / "docs" / "leaderboard").glob("*.jsonl"))
+    assert files
+    for rows in files:
+        place = f"leaderboard/{rows.stem}.html"
+        assert text.count(f"[{rows.stem}]({place})") == 1
+        made = (target / place).read_text(encoding="utf-8")
+        assert "<h1>Leaderboard</h1>" in made
+        assert f"Suite {rows.stem}:" in made
+        assert len(made) < 2_000_000
+    assert from_elsewhere(target / "leaderboard") == []
+    assert broken(target / "leaderboard") == []
+
+
+def test_a_leaderboard_that_nothing_would_link_to_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bench.md").write_text("# The leaderboard\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no heading 'The first edition'"):
+        boards.complete(tmp_path)
 
 
 def test_messages_are_read_from_the_sources() -> None:

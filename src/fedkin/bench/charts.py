@@ -8,7 +8,7 @@ import numpy as np
 
 from fedkin.bench.board import POOLED, Entry, Stability
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import Ranked
+from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
@@ -55,10 +55,9 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
         .mark_circle(size=70, color=BLUE, opacity=1)
         .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
     )
-    differ = "differ" if found.p < 0.05 else "may all be alike"
     note = (
         f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
-        f"Friedman: the methods {differ} (p = {found.p:.2g}). Bars: mean ranks within "
+        f"{by_chance(found)} Bars: mean ranks within "
         f"{found.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
         f"{_left_out(found, titles)}"
     )
@@ -72,6 +71,12 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
     )
 
 
+def by_chance(found: Ranked) -> str:
+    """Whether mean ranks say more than chance does, in a sentence."""
+    differ = "differ" if found.p < LEVEL else "may all be alike"
+    return f"Friedman: the methods {differ} (p = {found.p:.2g})."
+
+
 def _left_out(found: Ranked, titles: dict[str, str]) -> str:
     """Whom and what the ranks are not of."""
     said = ""
@@ -83,8 +88,22 @@ def _left_out(found: Ranked, titles: dict[str, str]) -> str:
     return said
 
 
-def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> Figure | None:
-    """Score against bytes or multiplications, with the front of those that none beats in both."""
+def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
+    """Score against bytes or multiplications, with the front of those that none beats in both: a
+    chart for each measure, as an axis has one.
+    """
+    compared = [one for one in found if one.budget == "rounds" and one.method != POOLED]
+    measures = list(dict.fromkeys(one.measure for one in compared))
+    drawn = [
+        _costs_in(what, [one for one in compared if one.measure == what], column, titles)
+        for what in measures
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _costs_in(
+    what: str, found: Sequence[Entry], column: str, titles: dict[str, str]
+) -> Figure | None:
     rows: list[dict[str, Any]] = [
         {
             "method": one.method,
@@ -94,19 +113,15 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
             "budget": one.budget,
         }
         for one in found
-        if one.budget == "rounds" and one.method != POOLED
     ]
     if len(rows) < 2:
         return None
-    higher = {titles.get(one.federation, one.federation): one.higher for one in found}
     names = list(dict.fromkeys(row["federation"] for row in rows))
     for name in names:
-        mark_front([row for row in rows if row["federation"] == name], higher[name])
-    menu = alt.binding_select(options=names, name="federation: ")
-    chosen = alt.param(name=f"of_{column}", value=names[0], bind=menu)
-    what = found[0].measure
-    here = alt.Chart(ROWS).transform_filter(f"datum.federation == of_{column}")
-    base = against(here, f"{COLUMNS[column]}, whole run", what)
+        mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
+    of = f"of_{column}_{what}"
+    chosen = _menu(of, names)
+    base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
     front = dashed_front(base)
     dots = base.mark_circle(size=80, opacity=0.8).encode(
         color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)),
@@ -117,10 +132,14 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
         .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
         .encode(text="method:N")
     )
-    note = "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+    label = formatting.label(what)
+    note = (
+        "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+        f"{'' if measure_named(what).higher else f' Less {label} is better.'}"
+    )
     return figure(
-        f"cost-{column}",
-        f"Test {formatting.label(what)} against {COLUMNS[column]}",
+        f"cost-{column}-{what}",
+        f"Test {label} against {COLUMNS[column]}",
         note,
         alt.layer(front, dots, names_of).add_params(chosen),
         rows,
@@ -128,9 +147,33 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
     )
 
 
-def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
-    """What each method gave clients beside training alone: deciles, quartiles, median."""
+def _menu(of: str, names: Sequence[str]) -> alt.Parameter:
+    """The chosen federation, under this name; the first one before anybody chooses."""
+    found: alt.Parameter = alt.param(
+        name=of, value=names[0], bind=alt.binding_select(options=list(names), name="federation: ")
+    )
+    return found
+
+
+def _of_federation(of: str) -> alt.Chart:
+    """The rows of the federation that is chosen under this name."""
+    found: alt.Chart = alt.Chart(ROWS).transform_filter(f"datum.federation == {of}")
+    return found
+
+
+def clients(rows: Sequence[Row], titles: dict[str, str]) -> list[Figure]:
+    """What each method gave clients beside training alone: deciles, quartiles, median; a chart for
+    each measure.
+    """
+    measures = list(dict.fromkeys(row.measure for row in rows if row.clients))
     drawn = [
+        _gains_in(what, [row for row in rows if row.measure == what], titles) for what in measures
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
+    drawn: list[dict[str, Any]] = [
         {"federation": titles.get(federation, federation), "method": method, **_spread(gained)}
         for (federation, method), gained in _gains(rows).items()
         if gained
@@ -138,16 +181,14 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
     if not drawn:
         return None
     names = list(dict.fromkeys(row["federation"] for row in drawn))
-    menu = alt.binding_select(options=names, name="federation: ")
-    chosen = alt.param(name="of_clients", value=names[0], bind=menu)
-    axis = alt.Axis(format="+~%") if formatting.share(rows[0].measure) else alt.Axis()
+    of = f"of_clients_{what}"
+    axis = alt.Axis(format="+~%" if formatting.share(what) else "+~g")
     y = alt.Y("method:N", sort=alt.EncodingSortField("median", order="descending"), title=None)
-    base = (
-        alt.Chart(ROWS)
-        .transform_filter("datum.federation == of_clients")
-        .encode(y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))])
+    base = _of_federation(of).encode(
+        y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))]
     )
-    x = alt.X("low:Q", title="gain of a client on training alone", axis=axis)
+    label = formatting.label(what)
+    x = alt.X("low:Q", title=f"gain of a client on training alone, in {label}", axis=axis)
     wide = base.mark_bar(height=3, color=BLUE, opacity=0.5).encode(x=x, x2="high:Q")
     half = base.mark_bar(height=9, color=BLUE).encode(x="quarter:Q", x2="three:Q")
     middle = base.mark_tick(color=ORANGE, thickness=3, size=13).encode(x="median:Q")
@@ -155,13 +196,14 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
     note = (
         "At equal rounds, over all seeds. Thin: eight tenths of the clients; thick: half of them; "
         "orange: the median. Left of the dashed line a client is worse off than alone."
+        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}"
     )
     count = max(sum(row["federation"] == name for row in drawn) for name in names)
     return figure(
-        "clients",
-        "What clients gain on training alone",
+        f"clients-{what}",
+        f"What clients gain on training alone, in {label}",
         note,
-        alt.layer(zero, wide, half, middle).add_params(chosen),
+        alt.layer(zero, wide, half, middle).add_params(_menu(of, names)),
         drawn,
         max(120, LINE * count),
     )

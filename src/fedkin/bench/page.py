@@ -16,9 +16,10 @@ from fedkin.bench.board import (
     order,
     stability,
 )
-from fedkin.bench.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.charts import against_cost, by_chance, clients, critical, steadiness
 from fedkin.bench.newest import earlier, newest
 from fedkin.bench.row import Row
+from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES, names, suite
 from fedkin.core import plain
 from fedkin.core.errors import FedkinError
@@ -28,8 +29,6 @@ from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import PAGES, write_outside
-
-CHANCE = 0.05
 
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
@@ -60,9 +59,13 @@ def page(rows: Sequence[Row]) -> str:
 
 def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
     """Every chart that the rows can fill."""
-    drawn = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
-    drawn += [against_cost(found, "bytes", titles), against_cost(found, "flops", titles)]
-    drawn += [clients(rows, titles), steadiness(*stability(rows, "rounds"), "rounds")]
+    ranks = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
+    scores = [
+        *against_cost(found, "bytes", titles),
+        *against_cost(found, "flops", titles),
+        *clients(rows, titles),
+    ]
+    drawn = [*ranks, *scores, steadiness(*stability(rows, "rounds"), "rounds")]
     return [figure for figure in drawn if figure is not None]
 
 
@@ -149,7 +152,7 @@ def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]
             whole = {one.method for one in mine}  # who failed under a seed is not compared
             kept = [row for row in rows if row.method in whole]
             best, others = against_best(kept, federation, budget)
-            near = [one.method for one in others if one.p >= CHANCE]
+            near = [one.method for one in others if one.p >= LEVEL]
             top = next((one for one in ranked if one.method == best), ranked[0])
             base = {one.method: one for one in mine if one.method in BASELINES}
             cells: list[Any] = [titles[federation], budget, top.method, _value(top)]
@@ -252,6 +255,15 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
         rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
         lines.append(f"| {' | '.join([_cell(name), *_cells(by[name], federations), rank])} |")
     return "\n".join(lines) + "\n"
+
+
+def mean_ranks(rows: Sequence[Row], budget: str = "rounds") -> str:
+    """What the table's mean ranks are over, and whether they say more than chance; "" of none."""
+    found = order([one for one in entries(newest(rows)) if one.budget == budget], budget)
+    if found is None:
+        return ""
+    over = f"{formatting.many(len(found.names), 'method')} over {found.blocks} federations"
+    return f"Mean ranks are of {over}. {by_chance(found)}\n"
 
 
 def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from shutil import rmtree
@@ -18,14 +19,16 @@ from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
 from fedkin.bench.machine import versions
 from fedkin.bench.row import Row, append, half_written, read_rows, whole_cases
-from fedkin.bench.search import untried
+from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import ALONE, BASELINES, SHARED, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
 from fedkin.core.system.own_code import is_own
+from fedkin.engine.transports.parent import end_with_parent
 from fedkin.experiment.training import Interrupted
 from fedkin.methods import known_name
 from fedkin.methods.own import allow
 from fedkin.runs.spec import parse
+from fedkin.setup.build import method_of
 from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.population import population_of
 from fedkin.sweep.space import NO_VALIDATION
@@ -65,6 +68,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     _permit(asked)
     methods = _methods(asked)
     chosen = _settings(asked)
+    _check_own(asked, chosen)
     try:
         asked.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -117,6 +121,17 @@ def _settings(asked: Asked) -> list[str]:
 
 def _own(asked: Asked, method: str) -> list[Content] | None:
     return list(asked.own) if method in asked.methods and asked.own else None
+
+
+def _check_own(asked: Asked, labels: Sequence[str]) -> None:
+    """Values that somebody typed are of hyper-parameters that the method has, before it waits for
+    the baselines.
+    """
+    for method in asked.methods if asked.own else ():
+        for label, own in product(labels, asked.own):
+            spec = asked.suite.settings[label].spec
+            trial = content_of(spec, known_name(method), asked.suite.rates[0], own)
+            method_of(parse(trial, where=label)[0])
 
 
 def _say_untried(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
@@ -226,7 +241,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if workers == 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    started = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=started, initializer=end_with_parent)
     try:
         yield pool
     finally:

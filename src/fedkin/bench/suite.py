@@ -163,6 +163,8 @@ def settled(content: Content) -> Content:
 def _said(error: ValidationError) -> str:
     first = error.errors()[0]
     key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    if first["type"] == "too_short":
+        return f"{key}: name at least one"
     return f"{key or 'suite'}: {reason[0].lower()}{reason[1:]}"
 
 

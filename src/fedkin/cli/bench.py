@@ -104,7 +104,7 @@ def page(
 ) -> None:
     """Write the leaderboard as an HTML page."""
     from fedkin.bench.page import markdown as as_markdown
-    from fedkin.bench.page import not_run, write_page
+    from fedkin.bench.page import mean_ranks, not_run, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
     from fedkin.bench.running import ROWS
     from fedkin.runs.outside import MARKDOWN, write_outside
@@ -116,7 +116,7 @@ def page(
         warn(said)
     found = whole_cases(read)
     if markdown is not None:
-        parts = [as_markdown(found), not_run(found)]
+        parts = [as_markdown(found), mean_ranks(found), not_run(found)]
         say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
     else:
         say(write_page(found, out))

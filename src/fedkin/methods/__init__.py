@@ -136,6 +136,7 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "per-fedavg": "per_fedavg",
     "perfedavg": "per_fedavg",
     "per-fedavg-hf": "per_fedavg",  # as its hyper-parameter is unless somebody sets it
+    "hf-maml": "per_fedavg",
     "peravg": "per_fedavg",
     "l2gd": "l2sgd",
     "l2-sgd": "l2sgd",
@@ -172,14 +173,17 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
 OPTIMIZED = (
     "it is fedavg with [server] optimizer = {0!r} (--method fedavg --set server.optimizer={0})"
 )
+MULTITASK = "the nearest is fedu, multi-task learning with a Laplacian regularizer (--method fedu)"
+FIRST_ORDER = "it is per_fedavg with hessian = 'fo' (--method per_fedavg:hessian=fo)"
 # What other libraries call a method is here a setting of one, or has a close relative: in letters
 OTHERWISE = {
     **{published: OPTIMIZED.format(ours) for published, ours in AT_SERVER.items()},
     "fedopt": "it is fedavg with an optimizer at the server: [server] optimizer = 'momentum', "
     "'adagrad', 'adam' or 'yogi' (--method fedavg --set server.optimizer=adam)",
-    "mocha": "the nearest is fedu, multi-task learning with a Laplacian regularizer "
-    "(--method fedu)",
-    "perfedavgfo": "it is per_fedavg with hessian = 'fo' (--method per_fedavg:hessian=fo)",
+    "mocha": MULTITASK,
+    "fedmtl": MULTITASK,
+    "perfedavgfo": FIRST_ORDER,
+    "fomaml": FIRST_ORDER,
 }
 
 

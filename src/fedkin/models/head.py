@@ -13,7 +13,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.model import Head, Model
-from fedkin.core.tree import Params
+from fedkin.core.tree import Params, is_buffer
 
 Pass = Callable[[Params, Tensor], Tensor]
 
@@ -53,19 +53,32 @@ def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = No
         found = _head(model, module, named, x)
         if isinstance(found, str):
             raise FedkinError(f"model.head = {named!r} of {model.name!r}: {found}")
-        return model._replace(head=found)
+        return _at_its_end(model, found)
     linear = [name for name, part in parts.items() if isinstance(part, nn.Linear)]
     reasons = []
     for name in reversed(linear):
         found = _head(model, module, name, x)
         if isinstance(found, Head):
-            return model._replace(head=found)
+            return _at_its_end(model, found)
         reasons.append(found)
     if len(linear) == 1 and reasons == [ALONE]:
         return model._replace(headless=f"{ALONE}: choose one with a hidden layer, as dnn has")
     return model._replace(
         headless="no linear layer's output is the model's: say which part of it is the head by "
         "model.head"
+    )
+
+
+def _at_its_end(model: Model, head: Head) -> Model:
+    """The model with its head, whose parameters come last, wherever the module declares it: "last"
+    of a method's layers is then the layer that makes the model's outputs.
+    """
+    names = [name for name in model.initial if not is_buffer(name)]
+    if tuple(names[-len(head.names) :]) == head.names:
+        return model._replace(head=head)
+    order = [name for name in model.initial if name not in head.names]
+    return model._replace(
+        head=head, initial={name: model.initial[name] for name in (*order, *head.names)}
     )
 
 

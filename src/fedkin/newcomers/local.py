@@ -51,9 +51,8 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
     """The server's side, for a newcomer with so many validation samples."""
     parts, method = run.parts, run.parts.method
     if method.needs.validation and not validation:
-        raise FedkinError(
-            f"{method.name} chooses by validation: the newcomer needs validation samples"
-        )
+        who = "method.safe" if method.hyper.get("safe") else method.name
+        raise FedkinError(f"{who} chooses by validation: the newcomer needs validation samples")
     seed = parts.spec.run.seed
     return Standing(
         method, run.state, run.round, parts.federation.tools, seed, info, validation > 0

@@ -109,9 +109,9 @@ def _check_data(method: Method, population: Population) -> None:
         )
     check_public_labels(method, population.public_y is not None)
     if method.needs.validation and not all(len(rows) for rows in population.val):
+        who = "method.safe" if method.hyper.get("safe") else method.name
         raise FedkinError(
-            f"{method.name} chooses by validation: set split.val above 0 so that every client "
-            "has some"
+            f"{who} chooses by validation: set split.val above 0 so that every client has some"
         )
 
 
