@@ -266,3 +266,16 @@ def test_a_page_says_which_of_its_numbers_test_data_chose(name: str) -> None:
     chosen = [measure for measure in HIGHEST if any(line[1] == TITLES[measure] for line in lines)]
     assert [measure for measure in HIGHEST if SAID[measure] in prose(page)] == chosen
     assert ("but in lines that say “highest over rounds”" in prose(page)) == bool(chosen)
+
+
+def test_the_page_of_vgg11_has_costs_alone() -> None:
+    page = PAGES / "comet-table-3.md"
+    lines = list(table(page, "row", "what", "published", "measured"))
+    rows = {line[0] for line in lines}
+    assert rows == {row.name for row in preset("comet-table-3", "full").rows}
+    assert {(line[3], line[7]) for line in lines} == {("not run", "–")}
+    assert all(line[6].startswith("~ ") for line in lines)
+    (total,) = re.findall(
+        rf"Not run, {len(rows)} rows, processor time (~ [\d.]+ days)", prose(page)
+    )
+    assert f"none: {len(rows)} rows, {total} of a processor | {len(rows)} |" in prose(README)

@@ -13,7 +13,15 @@ from fedkin.runs.spec import parse
         ("[run]\n\nrouns = 3", "unknown key 'run.rouns' (line 3): did you mean 'rounds'?"),
         ("[trian]\nlr = 1", "unknown key 'trian' (line 1): did you mean 'train'?"),
         ("[train]\nlr = 1\n[run]\nseed = -1", "run.seed (line 4): input should be"),
-        ("[train]\nbetas = [0.5, 2]", "(line 2): input should be less than 1, not 2"),
+        (
+            "[train]\nbetas = [0.5, 2]",
+            "input should be less than 1, not 2: the nearest is just below, such as 0.999",
+        ),
+        (
+            "[train]\nmomentum = 1.5",
+            "less than 1, not 1.5: the nearest is just below, such as 0.999",
+        ),
+        ("[train]\nmomentum = -0.1", "greater than or equal to 0, not -0.1"),
         ("[train]\noptimizer = 'adm'", "unknown value 'adm': did you mean 'adam'"),
         ("train = 3", "train (line 1) is a section: write train.lr = 3"),
         ("[[transforms]]\nname = 'median'\n[[transforms]]\nk = 1", "transforms, number 2"),

@@ -7,15 +7,17 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, ParamSpec, cast
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
+from pydantic_core import ErrorDetails
 
 from fedkin.core.aggregation import Weights as Weights
 from fedkin.core.counts import truth_for_number
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, near
 from fedkin.core.layers import Layers as Layers
 from fedkin.core.method import Method
 
@@ -37,11 +39,13 @@ __all__ = [
     "Weights",
     "Whole",
     "as_recorded",
+    "closest",
     "declared",
     "in_range",
 ]
 
 Given = ParamSpec("Given")
+STEP = 0.001  # below a bound that is not allowed itself
 FINITE = ConfigDict(allow_inf_nan=False, defer_build=True)
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -119,8 +123,8 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
         try:
             return checked(*args, **given)
         except ValidationError as error:
-            key, reason, value = _wrong(error)
-            raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}") from None
+            key, reason, value, hint = _wrong(error)
+            raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}{hint}") from None
 
     return made
 
@@ -132,9 +136,29 @@ def _record(value: Any) -> Any:
     return "matrix" if matrix else tuple(value)
 
 
-def _wrong(error: ValidationError) -> tuple[str, str, Any]:
-    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of
-    value it may have.
+def closest(error: ErrorDetails) -> str:
+    """The hint at the nearest valid value, where what is wrong does not name it already.
+
+    >>> closest({"type": "less_than", "ctx": {"lt": 1.0}, "loc": (), "msg": "", "input": 1.5})
+    ': the nearest is just below, such as 0.999'
+
+    Args:
+        error: What pydantic found.
+
+    Returns:
+        Words to put behind the wrong value in a message; "" where there is nothing to add.
+    """
+    known = error.get("ctx", {})
+    if error["type"] == "literal_error":
+        return near(str(error["input"]), re.findall("'([^']*)'", known["expected"]))
+    if error["type"] == "less_than" and isinstance(known["lt"], float):
+        return f": the nearest is just below, such as {known['lt'] - STEP:g}"
+    return ""
+
+
+def _wrong(error: ValidationError) -> tuple[str, str, Any, str]:
+    """(key, what it should be, what it is, the nearest) of the first wrong hyper-parameter; of all
+    kinds of value it may have.
     """
     first, *others = error.errors()
     same = [
@@ -147,4 +171,5 @@ def _wrong(error: ValidationError) -> tuple[str, str, Any]:
     ]
     reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
     path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
-    return ".".join(map(str, path)), " or ".join(reasons), first["input"]
+    hint = next(filter(None, map(closest, same)), "")
+    return ".".join(map(str, path)), " or ".join(reasons), first["input"], hint

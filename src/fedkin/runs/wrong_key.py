@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from fedkin.core.errors import cut, near
+from fedkin.core.hyperparameters import closest
 
 ELSEWHERE = {  # keys that people look for, and where it is said
     "privacy.epsilon": "a target stands in noise = { epsilon = 8, delta = 1e-5 }",
@@ -51,7 +52,7 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
         )
     reason = first["msg"].removeprefix("Value error, ")
     shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
-    return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
+    return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}{closest(first)}"
 
 
 def _explain_transform(path: list[str], at: str) -> str:

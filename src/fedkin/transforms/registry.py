@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, ValidationError, validate_call
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.hyperparameters import closest
 from fedkin.core.method import Method
 from fedkin.transforms import attacks, rules
 from fedkin.transforms.compression import transform as compression
@@ -130,7 +131,7 @@ def made(asked: Asked) -> Change:
         key, reason = ".".join(map(str, first["loc"])), first["msg"]
         raise FedkinError(
             f"transform {asked.name}: {key}: {reason[0].lower()}{reason[1:]}, not "
-            f"{first['input']!r}"
+            f"{first['input']!r}{closest(first)}"
         ) from None
 
 
