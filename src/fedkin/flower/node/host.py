@@ -72,7 +72,7 @@ class Node:
         self.version = versions()["fedkin"]
         self._data = HeldData(folder, self.config, self.state)
         self._spent = Spent(self.state, self.config.max_epsilon)
-        self._host: tuple[str, Place, Host, Population, str] | None = None
+        self._host: tuple[tuple[str, Place, str], Population, Host] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
         """The reply to a request, whatever it is."""
@@ -184,14 +184,9 @@ class Node:
         """Of one run: what waits to be masked there is revealed in no other, where nobody knows of
         what was revealed before.
         """
-        held = self._host
-        if (
-            held is None
-            or (*held[:2], held[4]) != (known.experiment, place, run)
-            or held[3] is not known.population
-        ):
-            built = self._build(spec, known, place)
-            self._host = held = known.experiment, place, built, known.population, run
+        held, key = self._host, (known.experiment, place, run)
+        if held is None or held[0] != key or held[1] is not known.population:
+            self._host = held = key, known.population, self._build(spec, known, place)
         return held[2]
 
     def _build(self, spec: Spec, known: Known, place: Place) -> Host:
