@@ -2,12 +2,20 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from fedkin.reproduce import claim as claims_of
-from fedkin.reproduce.claim_page import VERDICTS
+from fedkin.reproduce.claim import preset_rows, read_claims
+from fedkin.reproduce.claim_page import VERDICTS, write
+from fedkin.reproduce.claim_runs import About, Judged
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
+from fedkin.reproduce.estimate import Estimate
+from fedkin.reproduce.finished_rows import Kept, text_of
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import digest_of
 from tests.cli.command import fedkin
 from tests.reproduce.claim_examples import ONE, QUICK
 
@@ -20,6 +28,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "reproduction"
 
 
+STAND = 'stand_ins_say = "A small CNN."\n'
 ASK = ["reproduce", "claims", *QUICK, "--seeds=1"]
 
 
@@ -70,3 +79,59 @@ def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
     assert shown.count('<th scope="row">more-models</th>') == 3  # a claim, and its two cases
     assert "More canonical models are better. (Figure 8) Made up." in shown
     assert {one["verdict"] for one in kept["claims"]} <= set(VERDICTS)
+
+
+def test_kept_verdicts_and_finished_rows_take_the_place_of_runs(made_up: Path) -> None:
+    result = fedkin(*ASK, "--rows", "N2,slow", "--json")
+    before = json.loads(result.stdout)["cases"]
+    shutil.copytree(made_up, "kept")
+    rows, runs = preset_rows("full"), []
+    for name in ("ppfl-f8-N2", "ppfl-f8-N3"):
+        specs = [spec_of(rows[name], seed, {}) for seed in range(3)]
+        runs += [
+            Kept(name, s.run.seed, {"scalars": 2.0}, 1.0, digest_of(s), "f", "0") for s in specs
+        ]
+    Path("kept", "t.csv").write_text(text_of(runs))
+    ask = [*ASK, "--from=kept", "--out=again"]
+    dry = json.loads(fedkin(*ask, "--dry-run", "--json").stdout)["rows"]
+    assert not any(row["finished"] for row in dry)  # verdicts of one seed lack two
+    again = json.loads(fedkin(*ask, "--finished", "--json").stdout)["cases"]
+    assert again == before
+    page = Path("again", "claims.md").read_text()
+    assert "--from kept --finished`" in page
+    assert "papers' scale" not in page  # no case has both rows there
+    other = [*ask, "--set=train.lr=0.3", "--finished", "--json"]
+    assert all(one["verdict"] == "undecided" for one in json.loads(fedkin(*other).stdout)["cases"])
+
+
+def test_what_finished_rows_say_stands_beside_and_contradictions_at_the_top(
+    tmp_path: Path,
+) -> None:
+    text = ONE.replace('low = "slow"', 'low = "ppfl-f8-N2"').replace(
+        "[rows.slow]", STAND + "[rows.slow]"
+    )
+    found = read_claims("p", text)
+    first, second = found.claims
+    down = Finding(FAILS, -2.0, seeds=3, means=(-1.0, -2.0, -3.0))
+    about = (About("d", (), (), down), About("d", ("x",), ("no data", "not run yet")))
+    up, lacks = Finding(HOLDS, 1.0, 0.5, 1.5, 3), Finding(OPEN)
+    judged = [
+        Judged(first, "holds", ("N3", "N5"), (up, up), (), Estimate(0.0), about),
+        Judged(second, OPEN, (), (lacks,), (), Estimate(0.0), about[1:]),
+    ]
+    write(found, judged, "small", "fedkin reproduce claims", tmp_path)
+    page = (tmp_path / "claims.md").read_text()
+    top, below = page.split("In brackets")
+    assert "| more-models | N3 | 1 [0.5, 1.5]: holds | -1, -2, -3 (mean -2) | does not hold" in top
+    assert "| all | 1 | 0 | 0 | 0 | 1 | 0 | 1 |" in below
+    assert "At the papers' scale: **does not hold** (1 of 2 cases)." in below
+    assert "A small CNN." in below
+    shown = (tmp_path / "claims.html").read_text()
+    assert shown.count("-1, -2, -3 (mean -2)") == 2
+    with (tmp_path / "claims.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert (lines[0]["full_verdict"], lines[0]["full_by_seed"]) == (FAILS, "-1.0 -2.0 -3.0")
+    assert (lines[1]["lacking"], lines[1]["reasons"]) == ("x", "no data")
+    kept = json.loads((tmp_path / "claims.json").read_text())
+    assert kept["cases"][0]["full_by_seed"] == [-1.0, -2.0, -3.0]
+    assert [one["full_verdict"] for one in kept["claims"]] == [FAILS, ""]

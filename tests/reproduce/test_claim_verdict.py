@@ -275,3 +275,30 @@ def test_several_cases_become_one_verdict() -> None:
     assert of(OPEN, FAILS, HOLDS, run=0) == (ONLY, ("z",))
     assert of(OPEN, FAILS, OPEN) == (FAILS, ())
     assert of(OPEN, OPEN, OPEN) == (OPEN, ())
+
+
+def test_without_clients_the_seeds_decide_and_there_is_no_interval() -> None:
+    numbers = {"a": whole(51, 61, 57), "b": whole(50, 60, 55)}
+    found = judge(ABOVE, numbers, clients=False)
+    assert (found.verdict, found.means, found.seeds) == (HOLDS, (1, 1, 2), 3)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert judge(ABOVE, {"a": numbers["b"], "b": numbers["a"]}, clients=False).verdict == FAILS
+    mixed = judge(ABOVE, {"a": whole(51, 59, 57), "b": numbers["b"]}, clients=False)
+    assert (mixed.verdict, mixed.why) == (OPEN, "seeds disagree")
+    best = case("best", row="a", among=["b", "c"])
+    lacking = judge(best, {"a": whole(1, 1, 1), "b": whole(2, 3, 4)}, clients=False)
+    assert (lacking.verdict, lacking.means) == (FAILS, (-1, -2, -3))
+    assert judge(ABOVE, numbers).means == ()  # with clients there is an interval instead
+
+
+def test_steadier_is_a_smaller_sd_whichever_seed_is_left_out() -> None:
+    test = case("steadier", row="a", than="b")
+    calm, wild = whole(50, 50.1, 50.2, 50.3, 50.1), whole(48, 52, 50, 53, 47)
+    assert judge(test, {"a": calm, "b": wild}).verdict == HOLDS
+    assert judge(test, {"a": wild, "b": calm}).verdict == FAILS
+    one = whole(50, 50, 50, 50, 60)  # wild by one seed alone
+    assert judge(test, {"a": calm, "b": one}).verdict == OPEN
+    few = judge(test, {"a": calm[:3], "b": wild[:3]})
+    assert (few.verdict, few.why) == (OPEN, "3 seeds of at least 5")
+    assert judge(test, {"a": calm[:1], "b": wild[:1]}).verdict == OPEN

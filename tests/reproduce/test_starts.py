@@ -1,5 +1,5 @@
-"""Every row of every preset starts: its full-scale specification, one round, on a handful of
-made-up samples.
+"""Every row of every preset starts, and every row that only the claims have: one round, on a
+handful of made-up samples. Of presets it is the full-scale specification, of claims both scales'.
 
 Only sizes shrink (rounds, steps, clients, samples, the large networks): every key of the
 specification stays. Rows that then ask for the same are started once. Rows that differ in a
@@ -20,7 +20,9 @@ from torch import nn
 from fedkin.experiment.run import run
 from fedkin.models.build import MODELS
 from fedkin.report.summary import summary
-from fedkin.reproduce.preset import Row, names, preset
+from fedkin.reproduce.claim import register
+from fedkin.reproduce.claim import rows_of as rows_of_claims
+from fedkin.reproduce.preset import SCALES, Row, names, preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.runs.spec import Spec, parse
 from tests.cli.command import fedkin
@@ -228,11 +230,56 @@ def _start(row: Row, data: Path, out: Path) -> None:
     assert told["rounds"] == 1
 
 
+@cache
+def own_rows() -> dict[str, Row]:
+    """The rows that no preset has, at both scales."""
+    found = register()
+    both = ((scale, rows_of_claims(found, scale)) for scale in SCALES)
+    return {
+        f"{name} {scale}": row
+        for scale, rows in both
+        for name, row in rows.items()
+        if name in found.own
+    }
+
+
+def own_methods() -> dict[str, Row]:
+    """At the small scale, where claims are run: one for each method of a base specification, with
+    and without newcomers.
+    """
+    found: dict[object, tuple[str, Row]] = {}
+    for name, row in own_rows().items():
+        if name.endswith(" small"):
+            spec = spec_of(row, 0, {})
+            key = (row.spec, spec.method.name, bool(spec.run.holdout_clients))
+            found.setdefault(key, (name, row))
+    return dict(found.values())
+
+
+def test_the_claims_have_rows_of_their_own() -> None:
+    assert len(own_rows()) > 100
+    assert any(name.endswith("l2sgd small") for name in own_methods())
+
+
+@pytest.mark.parametrize("name", sorted(own_methods()))
+def test_a_row_of_the_claims_starts_for_every_method(name: str, data: Path, tmp_path: Path) -> None:
+    _start(own_methods()[name], data, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", sorted(register().titles))
+def test_every_row_of_the_claims_starts(paper: str, data: Path, tmp_path: Path) -> None:
+    own = register(paper).own
+    for name, row in own_rows().items():
+        if name.partition(" ")[0] in own:
+            _start(row, data, tmp_path / name.replace(" ", "-"))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--list", "nosuch"], "--list shows every preset: leave out nosuch"),
-        (["claims", "--dry-run", "--from", "."], "--from is for a preset: claims are judged by"),
+        (["claims", "--dry-run", "--from", "nowhere"], "--from nowhere is no folder"),
     ],
 )
 def test_what_would_be_ignored_is_refused(words: list[str], said: str) -> None:

@@ -13,7 +13,9 @@ NAME = "claims"
 
 
 class Wish(NamedTuple):
-    """The options of the command. ``words``: only rows whose name contains one of these are run."""
+    """The options of the command. ``words``: only rows whose name contains one of these are run.
+    ``from_``: a folder with CSV files of finished rows, and with verdicts that were reached before.
+    """
 
     paper: str | None
     scale: str
@@ -24,11 +26,13 @@ class Wish(NamedTuple):
     finished: bool
     dry_run: bool
     as_json: bool
+    from_: Path | None = None
 
 
 def judge(wish: Wish) -> None:
     """Runs what is missing, judges every claim, and writes claims.md, claims.html,
-    claims.csv and claims.json.
+    claims.csv and claims.json. With a folder of finished rows, their verdict at the papers' own
+    scale stands beside each, and a kept verdict takes the place of runs that are not here.
     """
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.reproduce.claim import register
@@ -36,11 +40,17 @@ def judge(wish: Wish) -> None:
     from fedkin.reproduce.claim_runs import Asked, complete, judged, state
     from fedkin.reproduce.claim_words import verdict
     from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.row_spec import check
+    from fedkin.reproduce.told.full_scale import full_scale
+    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
     from fedkin.runtime.under_way import heard
 
     found = register(wish.paper)
     asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
+    if wish.from_ is not None:
+        told = full_scale(found, read(wish.from_), wish.changes)
+        asked = asked._replace(kept=kept_verdicts(wish.from_), full=told)
     rows = asked.rows()
     check(list(rows.values()), wish.changes)
     there = state(asked, rows)
@@ -136,4 +146,6 @@ def _command(wish: Wish) -> str:
         f" --rows {shlex.quote(wish.words)}" if wish.words else ""
     )
     text += "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(wish.changes).items())
+    if wish.from_ is not None:  # a folder of this machine alone is not named
+        text += f" --from {'DIR' if wish.from_.is_absolute() else shlex.quote(str(wish.from_))}"
     return text + (" --finished" if wish.finished else "")

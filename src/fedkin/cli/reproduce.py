@@ -76,7 +76,7 @@ def reproduce(
         typer.Option(
             "--from",
             metavar="DIR",
-            help="Reuse finished rows from CSV files of other machines.",
+            help="Reuse finished rows from CSV files of other machines; of claims: their verdicts.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -104,17 +104,12 @@ def reproduce(
         _list([preset(each, scale) for each in names()], as_json)
         return
     if name == claims.NAME:
-        if from_ is not None:
-            raise FedkinError(
-                "--from is for a preset: claims are judged by runs, client by client, which no CSV "
-                "has; leave it out, or name the folder of the runs with --out"
-            )
         from fedkin.reproduce.claim_verdict import SEEDS  # late: it loads what only claims need
 
         changes = _changes(set_ or [], data_dir)
         claims.judge(
             claims.Wish(
-                paper, scale, seeds or SEEDS, rows, out, changes, finished, dry_run, as_json
+                paper, scale, seeds or SEEDS, rows, out, changes, finished, dry_run, as_json, from_
             )
         )
         return

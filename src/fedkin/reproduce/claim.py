@@ -6,7 +6,8 @@ A file has ``paper`` (its title) and ``claims``. A claim has ``id``, ``where`` i
 a ``measure`` (``claim_numbers``). Rows are named as in the presets at full scale. ``cases`` are
 axes: {axis} in a name stands for each of its values, and the test is made for every combination.
 ``rows`` at the top of a file are runs that no preset has: ``of`` a row, with changes in ``set``;
-they have axes, too.
+they have axes, too. ``stand_ins``: beginnings of rows' names → the beginning of those that stand
+for them where the papers' scale was run with another model, and ``stand_ins_say`` what that is.
 """
 
 import tomllib
@@ -30,6 +31,7 @@ KINDS: dict[str, tuple[Keys, Keys]] = {  # kind → keys that name rows, other k
     "reaches": (("row",), ("at_least", "at_most")),
     "ratio": (("row", "to"), ("at_least", "at_most")),
     "share": (("high", "low"), ("at_least",)),
+    "steadier": (("row", "than"), ("margin",)),
 }
 KEYS = {"id", "where", "says", "test", "cases", "note"}
 DIRECTIONS = ("up", "down")
@@ -75,11 +77,16 @@ class Claim(NamedTuple):
 
 
 class Register(NamedTuple):
-    """``titles``: paper → its title. ``own``: definitions of the rows that no preset has."""
+    """``titles``: paper → its title. ``own``: definitions of the rows that no preset has.
+    ``stand_ins``: at the papers' scale, beginning of a row's name → of the one that stands for it;
+    ``said``: what these are, by paper.
+    """
 
     titles: dict[str, str]
     claims: tuple[Claim, ...]
     own: dict[str, Content]
+    stand_ins: Mapping[str, str] = {}
+    said: Mapping[str, str] = {}
 
 
 def register(paper: str | None = None) -> Register:
@@ -93,6 +100,8 @@ def register(paper: str | None = None) -> Register:
         {k: v for one in read for k, v in one.titles.items()},
         claims,
         {k: v for r in read for k, v in r.own.items()},
+        {k: v for r in read for k, v in r.stand_ins.items()},
+        {k: v for r in read for k, v in r.said.items()},
     )
 
 
@@ -105,13 +114,15 @@ def read_claims(paper: str, text: str) -> Register:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FedkinError(f"{paper}.toml is not TOML: {error}") from None
-    _keys(f"{paper}.toml", content, {"paper", "claims", "rows"})
+    _keys(f"{paper}.toml", content, {"paper", "claims", "rows", "stand_ins", "stand_ins_say"})
     own = dict(_own(paper, content.get("rows", {})))
     claims = tuple(_claim(paper, one) for one in content.get("claims", []))
     ids = [claim.id for claim in claims]
     for twice in sorted({one for one in ids if ids.count(one) > 1}):
         raise FedkinError(f"{paper}.toml: claim {twice!r} is there twice")
-    return Register({paper: content.get("paper", paper)}, claims, own)
+    said = {paper: content["stand_ins_say"]} if "stand_ins_say" in content else {}
+    titles = {paper: content.get("paper", paper)}
+    return Register(titles, claims, own, content.get("stand_ins", {}), said)
 
 
 def rows_of(found: Register, scale: str) -> dict[str, Row]:

@@ -12,7 +12,18 @@ from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN
-from fedkin.reproduce.claim_words import HOW, bound, legend, measured, verdict
+from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
+from fedkin.reproduce.told.both_scales import (
+    LEGEND,
+    THERE,
+    by_seed,
+    contradict,
+    counts,
+    in_short,
+    pairs,
+    signs,
+    verdict_there,
+)
 
 TITLE = "What the papers claim, and what holds here"
 
@@ -34,6 +45,7 @@ def html(register: Register, found: Sequence[Judged], scale: str, asked: str) ->
         f'<p class="soft">Scale: {escape(scale)}. Made by: <code>{escape(asked)}</code></p>',
         f"<p>{escape(' '.join(filter(None, legend(scale))))}</p>",
         section("papers", "How many hold", "", _papers(register, found)),
+        *_there(register, found),
         _part("claims", "The claims", _claims(found)),
         _part("cases", "What was measured of each", _cases(found)),
     ]
@@ -55,12 +67,40 @@ def _papers(register: Register, found: Sequence[Judged]) -> str:
     return table(head, rows)
 
 
+def _there(register: Register, found: Sequence[Judged]) -> list[str]:
+    """How many hold at the papers' own scale, and where that contradicts the small one."""
+    if not any(pairs(found)):
+        return []
+    head = [(THERE, ""), ("claims told", "n"), ("in all cases", "n")]
+    head += [*((name, "n") for name in (HOLDS, ONLY, FAILS, OPEN)), ("cases against", "n")]
+    rows: list[list[Any]] = []
+    for paper in (*register.titles, None):
+        one = counts([one for one in found if paper in (None, one.claim.paper)])
+        each = (one.by_verdict[name] for name in (HOLDS, ONLY, FAILS, OPEN))
+        rows.append([paper or "all", one.told, one.whole, *each, one.against])
+    said = "".join(f"<p>{escape(' '.join(text))}</p>" for text in (in_short(found), LEGEND))
+    against: list[list[Any]] = [
+        [
+            one.claim.id,
+            one.case.name or "all",
+            measured(one.small),
+            by_seed(one.full),
+            one.small.verdict,
+        ]
+        for one in contradict(found)
+    ]
+    names = [("contradicted", ""), ("case", ""), ("small scale", ""), (f"{THERE}, by seed", "")]
+    second = table([*names, ("verdict at the small scale", "")], against) if against else ""
+    return [section("there", "At the papers' own scale", "", said + table(head, rows) + second)]
+
+
 def _claims(found: Sequence[Judged]) -> str:
-    head = [("claim", ""), ("verdict", ""), ("what it says", "long"), ("paper", "")]
+    head = [("claim", ""), ("verdict", ""), (THERE, ""), ("what it says", "long"), ("paper", "")]
     rows: list[list[Any]] = [
         [
             one.claim.id,
             verdict(one),
+            verdict_there(one)[0] or formatting.NONE,
             f"{one.claim.says} ({one.claim.where}) {one.claim.note}".strip(),
             one.claim.paper,
         ]
@@ -71,19 +111,21 @@ def _claims(found: Sequence[Judged]) -> str:
 
 def _cases(found: Sequence[Judged]) -> str:
     head = [("claim", ""), ("case", ""), ("measured", "n"), ("verdict", "long")]
-    head += [("what", "long"), ("seeds", "n")]
+    head += [(f"{THERE}, by seed", ""), ("verdict there", "long"), ("what", "long"), ("seeds", "n")]
     rows: list[list[Any]] = [
         [
             one.claim.id,
             case.name or "all",
             (measured(finding), finding.effect),
-            f"{finding.verdict}: {finding.why}" if finding.why else finding.verdict,
+            reached(finding),
+            by_seed(about.full),
+            signs(about.full),
             f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
             finding.seeds,
         ]
         for one in found
-        for case, finding in zip(one.claim.cases, one.findings, strict=True)
-        if finding.seeds
+        for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
+        if finding.seeds or about.full.seeds
     ]
     if not rows:
         return f"<p>{formatting.NONE}: no case was run yet.</p>"

@@ -12,10 +12,22 @@ from typing import Any
 from fedkin.reproduce.claim import Case, Register
 from fedkin.reproduce.claim_html import html
 from fedkin.reproduce.claim_numbers import NUMBERS
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import About, Judged
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, Finding
-from fedkin.reproduce.claim_words import HOW, bound, legend, measured, verdict
+from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
 from fedkin.reproduce.finished_rows import CLAIMS
+from fedkin.reproduce.told.both_scales import (
+    LEGEND,
+    THERE,
+    by_seed,
+    contradict,
+    counts,
+    in_short,
+    pairs,
+    signs,
+    verdict_there,
+)
+from fedkin.reproduce.told.kept_verdicts import AND, LACKING, REASONS
 from fedkin.runs.outside import write_outside
 
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)
@@ -32,11 +44,22 @@ FIELDS = (
     "seeds",
     "why",
     "rows",
+    "settings",
+    LACKING,
+    REASONS,
+    "full_verdict",
+    "full_mean",
+    "full_by_seed",
+    "full_seeds",
+    "full_why",
 )
+LATER = "not run yet"  # no reason
 
 
 def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
-    """One line a case, plain values; nan is None."""
+    """One line a case, plain values; nan is None. What begins with full_ is at the papers' own
+    scale: by seed, without an interval.
+    """
     return [
         {
             "paper": one.claim.paper,
@@ -50,11 +73,30 @@ def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
             "high": _plain(finding.high),
             "seeds": finding.seeds,
             "why": finding.why,
-            "rows": " ".join(name.replace(" ", "_") for name in case.needs),
+            "rows": " ".join(_written(case.needs)),
+            "settings": about.settings,
+            LACKING: _written(about.lacking),
+            REASONS: [reason for reason in about.reasons if reason != LATER],
+            "full_verdict": about.full.verdict if about.full.seeds else "",
+            "full_mean": _plain(about.full.effect),
+            "full_by_seed": list(about.full.means),
+            "full_seeds": about.full.seeds,
+            "full_why": about.full.why,
         }
         for one in found
-        for case, finding in zip(one.claim.cases, one.findings, strict=True)
+        for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
     ]
+
+
+def _written(names: Sequence[str]) -> list[str]:
+    """A row's name is one word."""
+    return [name.replace(" ", "_") for name in names]
+
+
+def _flat(line: dict[str, Any]) -> dict[str, Any]:
+    """A line without lists."""
+    joined = {LACKING: " ", REASONS: AND, "full_by_seed": " "}
+    return line | {key: by.join(map(str, line[key])) for key, by in joined.items()}
 
 
 def write(
@@ -65,7 +107,7 @@ def write(
     table = io.StringIO()
     writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(cases)
+    writer.writerows(map(_flat, cases))
     whole = {
         "scale": scale,
         "asked": asked,
@@ -84,19 +126,45 @@ def write(
 def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
     """How many claims hold, then the claims paper by paper, with what was measured of each."""
     text = ["# What the papers claim, and what holds here", ""]
-    text += [
-        f"Scale: {scale}. Made by `{asked}`.",
-        "",
-        *legend(scale),
-        "",
-        *_counts(register, found),
-        "",
-    ]
+    text += [f"Scale: {scale}. Made by `{asked}`.", ""]
+    told = any(pairs(found))
+    text += [*_disagree(found), ""] if told else []
+    text += [*legend(scale), "", *_counts(register, found), ""]
+    text += [*LEGEND, "", *_counts_there(register, found), ""] if told else []
     for paper, title in register.titles.items():
         text += [f"## {title}", ""]
-        for one in (one for one in found if one.claim.paper == paper):
+        own = [one for one in found if one.claim.paper == paper]
+        if paper in register.said and any(pairs(own)):
+            text += [register.said[paper], ""]
+        for one in own:
             text += [*_claim(one), ""]
     return "\n".join(text)
+
+
+def _disagree(found: Sequence[Judged]) -> list[str]:
+    """Where the papers' own scale says something else: at the top, for it is what a reader asks."""
+    text = [f"- {line}" for line in in_short(found)]
+    against = contradict(found)
+    if not against:
+        return text
+    head = f"| claim | case | small scale | {THERE}, by seed | verdict there |"
+    lines = [
+        f"| {one.claim.id} | {one.case.name or 'all'} | {measured(one.small)}: {one.small.verdict} "
+        f"| {by_seed(one.full)} | {signs(one.full)} |"
+        for one in against
+    ]
+    return [*text, "", "Where the two contradict each other:", "", head, "|---" * 5 + "|", *lines]
+
+
+def _counts_there(register: Register, found: Sequence[Judged]) -> list[str]:
+    names = " | ".join(VERDICTS)
+    head = f"| {THERE} | claims told | in all cases | {names} | cases against the small scale |"
+    lines = [head, "|---" * (4 + len(VERDICTS)) + "|"]
+    for paper in (*register.titles, None):
+        one = counts([one for one in found if paper in (None, one.claim.paper)])
+        numbers = [one.told, one.whole, *(one.by_verdict[each] for each in VERDICTS), one.against]
+        lines.append(f"| {paper or 'all'} | {' | '.join(map(str, numbers))} |")
+    return lines
 
 
 def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
@@ -119,26 +187,34 @@ def _claim(one: Judged) -> list[str]:
     claim = one.claim
     text = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
     text += [claim.note] if claim.note else []
-    pairs = list(zip(claim.cases, one.findings, strict=True))
-    if measured := [_line(case, finding) for case, finding in pairs if finding.seeds]:
-        head = ["| case | what | measured | seeds | verdict |", "|---|---|---|---|---|"]
-        text += ["", *head, *measured]
-    lacking = [case.name for case, finding in pairs if not finding.seeds]
+    there, of = verdict_there(one)
+    text += [f"At the {THERE}: **{there}**{f' ({of})' if of else ''}."] if there else []
+    each = list(zip(claim.cases, one.findings, one.about, strict=True))
+    told = any(about.full.seeds for _, _, about in each)
+    shown = [one for one in each if one[1].seeds or one[2].full.seeds]
+    if shown:
+        head = "| case | what | measured | seeds | verdict |"
+        head += f" {THERE}, by seed | verdict there |" if told else ""
+        text += ["", head, "|---" * (7 if told else 5) + "|"]
+        text += [_line(*one, told) for one in shown]
+    lacking = [case.name for case, finding, _ in each if not finding.seeds]
     if lacking and len(claim.cases) > 1:
         text += ["", f"Cases that were not run: {'; '.join(lacking)}."]
     if one.cost.seconds > 0:
         text += ["", f"The runs that are missing: {one.cost} of processor time."]
-    return text + [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
+    return text + [f"Not run: {reason}" for reason in one.missing if reason != LATER]
 
 
-def _line(case: Case, finding: Finding) -> str:
+def _line(case: Case, finding: Finding, about: About, told: bool) -> str:
     what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}"
-    found = f"{finding.verdict}: {finding.why}" if finding.why else finding.verdict
-    return f"| {case.name or 'all'} | {what} | {measured(finding)} | {finding.seeds} | {found} |"
+    cells = [case.name or "all", what, measured(finding), str(finding.seeds), reached(finding)]
+    cells += [by_seed(about.full), signs(about.full)] if told else []
+    return f"| {' | '.join(cells)} |"
 
 
 def _whole(one: Judged) -> dict[str, Any]:
     claim = one.claim
+    there, _ = verdict_there(one)
     return {
         "paper": claim.paper,
         "id": claim.id,
@@ -147,6 +223,7 @@ def _whole(one: Judged) -> dict[str, Any]:
         "note": claim.note,
         "verdict": one.verdict,
         "holds_where": list(one.where),
+        "full_verdict": there,
         "missing": list(one.missing),
         "missing_seconds": _plain(one.cost.seconds),
         "estimate_is_rough": one.cost.rough,

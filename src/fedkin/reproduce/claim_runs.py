@@ -2,7 +2,7 @@
 findings.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +16,25 @@ from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import same_persons
 from fedkin.reproduce.running import known, outcomes
+from fedkin.reproduce.told.full_scale import UNTOLD
+from fedkin.reproduce.told.kept_verdicts import KeptVerdict, settings
+
+
+class About(NamedTuple):
+    """What stands beside the finding of a case. ``settings``: a digest of what was tested.
+    ``lacking``: the rows that had too few seeds; ``reasons``: why. ``full``: the finding at the
+    papers' own scale.
+    """
+
+    settings: str
+    lacking: tuple[str, ...]
+    reasons: tuple[str, ...]
+    full: Finding = UNTOLD
 
 
 class Judged(NamedTuple):
-    """One claim with its verdict. ``where``: the cases in which it holds. ``findings``: one a case.
+    """One claim with its verdict. ``where``: the cases in which it holds. ``findings``, ``about``:
+    one a case.
 
     ``missing``: reasons why rows were not run. ``cost``: processor time of the rows that are not
     run, all seeds.
@@ -31,12 +46,14 @@ class Judged(NamedTuple):
     findings: tuple[Finding, ...]
     missing: tuple[str, ...]
     cost: Estimate
+    about: tuple[About, ...] = ()
 
 
 class Asked(NamedTuple):
     """What the claims of a register need.
 
-    ``out``: the folder of the runs. ``changes``: of every run.
+    ``out``: the folder of the runs. ``changes``: of every run. ``kept``: verdicts that were reached
+    before. ``full``: by claim, the findings at the papers' own scale.
     """
 
     register: Register
@@ -45,6 +62,14 @@ class Asked(NamedTuple):
     out: Path
     changes: Mapping[str, Any]
     speed: float = 1.0
+    kept: Mapping[tuple[str, str], KeptVerdict] = {}
+    full: Mapping[str, tuple[Finding, ...]] = {}
+
+    def before(self, claim: Claim, case: Case, rows: Mapping[str, Row]) -> KeptVerdict | None:
+        """The kept verdict of a case, where what it tested is as it is today."""
+        found = self.kept.get((claim.id, case.name))
+        same = found is not None and found.settings == settings(case, rows, self.changes)
+        return found if same else None
 
     def rows(self) -> dict[str, Row]:
         return rows_of(self.register, self.scale)
@@ -72,8 +97,26 @@ def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:
 
 
 def todo(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) -> dict[str, Row]:
-    """The rows of which fewer seeds are finished than were asked for."""
-    return {name: row for name, row in rows.items() if len(there[name].seeds) < asked.seeds}
+    """The rows of which fewer seeds are finished than were asked for; not those whose cases all
+    have kept verdicts.
+    """
+    left = {name: row for name, row in rows.items() if len(there[name].seeds) < asked.seeds}
+    if not asked.kept:
+        return left
+    every = asked.rows()
+    open_ = (case for claim, case in _cases(asked) if not _settled(asked, claim, case, every))
+    needed = {name for case in open_ for name in case.needs}
+    return {name: row for name, row in left.items() if name in needed}
+
+
+def _cases(asked: Asked) -> Iterator[tuple[Claim, Case]]:
+    return ((claim, case) for claim in asked.register.claims for case in claim.cases)
+
+
+def _settled(asked: Asked, claim: Claim, case: Case, rows: Mapping[str, Row]) -> bool:
+    """Whether a kept verdict has all that was asked for."""
+    before = asked.before(claim, case, rows)
+    return before is not None and not before.lacking and before.finding.seeds >= asked.seeds
 
 
 def complete(
@@ -95,25 +138,46 @@ def judged(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) 
 def _one(
     asked: Asked, claim: Claim, rows: Mapping[str, Row], there: Mapping[str, Outcome]
 ) -> Judged:
-    findings = tuple(
-        judge(
-            case,
-            _numbers(case, there),
-            all(same_persons(rows[name], asked.changes) for name in case.needs),
-        )
-        for case in claim.cases
-    )
+    cases = [_case(asked, claim, case, rows, there) for case in claim.cases]
+    findings = tuple(finding for finding, _ in cases)
+    full = asked.full.get(claim.id) or (UNTOLD,) * len(cases)
+    about = tuple(one._replace(full=of) for (_, one), of in zip(cases, full, strict=True))
     verdict, where = together(claim, findings)
-    lacking = [name for name in claim.needs if len(there[name].seeds) < max(SEEDS, asked.seeds)]
-    reasons = tuple(dict.fromkeys(there[name].missing for name in lacking if there[name].missing))
+    open_ = [case for case in claim.cases if not _settled(asked, claim, case, rows)]
+    lacking = dict.fromkeys(name for case in open_ for name in _lacking(asked, case, there))
     return Judged(
         claim,
         verdict,
         where,
         findings,
-        reasons,
+        tuple(dict.fromkeys(reason for one in about for reason in one.reasons)),
         added(asked.cost(name, rows[name]) for name in lacking),
+        about,
     )
+
+
+def _case(
+    asked: Asked,
+    claim: Claim,
+    case: Case,
+    rows: Mapping[str, Row],
+    there: Mapping[str, Outcome],
+) -> tuple[Finding, About]:
+    """By the runs that are here, or by the verdict that was kept where it is of more seeds."""
+    persons = all(same_persons(rows[name], asked.changes) for name in case.needs)
+    found = judge(case, _numbers(case, there), persons)
+    digest = settings(case, rows, asked.changes)
+    before = asked.before(claim, case, rows)
+    if before is not None and (before.finding.seeds > found.seeds or not found.seeds):
+        return before.finding, About(digest, before.lacking, before.reasons)
+    lacking = _lacking(asked, case, there)
+    reasons = dict.fromkeys(there[name].missing for name in lacking if there[name].missing)
+    return found, About(digest, lacking, tuple(reasons))
+
+
+def _lacking(asked: Asked, case: Case, there: Mapping[str, Outcome]) -> tuple[str, ...]:
+    least = max(SEEDS, asked.seeds)
+    return tuple(name for name in case.needs if len(there[name].seeds) < least)
 
 
 def _numbers(case: Case, there: Mapping[str, Outcome]) -> dict[str, Values]:

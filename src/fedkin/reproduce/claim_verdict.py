@@ -9,9 +9,11 @@ any seed of two rows: two runs that are the same test nothing.
 The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
 clients within each; where the clients are the same persons under every seed, of one set of persons
 for all seeds. With three seeds it says little of other seeds, hence the rule about every
-seed's mean.
+seed's mean. Of runs that are kept as one number a seed there are no clients to draw: the seeds
+decide alone, and there is no interval.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -31,11 +33,12 @@ HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undeci
 DRAWS, SEED, LEVEL = 4000, 0, 0.95
 SAME = "the runs are the same for every client"
 SEEDS = 3  # below them nothing is decided, unless the measure is exact
+MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says nothing
 
 
 class Finding(NamedTuple):
     """``effect``: the mean of the values that were judged, between ``low`` and ``high``; nan where
-    there are none.
+    there are none. ``means``: each seed's, where the seeds decided alone.
     """
 
     verdict: str
@@ -44,6 +47,7 @@ class Finding(NamedTuple):
     high: float = float("nan")
     seeds: int = 0
     why: str = ""
+    means: tuple[float, ...] = ()
 
 
 class Statement(NamedTuple):
@@ -62,9 +66,12 @@ class Statement(NamedTuple):
     apart: bool = False
 
 
-def judge(case: Case, numbers: Mapping[str, Values], persons: bool = False) -> Finding:
+def judge(
+    case: Case, numbers: Mapping[str, Values], persons: bool = False, clients: bool = True
+) -> Finding:
     """The finding of one test. ``numbers``: row → values; rows without runs may be missing.
     ``persons``: a client is the same one under every seed; those are judged whom all runs have.
+    ``clients``: the values are by client; without them the seeds decide alone.
 
     A row that is below one of the others is not the best, whatever those that were not run say.
     """
@@ -73,7 +80,8 @@ def judge(case: Case, numbers: Mapping[str, Values], persons: bool = False) -> F
     if missing and case.kind == "best":
         rest = tuple(name for name in case.rows["among"] if name not in missing)
         if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
-            found = judge(case._replace(rows={**case.rows, "among": rest}), numbers, persons)
+            fewer = case._replace(rows={**case.rows, "among": rest})
+            found = judge(fewer, numbers, persons, clients)
             return found if found.verdict == FAILS else untested
     if missing:
         return untested
@@ -81,10 +89,15 @@ def judge(case: Case, numbers: Mapping[str, Values], persons: bool = False) -> F
     if persons:
         numbers = _of_everybody({name: numbers[name][:seeds] for name in case.needs})
     made = statements(case, numbers, seeds)
-    found_all = [_judged(one, case.measure in EXACT, persons) for one in made]
+    found_all = [_judged(one, needed(case), persons, clients) for one in made]
     worst = min(found_all, key=lambda one: _RANK[one.verdict])
     alike = (one for one in found_all if one.verdict == worst.verdict)
     return min(alike, key=lambda one: one.effect)
+
+
+def needed(case: Case) -> int:
+    """The seeds below which nothing is decided."""
+    return 1 if case.measure in EXACT else MANY.get(case.kind, SEEDS)
 
 
 _RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
@@ -151,6 +164,8 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
             np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
         ]
         return [Statement(won, case.bounds["at_least"], strict=False)]
+    if case.kind == "steadier":
+        return [Statement(_steadier(rows["row"][0], rows["than"][0]), margin)]
     values = (
         _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
     )
@@ -188,24 +203,22 @@ def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
     }
 
 
-def _judged(statement: Statement, exact: bool, persons: bool) -> Finding:
+def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> Finding:
     values, bound = statement.values, statement.bound
     if not values or any(not len(each) for each in values):
         return Finding(OPEN, why="no client is in both runs")
     means = np.round([each.mean() for each in values], 9)
-    low, high = interval(values, persons)
+    low, high = interval(values, persons) if clients else (math.nan, math.nan)
     against = f"against {statement.against}" if statement.against else ""
-    finding = Finding(OPEN, float(means.mean()), low, high, len(values), against)
-    if len(values) < SEEDS and not exact:
-        return finding._replace(why=f"{many(len(values), 'seed')} of at least {SEEDS}")
-    if statement.apart and not exact and not any(each.any() for each in values):
+    alone = () if clients else tuple(map(float, means))
+    finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)
+    if len(values) < least:
+        return finding._replace(why=f"{many(len(values), 'seed')} of at least {least}")
+    if statement.apart and least > 1 and not any(each.any() for each in values):
         # each client's score is the same to the last digit: what the claim is about never acted
         return finding._replace(why=SAME)
-    worst, best = (
-        (min(low, *means), max(high, *means))
-        if statement.over
-        else (-max(high, *means), -min(low, *means))
-    )
+    bottom, top = float(np.nanmin([low, *means])), float(np.nanmax([high, *means]))
+    worst, best = (bottom, top) if statement.over else (-top, -bottom)
     at = bound if statement.over else -bound
     if worst > at or (worst == at and not statement.strict):
         return finding._replace(verdict=HOLDS)
@@ -248,6 +261,19 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
         for one, other in zip(first, second, strict=True)
     )
     return [np.array([a / b]) for a, b in means]
+
+
+def _steadier(first: Values, second: Values) -> list[Floats]:
+    """How far the sd over seeds of the second is above that of the first, leaving out each seed in
+    turn: one seed alone is then no verdict.
+    """
+    runs = [[float(np.mean(list(one.values()))) for one in values] for values in (first, second)]
+
+    def sd(means: list[float], without: int) -> float:
+        left = means[:without] + means[without + 1 :]
+        return float(np.std(left, ddof=1)) if len(left) > 1 else math.nan
+
+    return [np.array([sd(runs[1], out) - sd(runs[0], out)]) for out in range(len(first))]
 
 
 def _arrays(values: Values) -> list[Floats]:

@@ -16,6 +16,7 @@ HOW = {
     "reaches": "value",
     "ratio": "ratio",
     "share": "share of pairs",
+    "steadier": "sd over seeds, the other's minus its own, each seed left out in turn",
 }
 
 
@@ -60,3 +61,10 @@ def measured(one: Finding) -> str:
     if math.isnan(one.effect):
         return formatting.NONE
     return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
+
+
+def reached(one: Finding) -> str:
+    """A case's verdict and why, on one line."""
+    if not one.seeds:
+        return "not run"
+    return f"{one.verdict}: {one.why}" if one.why else one.verdict

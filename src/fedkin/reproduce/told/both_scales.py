@@ -1,0 +1,154 @@
+"""The small scale and the papers' own, side by side: where they contradict each other, and how many
+claims hold at the papers'.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from fedkin.core.errors import many
+from fedkin.report import formatting
+from fedkin.reproduce.claim import Case, Claim
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import (
+    FAILS,
+    HOLDS,
+    ONLY,
+    OPEN,
+    SAME,
+    SEEDS,
+    Finding,
+    needed,
+    together,
+)
+
+THERE = "papers' scale"
+EVERY, NONE, APART = (
+    "holds under every seed",
+    "does not hold under any seed",
+    "differs from seed to seed",
+)
+LEGEND = [
+    "At the papers' scale the same test is made of the finished rows of the tables beside this "
+    "page: one number a seed.",
+    "They have no clients, so that no interval is given there: the seeds alone decide.",
+    f'"{EVERY}", "{NONE}" and "{APART}" are these verdicts; with fewer than {SEEDS} seeds none is '
+    "given, of an sd over seeds with fewer than 5.",
+]
+
+
+class Pair(NamedTuple):
+    """A case at both scales."""
+
+    claim: Claim
+    case: Case
+    small: Finding
+    full: Finding
+
+
+class Counts(NamedTuple):
+    """Of a paper, at its own scale. ``told``: claims with a case of enough seeds; ``whole``: those
+    of which all cases have them. ``by_verdict``: of the cases that have them. ``against``: cases
+    whose verdicts contradict each other.
+    """
+
+    told: int
+    whole: int
+    by_verdict: Counter[str]
+    against: int
+
+
+def pairs(found: Iterable[Judged]) -> Iterator[Pair]:
+    """The cases that are told at the papers' scale."""
+    for one in found:
+        for case, small, about in zip(one.claim.cases, one.findings, one.about, strict=False):
+            if about.full.seeds:
+                yield Pair(one.claim, case, small, about.full)
+
+
+def contradict(found: Iterable[Judged]) -> list[Pair]:
+    """The cases that hold at one scale and do not at the other."""
+    return [one for one in pairs(found) if {one.small.verdict, one.full.verdict} == {HOLDS, FAILS}]
+
+
+def verdict_there(one: Judged) -> tuple[str, str]:
+    """The claim's verdict at the papers' scale and the cases it is of, in words; "" twice where
+    none has enough seeds.
+    """
+    enough = _enough(one)
+    if not enough:
+        return "", ""
+    claim = one.claim._replace(cases=tuple(case for case, _ in enough))
+    verdict, where = together(claim, [full for _, full in enough])
+    said = f"{verdict} {'; '.join(where)}" if verdict == ONLY else verdict
+    count = len(one.claim.cases)
+    return said, "" if len(enough) == count else f"{len(enough)} of {many(count, 'case')}"
+
+
+def _enough(one: Judged) -> list[tuple[Case, Finding]]:
+    both = zip(one.claim.cases, one.about, strict=False)
+    return [(case, about.full) for case, about in both if _decides(case, about.full)]
+
+
+def _decides(case: Case, full: Finding) -> bool:
+    return full.seeds >= needed(case)
+
+
+def counts(found: Sequence[Judged]) -> Counts:
+    """How many claims hold at the papers' scale."""
+    told = [one for one in found if _enough(one)]
+    whole = sum(len(_enough(one)) == len(one.claim.cases) for one in told)
+    kinds = (
+        ONLY if verdict_there(one)[0].startswith(ONLY) else verdict_there(one)[0] for one in told
+    )
+    return Counts(len(told), whole, Counter(kinds), len(contradict(found)))
+
+
+def by_seed(full: Finding) -> str:
+    """The numbers of the seeds and their mean: "-5.43, -6.99, -6.91 (mean -6.44)"."""
+    if not full.seeds:
+        return formatting.NONE
+    each = ", ".join(f"{value:.3g}" for value in full.means)
+    return f"{each} (mean {full.effect:.3g})" if full.seeds > 1 else each
+
+
+def signs(full: Finding) -> str:
+    """The verdict of the seeds in words."""
+    if not full.seeds:
+        return formatting.NONE
+    said = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
+    if full.verdict == OPEN and ("of at least" in full.why or full.why == SAME):
+        return full.why
+    against = full.why.partition("against ")[2]
+    return f"{said}: against {against}" if against else said
+
+
+def in_short(found: Sequence[Judged]) -> list[str]:
+    """What the second scale changes, sentence by sentence."""
+    every = list(pairs(found))
+    total = sum(len(one.claim.cases) for one in found)
+    enough = [one for one in every if _decides(one.case, one.full)]
+    decided = [one for one in enough if one.full.verdict != OPEN]
+    opened = [one for one in decided if one.small.verdict == OPEN and one.small.seeds]
+    new = [one for one in decided if not one.small.seeds]
+    mixed = [one for one in enough if one.full.verdict == OPEN and one.small.verdict != OPEN]
+    against = len(contradict(found))
+    agree = len(decided) - len(opened) - len(new) - against
+    return [
+        f"Of {many(total, 'case')}, {len(every)} are told at the papers' own scale too, "
+        f"{len(enough)} of them under enough seeds.",
+        f"{agree} confirm the verdict of the small scale, and {against} contradict it.",
+        f"{len(opened)} that were undecided at the small scale are decided: {_sides(opened)}.",
+        f"{len(new)} that were not run at the small scale are decided: {_sides(new)}.",
+        f"{len(mixed)} that were decided differ from seed to seed{_named(mixed)}.",
+    ]
+
+
+def _sides(some: Sequence[Pair]) -> str:
+    fails = [one for one in some if one.full.verdict == FAILS]
+    return f"{len(some) - len(fails)} hold, {len(fails)} do not{_named(fails)}"
+
+
+def _named(some: Iterable[Pair]) -> str:
+    named = [f"{one.claim.id} {one.case.name}".strip() for one in some]
+    return f" ({'; '.join(named)})" if named else ""

@@ -1,0 +1,109 @@
+"""What finished rows at the papers' own scale say of the claims.
+
+The CSV files of finished rows have one number a seed and no clients. The same predicates are judged
+(``claim_verdict``), by the seeds alone: no interval is given. A case is judged where all its rows
+are told, under the same seeds. Where Table III of COMET stands for one with another model
+(``Register.stand_ins``), all rows of a case are of that one or none is.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.claim import Case, Claim, Register, preset_rows, rows_of
+from fedkin.reproduce.claim_numbers import WHOLE
+from fedkin.reproduce.claim_verdict import OPEN, Finding, judge
+from fedkin.reproduce.finished_rows import Keeping, Kept
+from fedkin.reproduce.preset import Row
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import digest_of
+
+UNTOLD = Finding(OPEN)
+OF_PAIRS = {"share"}  # kinds that count clients: no CSV has them
+Runs = Mapping[int, Kept]  # by seed
+
+
+def full_scale(
+    register: Register, elsewhere: Keeping, changes: Mapping[str, Any]
+) -> dict[str, tuple[Finding, ...]]:
+    """The findings at the papers' scale, one a case.
+
+    Args:
+        register: The claims.
+        elsewhere: Finished rows, of CSV files.
+        changes: Of every run: a run made with other settings is not taken.
+
+    Returns:
+        By claim; ``UNTOLD`` for a case whose rows are not all told.
+    """
+    finished = _finished(register, elsewhere, changes)
+    return {
+        claim.id: tuple(_judged(register, claim, case, finished) for case in claim.cases)
+        for claim in register.claims
+    }
+
+
+def stood_in(register: Register, case: Case) -> tuple[str, ...]:
+    """The rows that stand for those of a case; () where not every row has one."""
+    found = tuple(_instead(register, name) for name in case.needs)
+    return found if all(found) else ()
+
+
+def _instead(register: Register, name: str) -> str:
+    for beginning, other in register.stand_ins.items():
+        if name.startswith(beginning):
+            return other + name.removeprefix(beginning)
+    return ""
+
+
+def _judged(register: Register, claim: Claim, case: Case, finished: Mapping[str, Runs]) -> Finding:
+    if case.kind in OF_PAIRS:
+        return UNTOLD
+    for names in (case.needs, stood_in(register, case)):
+        runs = [finished.get(name, {}) for name in names]
+        if runs and all(runs):
+            return _by_seed(case, runs)
+    return UNTOLD
+
+
+def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding:
+    """Of the seeds that every row has."""
+    by_row = {
+        name: {
+            seed: value for seed, one in each.items() if (value := _number(case, one)) is not None
+        }
+        for name, each in zip(case.needs, runs, strict=True)
+    }
+    seeds = sorted(set.intersection(*(set(values) for values in by_row.values())))
+    if not seeds:
+        return UNTOLD
+    numbers = {name: [{WHOLE: of[seed]} for seed in seeds] for name, of in by_row.items()}
+    return judge(case, numbers, clients=False)
+
+
+def _number(case: Case, one: Kept) -> float | None:
+    return one.seconds if case.measure == "processor" else one.numbers.get(case.measure)
+
+
+def _finished(
+    register: Register, elsewhere: Keeping, changes: Mapping[str, Any]
+) -> dict[str, Runs]:
+    """By row: its finished runs that were made with its settings of today."""
+    known, wanted = preset_rows("full"), rows_of(register, "full")
+    for claim in register.claims:
+        for case in claim.cases:
+            wanted |= {name: known[name] for name in stood_in(register, case) if name in known}
+    found: dict[str, dict[int, Kept]] = {}
+    for one in elsewhere.values():
+        if one.row in wanted and _same(wanted[one.row], one, changes):
+            found.setdefault(one.row, {})[one.seed] = one
+    return dict(found)
+
+
+def _same(row: Row, one: Kept, changes: Mapping[str, Any]) -> bool:
+    if row.runner != "experiment":
+        return False
+    try:
+        return digest_of(spec_of(row, one.seed, changes)) == one.settings
+    except FedkinError:  # a row that cannot have the changes
+        return False

@@ -1,0 +1,89 @@
+"""Verdicts of claims.csv in place of runs that are gone."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.claim import read_claims, register, rows_of
+from fedkin.reproduce.claim_verdict import HOLDS, OPEN
+from fedkin.reproduce.told.kept_verdicts import COLUMNS, kept_verdicts, settings
+from tests.reproduce.claim_examples import ONE
+
+REPRODUCTION = Path(__file__).parents[3] / "docs" / "reproduction"
+HEAD = ",".join(COLUMNS) + "\n"
+LINE = "as-much,,holds,1.5,1.0,2.0,3,,abc,,\n"
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "claims.csv").write_text(text)
+    return tmp_path
+
+
+def test_a_line_is_a_finding_with_what_it_lacked(tmp_path: Path) -> None:
+    open_ = "more,N3,undecided,,,,0,1 row not run: a,def,a b,no data | no room\n"
+    kept = kept_verdicts(written(tmp_path, HEAD + LINE + open_))
+    one, other = kept["as-much", ""], kept["more", "N3"]
+    assert one.finding[:5] == (HOLDS, 1.5, 1.0, 2.0, 3)
+    assert (one.lacking, one.reasons, one.settings) == ((), (), "abc")
+    assert other.finding.verdict == OPEN
+    assert math.isnan(other.finding.effect)
+    assert (other.lacking, other.reasons) == (("a", "b"), ("no data", "no room"))
+    assert kept_verdicts(tmp_path / "nothing") == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (",settings", "", "it has no column settings"),
+        ("1.5", "much", "line 2 has no numbers where effect, low, high and seeds belong"),
+        (",holds", ",hold", "unknown verdict 'hold': did you mean 'holds'?"),
+        (",,abc,,", "", "line 2 has too few cells"),
+    ],
+)
+def test_a_file_that_is_none_is_told_in_one_sentence(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    text = HEAD + LINE
+    assert old in text
+    with pytest.raises(FedkinError) as error:
+        kept_verdicts(written(tmp_path, text.replace(old, new)))
+    assert words in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").mkdir()
+    with pytest.raises(FedkinError, match="cannot be read"):
+        kept_verdicts(tmp_path)
+    (tmp_path / "claims.csv").rmdir()
+    (tmp_path / "claims.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(FedkinError, match="cannot be read"):
+        kept_verdicts(tmp_path)
+
+
+def test_what_a_case_tests_has_one_digest() -> None:
+    found = read_claims("p", ONE)
+    rows, case = rows_of(found, "small"), found.claims[0].cases[0]
+    own = settings(case, rows, {})
+    assert own == settings(case, rows, {"engine.name": "inprocess"})  # which decides nothing
+    others = [
+        settings(case, rows_of(found, "full"), {}),
+        settings(case, rows, {"train.lr": 0.3}),
+        settings(case._replace(bounds={"margin": 1.0}), rows, {}),
+        settings(found.claims[0].cases[1], rows, {}),
+    ]
+    assert len({own, *others}) == 5
+    assert settings(case, rows, {"train.lr": -1}) == ""
+
+
+def test_the_kept_verdicts_are_of_claims_that_there_are() -> None:
+    """Of every paper's first case the settings, too, are those of today."""
+    found, kept = register(), kept_verdicts(REPRODUCTION)
+    assert {(one.id, case.name) for one in found.claims for case in one.cases} == set(kept)
+    rows = rows_of(found, "small")
+    changes = {"engine.name": "inprocess", "engine.compile": "auto"}
+    for paper in found.titles:
+        claim = next(one for one in found.claims if one.paper == paper)
+        case = claim.cases[0]
+        assert kept[claim.id, case.name].settings == settings(case, rows, changes)
