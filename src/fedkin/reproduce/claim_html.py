@@ -78,24 +78,33 @@ def _there(register: Register, found: Sequence[Judged]) -> list[str]:
         one = counts([one for one in found if paper in (None, one.claim.paper)])
         each = (one.by_verdict[name] for name in (HOLDS, ONLY, FAILS, OPEN))
         rows.append([paper or "all", one.told, one.whole, *each, one.against])
-    said = "".join(f"<p>{escape(' '.join(text))}</p>" for text in (in_short(found), LEGEND))
-    against: list[list[Any]] = [
+    lines = "".join(f"<li>{escape(line)}</li>" for line in in_short(found))
+    above = f"<ul>{lines}</ul><p>{escape(' '.join(LEGEND))}</p>"
+    parts = [section("there", "At the papers' own scale", "", table(head, rows), above=above)]
+    return [*parts, *_against(found)]
+
+
+def _against(found: Sequence[Judged]) -> list[str]:
+    rows: list[list[Any]] = [
         [
             one.claim.id,
             one.case.name or "all",
-            measured(one.small),
+            f"{measured(one.small)}: {one.small.verdict}",
             by_seed(one.full),
-            one.small.verdict,
+            signs(one.full),
         ]
         for one in contradict(found)
     ]
-    names = [("contradicted", ""), ("case", ""), ("small scale", ""), (f"{THERE}, by seed", "")]
-    second = table([*names, ("verdict at the small scale", "")], against) if against else ""
-    return [section("there", "At the papers' own scale", "", said + table(head, rows) + second)]
+    if not rows:
+        return []
+    head = [("claim", ""), ("case", "long"), ("small scale", "long"), (f"{THERE}, by seed", "long")]
+    head += [("verdict there", "long")]
+    return [section("against", "Where the two contradict each other", "", table(head, rows))]
 
 
 def _claims(found: Sequence[Judged]) -> str:
-    head = [("claim", ""), ("verdict", ""), (THERE, ""), ("what it says", "long"), ("paper", "")]
+    head = [("claim", ""), ("verdict", "long"), (THERE, "long"), ("what it says", "long")]
+    head += [("paper", "")]
     rows: list[list[Any]] = [
         [
             one.claim.id,
@@ -110,8 +119,13 @@ def _claims(found: Sequence[Judged]) -> str:
 
 
 def _cases(found: Sequence[Judged]) -> str:
-    head = [("claim", ""), ("case", ""), ("measured", "n"), ("verdict", "long")]
-    head += [(f"{THERE}, by seed", ""), ("verdict there", "long"), ("what", "long"), ("seeds", "n")]
+    head = [("claim", ""), ("case", "long"), ("measured", "n"), ("verdict", "long")]
+    head += [
+        (f"{THERE}, by seed", "long"),
+        ("verdict there", "long"),
+        ("what", "long"),
+        ("seeds", "n"),
+    ]
     rows: list[list[Any]] = [
         [
             one.claim.id,
