@@ -31,6 +31,26 @@ def test_a_run_of_another_setting_is_not_taken(made_up: Path) -> None:
     assert "is a run of another setting (train.lr)" in (made_up / "claims.md").read_text()
 
 
+def test_rows_of_kept_verdicts_alone_are_not_called_finished(made_up: Path) -> None:
+    ran = [*ASK, "--rows", "N2,slow"]
+    assert fedkin(*ran).exit_code == 0
+    kept = [*ran, "--dry-run", "--json", "--from", made_up, "--out", made_up.parent / "other"]
+    rows = json.loads(fedkin(*kept).stdout)["rows"]
+    assert not any(row["finished"] for row in rows)
+    assert any(row["kept_verdicts"] for row in rows)
+    here = json.loads(fedkin(*ran, "--dry-run", "--json", "--from", made_up).stdout)["rows"]
+    assert all(row["finished"] and not row["kept_verdicts"] for row in here)
+
+
+def test_one_papers_verdicts_do_not_take_the_place_of_all(made_up: Path) -> None:
+    made_up.mkdir()
+    refused = fedkin(
+        "reproduce", "claims", "ppfl", "--finished", "--from", made_up, "--out", made_up
+    )
+    assert refused.exit_code == 2
+    assert "leave the paper out, or name another --out" in refused.stderr
+
+
 def test_data_that_are_missing_leave_a_claim_undecided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

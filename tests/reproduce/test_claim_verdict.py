@@ -277,6 +277,14 @@ def test_several_cases_become_one_verdict() -> None:
     assert of(OPEN, OPEN, OPEN) == (OPEN, ())
 
 
+def test_a_case_that_needs_more_seeds_than_it_has_leaves_its_claim_undecided() -> None:
+    cases = tuple(case("steadier", row=name, than="b")._replace(name=name) for name in ("x", "y"))
+    claim = Claim("p", "id", "there", "says", "", cases)
+    for seeds, expected in ((3, OPEN), (5, ONLY)):
+        found = [Finding(HOLDS, seeds=5), Finding(OPEN, seeds=seeds)]
+        assert together(claim, found) == (expected, ("x",))
+
+
 def test_without_clients_the_seeds_decide_and_there_is_no_interval() -> None:
     numbers = {"a": whole(51, 61, 57), "b": whole(50, 60, 55)}
     found = judge(ABOVE, numbers, clients=False)

@@ -46,11 +46,14 @@ def judge(wish: Wish) -> None:
     from fedkin.reproduce.told.kept_verdicts import kept_verdicts
     from fedkin.runtime.under_way import heard
 
+    _check_folders(wish)
     found = register(wish.paper)
     asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
     if wish.from_ is not None:
-        told = full_scale(found, read(wish.from_), wish.changes)
-        asked = asked._replace(kept=kept_verdicts(wish.from_), full=told)
+        asked = asked._replace(kept=kept_verdicts(wish.from_))
+        if wish.scale == "small":  # at the full one they are what the claims are judged by
+            told = full_scale(found, read(wish.from_), wish.changes)
+            asked = asked._replace(full=told)
     rows = asked.rows()
     check(list(rows.values()), wish.changes)
     there = state(asked, rows)
@@ -78,6 +81,17 @@ def judge(wish: Wish) -> None:
         print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
     for path in written:
         print(path)
+
+
+def _check_folders(wish: Wish) -> None:
+    """Raises FedkinError where one paper's verdicts would take the place of all that were kept."""
+    from fedkin.core.errors import FedkinError
+
+    if wish.paper and wish.from_ is not None and wish.from_.resolve() == wish.out.resolve():
+        raise FedkinError(
+            "--out is the folder of --from, whose claims.csv has the verdicts of other papers too: "
+            "leave the paper out, or name another --out"
+        )
 
 
 def _plain(one: Any) -> dict[str, Any]:
@@ -111,8 +125,8 @@ def _costs(asked: Any, rows: Any, there: Any, chosen: Any, wish: Wish) -> None:
         return
     if wish.dry_run:
         for name, row in chosen.items():
-            done = "finished" if name not in left else str(asked.cost(name, row))
-            print(f"{row.name}  {done}")
+            done = "finished" if _finished(asked, there[name]) else "kept verdicts"
+            print(f"{row.name}  {str(asked.cost(name, row)) if name in left else done}")
     total = together(asked.cost(name, row) for name, row in left.items())
     counts = (
         f"{formatting.many(len(asked.register.claims), 'claim')}, "
@@ -123,11 +137,17 @@ def _costs(asked: Any, rows: Any, there: Any, chosen: Any, wish: Wish) -> None:
     )
 
 
+def _finished(asked: Any, one: Any) -> bool:
+    """Whether its runs are here: what is not to be run may have kept verdicts alone."""
+    return len(one.seeds) >= asked.seeds
+
+
 def _row(asked: Any, name: str, row: Any, there: Any, left: Any) -> dict[str, Any]:
     cost = asked.cost(name, row)
     return {
         "row": row.name,
-        "finished": name not in left,
+        "finished": name not in left and _finished(asked, there[name]),
+        "kept_verdicts": name not in left and not _finished(asked, there[name]),
         "seeds": there[name].seeds,
         "seconds": cost.seconds,
         "estimate_is_rough": cost.rough,

@@ -129,7 +129,7 @@ class Masking:
         )
 
     def waiting(self, client: int, last: Stage | ScoringStage = STAGES[-1]) -> Waiting | None:
-        """What a client holds back, the newest.
+        """What a client holds back: the one that it began last.
 
         Args:
             client: Whose it is.

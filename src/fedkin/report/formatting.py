@@ -218,8 +218,8 @@ def undefined(found: Mapping[str, Any]) -> list[str]:
         final, predicted = picks["final"], found["loss"][view]["final"]["clients"]
         if predicted and final["without"] and not final["clients"]:
             said.append(
-                f"{view}: {label(found['measure'])} says nothing: {final['without']} of "
-                f"{many(final['without'], 'client')} with test samples have no number, for it is "
+                f"{view}: {label(found['measure'])} says nothing: none of "
+                f"{many(final['without'], 'client')} with test samples has a number, for it is "
                 "not defined there, or gives nan or infinity"
             )
     return said

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.claim import Case, Claim, Register, like, rows_of
 from fedkin.reproduce.claim_numbers import WHOLE, numbers
-from fedkin.reproduce.claim_verdict import SEEDS, Finding, Values, judge, together
+from fedkin.reproduce.claim_verdict import Finding, Values, judge, needed, together
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.estimate import together as added
 from fedkin.reproduce.outcome import Outcome
@@ -176,7 +176,7 @@ def _case(
 
 
 def _lacking(asked: Asked, case: Case, there: Mapping[str, Outcome]) -> tuple[str, ...]:
-    least = max(SEEDS, asked.seeds)
+    least = max(needed(case), asked.seeds)
     return tuple(name for name in case.needs if len(there[name].seeds) < least)
 
 

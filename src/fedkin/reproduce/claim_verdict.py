@@ -117,7 +117,10 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
         return HOLDS, names
     if FAILS in verdicts:
         return (ONLY if names else FAILS), names
-    everywhere = all(one.verdict == HOLDS or one.seeds >= SEEDS for one in found)
+    everywhere = all(
+        one.verdict == HOLDS or one.seeds >= needed(case)
+        for case, one in zip(claim.cases, found, strict=True)
+    )
     return (ONLY if names and everywhere else OPEN), names
 
 

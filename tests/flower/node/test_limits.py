@@ -313,7 +313,7 @@ def test_half_a_line_is_of_what_was_never_done(tmp_path):
     spec = private(**NOISE, where="client")
     Asked(tmp_path / RUN).check(spec, asking("local", 1), b"one")
     whole = (tmp_path / RUN / ASKED).read_bytes()
-    for half in (b"local", b"local 2", b"local x y", b"\0\0\0", b"\xff 1 2"):
+    for half in (b"local", b"local 2", b"local 2 0f3c9", b"local x y", b"\0\0\0", b"\xff 1 2"):
         (tmp_path / RUN / ASKED).write_bytes(whole + half)
         asked = Asked(tmp_path / RUN)
         asked.check(spec, asking("local", 2, base=1), b"two")

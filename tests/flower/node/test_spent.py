@@ -1,5 +1,6 @@
 """What runs with noise cost a node's data together, and the limit of its owner."""
 
+import json
 import re
 
 import pytest
@@ -9,7 +10,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.flower import composition, config
-from fedkin.flower.composition import Noised, said, together
+from fedkin.flower.composition import Noised, noised, said, together
 from fedkin.flower.envelope import Place, Refused, Request, Step
 from fedkin.flower.node.spent import SPENT, Spent
 from fedkin.runs.spec import parse
@@ -87,6 +88,25 @@ def test_a_round_that_a_server_released_again_is_in_the_sum_and_within_the_limit
     assert Spent(tmp_path, 5.0).runs() == runs
     noted(Spent(tmp_path, None), spec, asking(other), 1)
     assert together(Spent(tmp_path, None).runs()) == (6.0, 2e-5)
+
+
+def test_half_a_line_is_of_a_run_that_did_not_begin(tmp_path):
+    """As after a loss of power: the list is read, and what begins later stands behind it."""
+    spec = private()
+    noted(Spent(tmp_path, None), spec, asking("a" * 16))
+    whole = (tmp_path / SPENT).read_text()
+    (tmp_path / SPENT).write_text(whole + whole[:40])
+    for run in ("b" * 16, "c" * 16):
+        noted(Spent(tmp_path, None), spec, asking(run))
+    assert [one.run for one in Spent(tmp_path, None).runs()] == [each * 16 for each in "abc"]
+
+
+def test_rounds_released_again_count_where_the_cost_is_known_only_later(tmp_path):
+    spec, line = private(where="server"), noised("a" * 16, private(where="server"), 3)
+    line = line._replace(epsilon=None, experiment=asking("a" * 16).experiment)
+    (tmp_path / SPENT).write_text(json.dumps(line._asdict()) + "\n")
+    with pytest.raises(Refused, match="epsilon = 5 "):
+        Spent(tmp_path, 6.0).check(spec, asking("b" * 16))
 
 
 def test_a_round_is_told_again_without_cost_where_the_node_adds_the_noise(tmp_path):

@@ -29,7 +29,7 @@ ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
 DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
-KEY = re.compile(r"[a-z_]+ [0-9]{1,9}")  # a step
+LINE = re.compile(r"[a-z_]+ [0-9]{1,9} [0-9a-f]{32}")  # a step and what it was asked with
 FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
 AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
 RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the model of a round
@@ -50,10 +50,11 @@ class Asked:
         )
         self._contents: dict[str, set[str]] = {}
         self._ever: dict[str, set[str]] = {}  # whatever the data were
-        for key, _, content in (line.rpartition(" ") for line in lines):
+        for line in lines:
+            key, _, content = line.rpartition(" ")
             if key == DATA:
                 self._begin(content)
-            elif KEY.fullmatch(key):  # half a line is of what was not done yet
+            elif LINE.fullmatch(line):  # half a line is of what was not done yet
                 self._enter(key, content)
         self.done = DONE in lines
 
@@ -130,8 +131,9 @@ class Asked:
                 )
 
     def again(self) -> int:
-        """How many models of rounds this node was told once more, as another one: where the server
-        adds the noise, a round that it did again has noise of its own, and is a release of its own.
+        """How many models of rounds, at least, this node was told once more, as another one: where
+        the server adds the noise, a round that it did again has noise of its own, and is a release
+        of its own.
         """
         told: dict[int, int] = {}
         for key, contents in self._ever.items():

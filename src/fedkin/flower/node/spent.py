@@ -101,7 +101,9 @@ class Spent:
         """
         try:
             lines = self._path.read_text(encoding="ascii").splitlines()
-            runs = [Noised(**json.loads(line)) for line in lines]
+            # a line that was cut off was written before its run began: nothing was sent
+            whole = [line for line in lines if not line.startswith("{") or line.endswith("}")]
+            runs = [Noised(**json.loads(line)) for line in whole]
             return list({one.run: one for one in runs}.values())
         except FileNotFoundError:
             return []
@@ -133,7 +135,7 @@ def _anew(one: Noised, spec: Spec, request: Request) -> Noised:
     """
     if one.epsilon is not None or one.experiment != request.experiment:
         return one
-    return noised(one.run, spec)._replace(experiment=one.experiment)
+    return noised(one.run, spec, one.again)._replace(experiment=one.experiment)
 
 
 def _remedy(runs: list[Noised], spec: Spec) -> str:

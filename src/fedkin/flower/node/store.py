@@ -44,11 +44,14 @@ class NodeStore:
     def find(
         self, round: int | str, fits: Callable[[Commit], bool] = lambda _: True
     ) -> Commit | None:
-        """A commit of a round, None where there is none.
+        """A commit of a round.
 
         Args:
             round: Its number, or ``MODEL``.
             fits: Which of them is meant, where the round was done with several messages.
+
+        Returns:
+            The first one that fits; None where there is none.
 
         Raises:
             StoreError: A file is damaged.
