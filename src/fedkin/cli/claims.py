@@ -139,7 +139,7 @@ def _costs(asked: Any, rows: Any, there: Any, chosen: Any, wish: Wish) -> None:
 
 def _finished(asked: Any, one: Any) -> bool:
     """Whether its runs are here: what is not to be run may have kept verdicts alone."""
-    return len(one.seeds) >= asked.seeds
+    return bool(len(one.seeds) >= asked.seeds)
 
 
 def _row(asked: Any, name: str, row: Any, there: Any, left: Any) -> dict[str, Any]:
