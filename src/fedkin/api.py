@@ -5,7 +5,7 @@ import operator
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -312,8 +312,7 @@ class Result:
             A row a sample: "prediction", and "p(LABEL)" for each class. ``attrs["said"]`` holds
             sentences on what the model never saw.
         """
-        opened, member = self._member(client)
-        return predicted(opened, member, x, view)
+        return predicted(*self._member(client), x, view)
 
     def compare(
         self, *others: "Result | Path | str", against: str | None = None, best: bool = False
@@ -405,13 +404,8 @@ class Result:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
         GIVEN_MODELS.update(self._models)
-        return joined(
-            self.folder,
-            file_of(data),
-            rounds=rounds,
-            method=self._method,
-            trust_code=self._trust_code,
-        )
+        join = partial(joined, method=self._method, trust_code=self._trust_code)
+        return join(self.folder, file_of(data), rounds=rounds)
 
 
 def _number(client: int | str, clients: int) -> int:

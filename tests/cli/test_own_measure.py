@@ -122,7 +122,7 @@ def test_a_client_chooses_by_it_and_a_sweep(here) -> None:
     ("asked", "said"),
     [
         (["own74:direction"], r"does not say which way is better: end the function's name in _sc"),
-        (["own74:gone_score"], "cannot be imported: AttributeError"),
+        (["own74:gone_score"], "own74 has no 'gone_score': did you mean 'no_score'?"),
         (["acuracy"], "did you mean 'accuracy'"),
         ([RIGHT, *MASKED], "masks add fedkin's own measures alone: choose accuracy"),
     ],

@@ -15,7 +15,7 @@ from fedkin.report.page.report import write_report
 from fedkin.reproduce.claim import Claim, register
 from fedkin.reproduce.claim_page import VERDICTS
 from fedkin.reproduce.claim_page import write as write_claims
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import About, Judged
 from fedkin.reproduce.claim_verdict import OPEN, Finding
 from fedkin.reproduce.estimate import Estimate
 from tests.bench.made_rows import made_rows
@@ -70,7 +70,8 @@ def _judged(claim: Claim, number: int) -> Judged:
     seen = Finding(VERDICTS[number % 4], -1.25 * number, -12.5, 3.75 * number, 3, "by its seeds")
     findings = [seen if number % 3 else Finding(OPEN) for _ in claim.cases]
     cost = Estimate(3.0, False)
-    return Judged(claim, findings[0].verdict, ("mnist, dnn",), tuple(findings), (), cost)
+    about = (About("", (), ()),) * len(findings)
+    return Judged(claim, findings[0].verdict, ("mnist, dnn",), tuple(findings), (), cost, about)
 
 
 AUDITED = {

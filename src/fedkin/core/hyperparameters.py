@@ -7,19 +7,18 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, ParamSpec, cast
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
-from pydantic_core import ErrorDetails
 
 from fedkin.core.aggregation import Weights as Weights
 from fedkin.core.counts import truth_for_number
-from fedkin.core.errors import FedkinError, near
+from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Layers as Layers
 from fedkin.core.method import Method
+from fedkin.core.system.nearest import closest
 
 __all__ = [
     "FINITE",
@@ -39,13 +38,11 @@ __all__ = [
     "Weights",
     "Whole",
     "as_recorded",
-    "closest",
     "declared",
     "in_range",
 ]
 
 Given = ParamSpec("Given")
-STEP = 0.001  # below a bound that is not allowed itself
 FINITE = ConfigDict(allow_inf_nan=False, defer_build=True)
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -134,26 +131,6 @@ def _record(value: Any) -> Any:
         return value
     matrix = any(isinstance(row, Sequence) and not isinstance(row, str) for row in value)
     return "matrix" if matrix else tuple(value)
-
-
-def closest(error: ErrorDetails) -> str:
-    """The hint at the nearest valid value, where what is wrong does not name it already.
-
-    >>> closest({"type": "less_than", "ctx": {"lt": 1.0}, "loc": (), "msg": "", "input": 1.5})
-    ': the nearest is just below, such as 0.999'
-
-    Args:
-        error: What pydantic found.
-
-    Returns:
-        Words to put behind the wrong value in a message; "" where there is nothing to add.
-    """
-    known = error.get("ctx", {})
-    if error["type"] == "literal_error":
-        return near(str(error["input"]), re.findall("'([^']*)'", known["expected"]))
-    if error["type"] == "less_than" and isinstance(known["lt"], float):
-        return f": the nearest is just below, such as {known['lt'] - STEP:g}"
-    return ""
 
 
 def _wrong(error: ValidationError) -> tuple[str, str, Any, str]:

@@ -130,8 +130,7 @@ class Host:
     def _one(self, op: Op, round: int, task: Task) -> TaskResult:
         began = time.perf_counter()
         try:
-            drawn = DRAWN.get(op, op)
-            seed = Key(self.seed, round, task.client).integer(f"{drawn}:dropout")
+            seed = Key(self.seed, round, task.client).integer(f"{DRAWN.get(op, op)}:dropout")
             with no_exit(), drawing_from(seed, self.device):
                 answer = OPS[op](self, round, task)
         except StoreError:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from fedkin.core.errors import cut, near
-from fedkin.core.hyperparameters import closest
+from fedkin.core.system.nearest import closest
 
 ELSEWHERE = {  # keys that people look for, and where it is said
     "privacy.epsilon": "a target stands in noise = { epsilon = 8, delta = 1e-5 }",

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, ValidationError, validate_call
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.hyperparameters import closest
 from fedkin.core.method import Method
+from fedkin.core.system.nearest import closest
 from fedkin.transforms import attacks, rules
 from fedkin.transforms.compression import transform as compression
 from fedkin.transforms.setting import Change, Setting
