@@ -13,10 +13,9 @@ from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
 from fedkin.reproduce.claim import Claim, register
-from fedkin.reproduce.claim_page import VERDICTS
 from fedkin.reproduce.claim_page import write as write_claims
 from fedkin.reproduce.claim_runs import About, Judged
-from fedkin.reproduce.claim_verdict import OPEN, Finding
+from fedkin.reproduce.claim_verdict import OPEN, VERDICTS, Finding
 from fedkin.reproduce.estimate import Estimate
 from tests.bench.made_rows import made_rows
 from tests.cli.command import fedkin

@@ -1,6 +1,5 @@
 """claims.html: the verdicts as one page that needs nothing else, in the design of the others."""
 
-from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -11,21 +10,18 @@ from fedkin.report.page.tables import search_bar, section, table
 from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN
+from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there
+from fedkin.reproduce.claim_verdict import VERDICTS
 from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
 from fedkin.reproduce.told.both_scales import (
     LEGEND,
     THERE,
     by_seed,
-    contradict,
-    counts,
     in_short,
     pairs,
     signs,
     verdict_there,
 )
-
-TITLE = "What the papers claim, and what holds here"
 
 
 def html(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
@@ -57,14 +53,8 @@ def _part(name: str, title: str, content: str) -> str:
 
 
 def _papers(register: Register, found: Sequence[Judged]) -> str:
-    verdicts = (HOLDS, ONLY, FAILS, OPEN)
-    head = [("paper", ""), ("claims", "n"), *((name, "n") for name in verdicts)]
-    rows: list[list[Any]] = []
-    for paper in (*register.titles, None):
-        count = Counter(one.verdict for one in found if paper in (None, one.claim.paper))
-        counts = (count[name] for name in verdicts)
-        rows.append([paper or "all", count.total(), *counts])
-    return table(head, rows)
+    head = [("paper", ""), ("claims", "n"), *((name, "n") for name in VERDICTS)]
+    return table(head, by_paper(register, found))
 
 
 def _there(register: Register, found: Sequence[Judged]) -> list[str]:
@@ -72,33 +62,21 @@ def _there(register: Register, found: Sequence[Judged]) -> list[str]:
     if not any(pairs(found)):
         return []
     head = [(THERE, ""), ("claims told", "n"), ("in all cases", "n")]
-    head += [*((name, "n") for name in (HOLDS, ONLY, FAILS, OPEN)), ("cases against", "n")]
-    rows: list[list[Any]] = []
-    for paper in (*register.titles, None):
-        one = counts([one for one in found if paper in (None, one.claim.paper)])
-        each = (one.by_verdict[name] for name in (HOLDS, ONLY, FAILS, OPEN))
-        rows.append([paper or "all", one.told, one.whole, *each, one.against])
+    head += [*((name, "n") for name in VERDICTS), ("cases against", "n")]
     lines = "".join(f"<li>{escape(line)}</li>" for line in in_short(found))
     above = f"<ul>{lines}</ul><p>{escape(' '.join(LEGEND))}</p>"
-    parts = [section("there", "At the papers' own scale", "", table(head, rows), above=above)]
-    return [*parts, *_against(found)]
+    content = table(head, by_paper_there(register, found))
+    return [
+        section("there", "At the papers' own scale", "", content, above=above),
+        *_against(found),
+    ]
 
 
 def _against(found: Sequence[Judged]) -> list[str]:
-    rows: list[list[Any]] = [
-        [
-            one.claim.id,
-            one.case.name or "all",
-            f"{measured(one.small)}: {one.small.verdict}",
-            by_seed(one.full),
-            signs(one.full),
-        ]
-        for one in contradict(found)
-    ]
+    rows = against(found)
     if not rows:
         return []
-    head = [("claim", ""), ("case", "long"), ("small scale", "long"), (f"{THERE}, by seed", "long")]
-    head += [("verdict there", "long")]
+    head = [(AGAINST[0], ""), *((name, "long") for name in AGAINST[1:])]
     return [section("against", "Where the two contradict each other", "", table(head, rows))]
 
 

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,14 @@ from fedkin.reproduce.claim import Case, Register
 from fedkin.reproduce.claim_html import html
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import About, Judged
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, Finding
+from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there
+from fedkin.reproduce.claim_verdict import VERDICTS, Finding
 from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
 from fedkin.reproduce.finished_rows import CLAIMS
 from fedkin.reproduce.told.both_scales import (
     LEGEND,
     THERE,
     by_seed,
-    contradict,
-    counts,
     in_short,
     pairs,
     signs,
@@ -30,7 +28,6 @@ from fedkin.reproduce.told.both_scales import (
 from fedkin.reproduce.told.kept_verdicts import AND, LACKING, REASONS
 from fedkin.runs.outside import write_outside
 
-VERDICTS = (HOLDS, ONLY, FAILS, OPEN)
 FIELDS = (
     "paper",
     "claim",
@@ -125,7 +122,7 @@ def write(
 
 def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
     """How many claims hold, then the claims paper by paper, with what was measured of each."""
-    text = ["# What the papers claim, and what holds here", ""]
+    text = [f"# {TITLE}", ""]
     text += [f"Scale: {scale}. Made by `{asked}`.", ""]
     told = any(pairs(found))
     text += [*_disagree(found), ""] if told else []
@@ -144,43 +141,24 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
 def _disagree(found: Sequence[Judged]) -> list[str]:
     """Where the papers' own scale says something else: at the top, for it is what a reader asks."""
     text = [f"- {line}" for line in in_short(found)]
-    against = contradict(found)
-    if not against:
+    rows = against(found)
+    if not rows:
         return text
-    head = f"| claim | case | small scale | {THERE}, by seed | verdict there |"
-    lines = [
-        f"| {one.claim.id} | {one.case.name or 'all'} | {measured(one.small)}: {one.small.verdict} "
-        f"| {by_seed(one.full)} | {signs(one.full)} |"
-        for one in against
-    ]
-    return [*text, "", "Where the two contradict each other:", "", head, "|---" * 5 + "|", *lines]
+    return [*text, "", "Where the two contradict each other:", "", *_table(AGAINST, rows)]
 
 
 def _counts_there(register: Register, found: Sequence[Judged]) -> list[str]:
-    names = " | ".join(VERDICTS)
-    head = f"| {THERE} | claims told | in all cases | {names} | cases against the small scale |"
-    lines = [head, "|---" * (4 + len(VERDICTS)) + "|"]
-    for paper in (*register.titles, None):
-        one = counts([one for one in found if paper in (None, one.claim.paper)])
-        numbers = [one.told, one.whole, *(one.by_verdict[each] for each in VERDICTS), one.against]
-        lines.append(f"| {paper or 'all'} | {' | '.join(map(str, numbers))} |")
-    return lines
+    head = (THERE, "claims told", "in all cases", *VERDICTS, "cases against the small scale")
+    return _table(head, by_paper_there(register, found))
 
 
 def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
-    head = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---" * (2 + len(VERDICTS)) + "|"]
-    for paper in register.titles:
-        count = Counter(one.verdict for one in found if one.claim.paper == paper)
-        head.append(
-            f"| {paper} | {count.total()} | "
-            + " | ".join(str(count[each]) for each in VERDICTS)
-            + " |"
-        )
-    count = Counter(one.verdict for one in found)
-    return [
-        *head,
-        f"| all | {count.total()} | " + " | ".join(str(count[each]) for each in VERDICTS) + " |",
-    ]
+    return _table(("paper", "claims", *VERDICTS), by_paper(register, found))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> list[str]:
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (head, *rows)]
+    return [lines[0], "|---" * len(head) + "|", *lines[1:]]
 
 
 def _claim(one: Judged) -> list[str]:

@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 Values = Sequence[Mapping[str, float]]
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
+VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
 DRAWS, SEED, LEVEL = 4000, 0, 0.95
 SAME = "the runs are the same for every client"
 SEEDS = 3  # below them nothing is decided, unless the measure is exact

@@ -154,6 +154,26 @@ def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
+    columns, lines = read_csv(path)
+    if columns != COLUMNS:
+        raise FedkinError(
+            f"{path} is no file of finished rows: its columns are {', '.join(COLUMNS)}"
+        )
+    return lines
+
+
+def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """A CSV file of at most ``LARGEST`` bytes.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its columns, and its lines by column; a cell that a line lacks is None.
+
+    Raises:
+        FedkinError: It cannot be read, is too large, or is no CSV file.
+    """
     try:
         table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8")))
         lines = list(table)
@@ -161,11 +181,7 @@ def _lines(path: Path) -> list[dict[str, str]]:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, csv.Error) as error:
         raise FedkinError(f"{path} cannot be read: {error}") from None
-    if tuple(table.fieldnames or ()) != COLUMNS:
-        raise FedkinError(
-            f"{path} is no file of finished rows: its columns are {', '.join(COLUMNS)}"
-        )
-    return lines
+    return tuple(table.fieldnames or ()), lines
 
 
 def _kept(line: Mapping[str, str], where: str) -> Kept:

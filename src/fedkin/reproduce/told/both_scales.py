@@ -13,6 +13,7 @@ from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_verdict import (
     FAILS,
     HOLDS,
+    MANY,
     ONLY,
     OPEN,
     SAME,
@@ -33,7 +34,7 @@ LEGEND = [
     "page: one number a seed.",
     "They have no clients, so that no interval is given there: the seeds alone decide.",
     f'"{EVERY}", "{NONE}" and "{APART}" are these verdicts; with fewer than {SEEDS} seeds none is '
-    "given, of an sd over seeds with fewer than 5.",
+    f"given, of an sd over seeds with fewer than {MANY['steadier']}.",
 ]
 
 

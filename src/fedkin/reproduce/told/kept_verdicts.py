@@ -5,9 +5,7 @@ the test itself. A verdict is taken only where that is as it is today, and only 
 are here have fewer seeds.
 """
 
-import csv
 import hashlib
-import io
 import json
 import math
 from collections.abc import Mapping
@@ -16,10 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.files import read_file
 from fedkin.reproduce.claim import Case
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
-from fedkin.reproduce.finished_rows import CLAIMS, LARGEST
+from fedkin.reproduce.finished_rows import CLAIMS, read_csv
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
@@ -90,14 +87,8 @@ def kept_verdicts(folder: Path) -> Verdicts:
     path = folder / CLAIMS
     if not path.exists():
         return {}
-    try:
-        table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8")))
-        lines = list(table)
-    except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, csv.Error) as error:
-        raise FedkinError(f"{path} cannot be read: {error}") from None
-    if lacking := [one for one in COLUMNS if one not in (table.fieldnames or ())]:
+    columns, lines = read_csv(path)
+    if lacking := [one for one in COLUMNS if one not in columns]:
         raise FedkinError(
             f"{path} is no file of verdicts that can be taken: it has no column {lacking[0]}"
         )

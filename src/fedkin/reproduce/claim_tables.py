@@ -1,0 +1,69 @@
+"""The rows of the tables that the page of claims has in Markdown and in a browser."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from fedkin.reproduce.claim import Register
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import VERDICTS
+from fedkin.reproduce.claim_words import measured
+from fedkin.reproduce.told.both_scales import THERE, by_seed, contradict, counts, signs
+
+TITLE = "What the papers claim, and what holds here"
+AGAINST = ("claim", "case", "small scale", f"{THERE}, by seed", "verdict there")
+
+
+def by_paper(register: Register, found: Sequence[Judged]) -> list[list[str | int]]:
+    """How many claims hold: a paper a row, then all.
+
+    Args:
+        register: The claims that were asked about.
+        found: Each with its verdict.
+
+    Returns:
+        The paper, its claims, and how many of them have each of ``VERDICTS``.
+    """
+    rows: list[list[str | int]] = []
+    for paper, own in _papers(register, found):
+        count = Counter(one.verdict for one in own)
+        rows.append([paper, count.total(), *(count[each] for each in VERDICTS)])
+    return rows
+
+
+def by_paper_there(register: Register, found: Sequence[Judged]) -> list[list[str | int]]:
+    """The same at the papers' own scale.
+
+    Args:
+        register: The claims that were asked about.
+        found: Each with its verdict.
+
+    Returns:
+        The paper, its claims that are told there, those told in all cases, how many have each of
+        ``VERDICTS``, and how many cases contradict the small scale.
+    """
+    rows: list[list[str | int]] = []
+    for paper, own in _papers(register, found):
+        one = counts(own)
+        each = (one.by_verdict[name] for name in VERDICTS)
+        rows.append([paper, one.told, one.whole, *each, one.against])
+    return rows
+
+
+def against(found: Sequence[Judged]) -> list[list[str]]:
+    """The cases that hold at one scale and do not at the other, with the columns ``AGAINST``."""
+    return [
+        [
+            one.claim.id,
+            one.case.name or "all",
+            f"{measured(one.small)}: {one.small.verdict}",
+            by_seed(one.full),
+            signs(one.full),
+        ]
+        for one in contradict(found)
+    ]
+
+
+def _papers(register: Register, found: Sequence[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+    for paper in register.titles:
+        yield paper, [one for one in found if one.claim.paper == paper]
+    yield "all", list(found)
