@@ -55,7 +55,8 @@ prepare_docs() {
 }
 
 # suite [pytest's arguments]: all tests that are neither slow nor of Flower's processes.
+# A module's tests stay in one process, so that what they share (a built site, runs) is made once.
 suite() {
   export OMP_NUM_THREADS=1 # one thread a process: two intra-op threads make small steps many times slower
-  "$PY" -m pytest -n 2 -m "not slow and not flower" "$@"
+  "$PY" -m pytest -n 2 --dist loadscope -m "not slow and not flower" "$@"
 }

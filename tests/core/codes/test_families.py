@@ -74,8 +74,18 @@ def test_the_longest_name_wins_and_words_win_over_it() -> None:
     assert code_of("x is wrong", "fedkin") == FOREIGN
 
 
+@pytest.fixture(scope="module")
+def said() -> list[tuple[str, str]]:
+    """Every message of the package with the module that it stands in."""
+    return [
+        (one, module_of(path))
+        for path in sorted(ROOT.rglob("*.py"))
+        for one in messages(path.read_text(encoding="utf-8"))
+    ]
+
+
 @pytest.mark.parametrize("one", families().values(), ids=families())
-def test_an_example_is_a_sentence_of_its_family(one: Family) -> None:
+def test_an_example_is_a_sentence_of_its_family(one: Family, said: list[tuple[str, str]]) -> None:
     assert re.fullmatch(r"FED-\d{3}", one.code)
     assert one.title
     assert one.means.endswith(".")
@@ -83,10 +93,9 @@ def test_an_example_is_a_sentence_of_its_family(one: Family) -> None:
     if one.code in (FOREIGN, SYSTEM, USAGE):
         return
     codes = {
-        code_of(one.example, module_of(path))
-        for path in sorted(ROOT.rglob("*.py"))
-        for said in messages(path.read_text(encoding="utf-8"))
-        if re.fullmatch(".*".join(map(re.escape, said.split("{…}"))), one.example)
+        code_of(one.example, module)
+        for message, module in said
+        if re.fullmatch(".*".join(map(re.escape, message.split("{…}"))), one.example)
     }
     assert one.code in codes, f"nobody says {one.example!r} there"
 
