@@ -1,17 +1,28 @@
-"""The decision tree of docs/choosing.md, with each method's gains from benchmarks/gains.py.
+"""The decision tree of docs/choosing.md, with each method's gains from the leaderboard's rows.
 
 python -m benchmarks.tree [--write docs/choosing.md]
 """
 
 import argparse
+import statistics
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.gains import gains
+from benchmarks.leaderboard import rows
 from benchmarks.page import put
+from fedkin.bench.board import Entry, entries
+from fedkin.bench.newest import newest
 
-WIDTH = 48  # of what stands left of the numbers
-COLUMNS = ("HAR", "FEMN.", "Shak.", "Fash.")  # those of gains
+WIDTH = 38  # of what stands left of the numbers
+COLUMNS = {  # federations whose measure is accuracy, one of a kind
+    "digits": "small/digits-dirichlet",
+    "HAR": "small/har",
+    "FEMN.": "standard/femnist",
+    "Fa.D": "standard/fashion-mnist-dirichlet",
+    "Fa.2": "standard/fashion-mnist-two-classes",
+}
+NEAR = ("finetune", "ditto", "apfl", "pfedme", "fedala", "per_fedavg")
+NONE = "·"  # no row
 
 
 class Branch(NamedTuple):
@@ -42,7 +53,7 @@ TREE = Branch(
                         Branch("one model for all", methods=("fedavg", "scaffold")),
                         Branch(
                             "own models near a shared one",
-                            methods=("finetune", "ditto", "apfl"),
+                            methods=NEAR,
                         ),
                         Branch(
                             "the same, every client in every round",
@@ -58,24 +69,40 @@ TREE = Branch(
 )
 
 
+def measured() -> dict[str, dict[str, Entry]]:
+    """{column: {method: its means over seeds at equal rounds}}."""
+    told = [one for one in entries(newest(rows())) if one.budget == "rounds"]
+    return {
+        column: {one.method: one for one in told if one.federation == federation}
+        for column, federation in COLUMNS.items()
+    }
+
+
 def tree() -> list[str]:
     """The tree's lines; right of a method its gains on ``local`` and the clients hurt."""
-    numbers = {}
-    for row in gains():
-        method, *by, hurt = (cell.strip() for cell in row.strip("|").split("|"))
-        numbers[method] = " ".join(f"{gain:>6}" for gain in by) + f"   {hurt:>4}"
+    found = measured()
     head = " " * WIDTH + " ".join(f"{word:>6}" for word in COLUMNS) + "   hurt"
-    return [head, TREE.says, *_below(TREE, "", numbers)]
+    return [head, TREE.says, *_below(TREE, "", found)]
 
 
-def _below(branch: Branch, indent: str, numbers: dict[str, str]) -> list[str]:
+def numbers(method: str, found: dict[str, dict[str, Entry]]) -> str:
+    """Points gained in each column, and the mean share hurt in those that have the method."""
+    there = [by.get(method) for by in found.values()]
+    gains = [NONE if one is None else f"{100 * (one.gain or 0.0):+.1f}" for one in there]
+    hurt = statistics.mean(one.hurt or 0.0 for one in there if one is not None)
+    return " ".join(f"{gain:>6}" for gain in gains) + f"   {100 * hurt:2.0f} %"
+
+
+def _below(branch: Branch, indent: str, found: dict[str, dict[str, Entry]]) -> list[str]:
     lines = []
     for place, one in enumerate(branch.then):
         last = place == len(branch.then) - 1
         lines.append(f"{indent}{'└─' if last else '├─'} {one.says}")
         under = indent + ("   " if last else "│  ")
-        lines += [f"{under}   {method}".ljust(WIDTH) + numbers[method] for method in one.methods]
-        lines += _below(one, under, numbers)
+        lines += [
+            f"{under}   {method}".ljust(WIDTH) + numbers(method, found) for method in one.methods
+        ]
+        lines += _below(one, under, found)
     return lines
 
 

@@ -2,14 +2,16 @@
 those rows. benchmarks/tree.py: the page has today's numbers.
 """
 
+import json
 import shlex
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from benchmarks.choosing import TABLES
 from benchmarks.page import END
-from benchmarks.tree import block, tree
+from benchmarks.tree import COLUMNS, NONE, block, measured, tree
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
@@ -48,12 +50,47 @@ def test_commands_of_the_pages(command: str, monkeypatch: pytest.MonkeyPatch) ->
         assert trained[-1] in rows, command
 
 
-def test_the_tree_of_the_page_has_the_numbers_of_its_table() -> None:
+def test_the_tree_of_the_page_has_todays_numbers() -> None:
     page = (ROOT / "docs" / "choosing.md").read_text()
     assert f"<!-- tree -->\n{block()}\n{END}" in page
-    gains = (ROOT / "docs" / "gains.md").read_text()
+    assert all(len(line) <= 80 for line in block().splitlines())
+
+
+@pytest.mark.parametrize("method", ["persfl", "pfedme", "ifca", "fedavg"])
+def test_the_numbers_of_the_tree_follow_from_the_rows(method: str) -> None:
+    """By arithmetic on the JSON lines: gains are differences of means over seeds."""
+    (line,) = (one for one in tree() if one.replace("│", " ").split()[0] == method)
+    *gains, hurt, _ = line.replace("│", " ").split()[1:]
+    shares = []
+    for gain, federation in zip(gains, COLUMNS.values(), strict=True):
+        suite, setting = federation.split("/")
+        lines = (ROOT / "docs" / "leaderboard" / f"{suite}.jsonl").read_text().splitlines()
+        scores: dict[str, dict[int, dict[str, float]]] = {method: {}, "local": {}}
+        for row in map(json.loads, lines):  # a newer search stands below an older one
+            if row["setting"] == setting and row["method"] in scores and "rounds" in row["budgets"]:
+                scores[row["method"]][row["seed"]] = row["clients"]
+        mine, alone = scores[method], scores["local"]
+        assert mine.keys() == alone.keys() == {0, 1, 2}
+        means = [fmean(fmean(by[seed].values()) for seed in by) for by in (mine, alone)]
+        assert gain == f"{100 * (means[0] - means[1]):+.1f}"
+        worse = [[mine[seed][one] < alone[seed][one] for one in mine[seed]] for seed in mine]
+        shares.append(fmean(map(fmean, worse)))
+    assert float(hurt) == pytest.approx(100 * fmean(shares), abs=0.51)  # printed whole
+
+
+def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
+    whole = {}
     for line in tree()[1:]:
-        words = line.replace("│", " ").split()
-        if words[-1] == "%":
-            name, *by, hurt, _ = words
-            assert f"| {name} | {' | '.join(by)} | {hurt} % |" in gains
+        name, *cells = line.replace("│", " ").split()
+        if cells[-1:] == ["%"] and NONE not in cells:
+            whole[name] = (fmean(map(float, cells[:-2])), float(cells[-2]))
+    best = sorted(whole, key=lambda name: -whole[name][0])
+    assert best[:3] == ["persfl", "per_fedavg", "fedala"]
+    assert whole["fedala"][1] < whole["per_fedavg"][1]
+    found = measured()
+    shares = {
+        column: by["fedmd"].bytes / by["fedavg"].bytes
+        for column, by in found.items()
+        if "fedmd" in by
+    }
+    assert f"{100 * shares['HAR']:.0f} {100 * shares['digits']:.0f}" == "2 47"
