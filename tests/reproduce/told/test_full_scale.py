@@ -101,6 +101,19 @@ def test_rows_that_stand_in_do_so_for_all_rows_of_a_case_or_for_none() -> None:
     assert read_claims("p", text).said == {"p": "A small CNN."}
 
 
+def test_rows_stand_in_where_a_cases_own_have_no_seed_in_common() -> None:
+    claims = read_claims("p", 'paper = "C"\n' + STAND_INS + COMET)
+    fedavg, local = "comet-t3-fedavg-C0.10", "comet-t3-local-C0.10"
+    own = finished({fedavg: [9.0, 9.0], local: [1.0, 1.0]})
+    apart = {key: one for key, one in own.items() if one.seed == (one.row == local)}
+    cnn = finished(
+        {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-cnn-local-C0.10": [6.0, 8, 9]}
+    )
+    assert full_scale(claims, apart, {})["above"] == (UNTOLD,)
+    assert full_scale(claims, {**apart, **cnn}, {})["above"][0].means == (-1, -2, -2)
+    assert full_scale(claims, {**own, **cnn}, {})["above"][0].means == (8, 8)
+
+
 def test_the_register_of_comet_has_its_stand_ins() -> None:
     comet: Register = register("comet")
     case = next(one for one in comet.claims if one.id == "comet-above-local").cases[0]
