@@ -31,6 +31,11 @@ id = "often"
 where = "Table 1"
 says = "Most clients are better off alone."
 test = { kind = "share", high = "LOCAL", low = "FEDAVG", at_least = 0.5 }
+[[claims]]
+id = "steadier"
+where = "Table 1"
+says = "Local differs less from seed to seed."
+test = { kind = "steadier", row = "LOCAL", than = "FEDAVG" }
 """.replace("LOCAL", LOCAL).replace("FEDAVG", FEDAVG)
 STAND_INS = 'stand_ins = { "comet-t3-" = "comet-t3-cnn-" }\nstand_ins_say = "A small CNN."\n'
 COMET = """
@@ -82,6 +87,18 @@ def test_seeds_that_both_rows_have_are_compared() -> None:
     (one,) = found(TEXT, {LOCAL: [61], FEDAVG: [60, 59.5, 59]})["above"]
     assert (one.verdict, one.why, one.means) == (OPEN, "1 seed of at least 3", (1,))
     assert found(TEXT, {LOCAL: [61, 62, 63]})["above"] == (UNTOLD,)
+
+
+def test_what_is_no_number_under_so_few_seeds_is_not_told() -> None:
+    """The sd without one seed in turn, of two seeds: no page and no JSON has a place for it."""
+    for seeds in (1, 2):
+        told = found(TEXT, {LOCAL: [61.0, 62][:seeds], FEDAVG: [60.0, 59.5][:seeds]})
+        assert told["steadier"] == (UNTOLD,)
+        assert told["above"][0].seeds == seeds
+    (one,) = found(TEXT, {LOCAL: [61, 62, 63], FEDAVG: [60, 59, 62]})["steadier"]
+    assert (one.seeds, len(one.means)) == (3, 3)
+    instant = full_scale(read_claims("p", TEXT), finished({LOCAL: [1], FEDAVG: [1]}, 0.0), {})
+    assert instant["dearer"] == (UNTOLD,)  # 0 / 0 seconds
 
 
 def test_a_run_of_another_setting_is_not_taken() -> None:

@@ -7,6 +7,7 @@ are told, under the same seeds. Where Table III of COMET stands for one with ano
 case's own rows are not all told, or under no common seed.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -68,7 +69,9 @@ def _judged(register: Register, claim: Claim, case: Case, finished: Mapping[str,
 
 
 def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
-    """Of the seeds that every row has; None where there is none."""
+    """Of the seeds that every row has; None where there is none, or where they are too few for any
+    number, as two are for an sd that leaves one out.
+    """
     by_row = {
         name: {
             seed: value for seed, one in each.items() if (value := _number(case, one)) is not None
@@ -79,7 +82,8 @@ def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
     if not seeds:
         return None
     numbers = {name: [{WHOLE: of[seed]} for seed in seeds] for name, of in by_row.items()}
-    return judge(case, numbers, clients=False)
+    found = judge(case, numbers, clients=False)
+    return found if math.isfinite(found.effect) else None
 
 
 def _number(case: Case, one: Kept) -> float | None:
