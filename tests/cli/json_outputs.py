@@ -5,6 +5,7 @@ writes their schemas (website/json_output.json).
 import csv
 import io
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
         "report": [[one]],
         "methods": [[], ["fedavg"]],
         "methods --certificate": [[], ["comet"]],
-        "data": [[]],
+        "data": [[], ["--data-dir", folder]],
         "data check": [[data[1]]],
         "doctor": [[*data, "--rounds", "0"]],
         "explain FED-301": [[]],
@@ -137,9 +138,10 @@ def benched(suite: Path, out: Path) -> dict[str, list[list[object]]]:
 
 
 def printed(command: str, more: Iterable[object]) -> Any:
-    """Pure JSON, and nothing else, on standard output."""
+    """Pure JSON, and nothing else, on standard output; whatever data this machine has."""
     words = [one() if callable(one) else one for one in more]
-    with patch("fedkin.reproduce.claim._texts", lambda: {"p": ONE}):
+    with patch.dict(os.environ), patch("fedkin.reproduce.claim._texts", lambda: {"p": ONE}):
+        os.environ.pop("FEDKIN_DATA", None)
         done = fedkin(*command.split(), *words, "--json")
     assert done.exit_code in (0, 1), (command, done.output)
     return json.loads(done.stdout)
