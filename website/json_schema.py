@@ -16,6 +16,7 @@ MAPS = {
     "global", "val", "test", "train",
 }  # fmt: skip
 OPEN = {"predictions", "trials", "best", "runs", "seeds"}  # records with columns of the data's own
+CLOSED = {"privacy.runs"}  # but for these, by the path to them
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
@@ -24,7 +25,7 @@ def of(examples: Sequence[Any], key: str = "") -> Schema:
 
     Args:
         examples: What was printed, parsed.
-        key: The key that they stand under.
+        key: The keys that lead to them, with points between.
 
     Returns:
         A JSON Schema.
@@ -47,18 +48,22 @@ def of(examples: Sequence[Any], key: str = "") -> Schema:
 
 def _object(examples: list[Mapping[str, Any]], key: str) -> Schema:
     values = [value for one in examples for value in one.values()]
-    if key in FREE:
+    last = key.rpartition(".")[2]
+    if last in FREE:
         return {"type": "object"}
-    if key in MAPS and values and all(isinstance(value, Mapping) for value in values):
+    if last in MAPS and values and all(isinstance(value, Mapping) for value in values):
         return {"type": "object", "additionalProperties": of(values, "")}
     names = list(dict.fromkeys(name for one in examples for name in one))
     return {
         "type": "object",
         "properties": {
-            name: of([one[name] for one in examples if name in one], name) for name in names
+            name: of(
+                [one[name] for one in examples if name in one], f"{key}.{name}" if key else name
+            )
+            for name in names
         },
         "required": [name for name in names if all(name in one for one in examples)],
-        "additionalProperties": key in OPEN,
+        "additionalProperties": last in OPEN and key not in CLOSED,
     }
 
 

@@ -2,7 +2,10 @@
 writes their schemas (website/json_output.json).
 """
 
+import csv
+import io
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +17,11 @@ import tomli_w
 from fedkin.bench.row import read_rows
 from fedkin.bench.running import ROWS
 from fedkin.core.files import write_file
+from fedkin.reproduce.claim import read_claims, rows_of
+from fedkin.reproduce.finished_rows import CLAIMS, Kept, read_csv, text_of
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import digest_of
+from fedkin.reproduce.told.kept_verdicts import REASONS
 from tests.bench.tiny import CONTENT
 from tests.cli.command import fedkin
 from tests.export.clinics import write_clinics
@@ -22,6 +30,12 @@ from website.json_page import FILE
 from website.json_schema import of
 
 TRAINING = ["--rounds", "1", "--engine", "inprocess", "--set", "train.steps=2"]
+CHANGES = {  # of every row that is reproduced
+    "run.rounds": 2,
+    "engine.name": "inprocess",
+    "data.clients": 4,
+    "run.evaluate_every": 1,
+}
 SHORT = ["--set", "run.rounds=1", "--set", "engine.name=inprocess", "--set", "train.steps=2"]
 
 
@@ -48,7 +62,7 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
         "report": [[one]],
         "methods": [[], ["fedavg"]],
         "methods --certificate": [[], ["comet"]],
-        "data": [[]],
+        "data": [[], ["--data-dir", folder]],
         "data check": [[data[1]]],
         "doctor": [[*data, "--rounds", "0"]],
         "explain FED-301": [[]],
@@ -69,17 +83,10 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
 
 def reproduced(out: Path) -> dict[str, list[list[object]]]:
     """A figure in closed form, one that trains, and claims that were made up."""
-    quick = [
-        f"--set={one}"
-        for one in (
-            "run.rounds=2",
-            "engine.name=inprocess",
-            "data.clients=4",
-            "run.evaluate_every=1",
-        )
-    ]
+    quick = [f"--set={key}={value}" for key, value in CHANGES.items()]
     two = [*quick, "--seeds", "2", "--rows", "N2", "--out", out]
     claims = [*quick, "--seeds=1", "--out", out / "claims"]
+    told = [*quick, "--seeds=1", "--out", out / "told", "--finished", "--from"]
     return {
         "reproduce": [
             ["comet-figure-2", "--out", out],
@@ -87,9 +94,33 @@ def reproduced(out: Path) -> dict[str, list[list[object]]]:
             ["ppfl-figure-8", *two, "--finished"],
             ["ppfl-figure-8", "--finished", "--out", out / "empty"],
         ],
-        "reproduce claims": [[*claims, "--finished"], [*claims, "--rows", "N2,slow"]],
+        "reproduce claims": [
+            [*claims, "--finished"],
+            [*claims, "--rows", "N2,slow"],
+            [*told, lambda: kept(out / "claims")],
+        ],
         "reproduce claims --dry-run": [claims],
     }
+
+
+def kept(folder: Path) -> Path:
+    """A folder of verdicts, now with a reason why a row was not run, and with finished rows at the
+    papers' own scale.
+    """
+    columns, lines = read_csv(folder / CLAIMS)
+    lines[0][REASONS] = "its data are not here"
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns)
+    writer.writeheader()
+    writer.writerows(lines)
+    write_file(folder / CLAIMS, table.getvalue().encode())
+    rows = rows_of(read_claims("p", ONE), "full")
+    runs = [
+        Kept(name, 0, {"scalars": 8.0}, 1.0, digest_of(spec_of(rows[name], 0, CHANGES)), "f", "0")
+        for name in ("slow", "ppfl-f8-N2")
+    ]
+    write_file(folder / "rows.csv", text_of(runs).encode())
+    return folder
 
 
 def benched(suite: Path, out: Path) -> dict[str, list[list[object]]]:
@@ -107,9 +138,10 @@ def benched(suite: Path, out: Path) -> dict[str, list[list[object]]]:
 
 
 def printed(command: str, more: Iterable[object]) -> Any:
-    """Pure JSON, and nothing else, on standard output."""
+    """Pure JSON, and nothing else, on standard output; whatever data this machine has."""
     words = [one() if callable(one) else one for one in more]
-    with patch("fedkin.reproduce.claim._texts", lambda: {"p": ONE}):
+    with patch.dict(os.environ), patch("fedkin.reproduce.claim._texts", lambda: {"p": ONE}):
+        os.environ.pop("FEDKIN_DATA", None)
         done = fedkin(*command.split(), *words, "--json")
     assert done.exit_code in (0, 1), (command, done.output)
     return json.loads(done.stdout)
@@ -125,7 +157,7 @@ def outputs(folder: Path) -> dict[str, list[Any]]:
 
 def deployed(folder: Path) -> Iterator[Any]:
     """What ``deploy join`` prints, from nodes in this process; needs the extra flower.
-    tests/flower/test_newcomer.py holds it against the schema.
+    tests/flower/test_newcomer.py holds them against the schema.
     """
     from fedkin.flower import newcomer
     from tests.flower.test_newcomer import site
@@ -162,12 +194,17 @@ def states(folder: Path) -> Iterator[Any]:
         yield status(site)
 
 
+def as_written(found: Any) -> str:
+    """Schemas as the file has them."""
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {command: of(printed) for command, printed in outputs(Path(folder)).items()}
         found["deploy join"] = of(list(deployed(Path(folder))))
         found["deploy status"] = of(list(states(Path(folder))))
-    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    FILE.write_text(as_written(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import typer
 from jsonschema import Draft202012Validator, ValidationError
 
 from fedkin.cli.app import app
-from tests.cli.json_outputs import outputs
+from tests.cli.json_outputs import as_written, outputs
 from website.json_page import schemas
 from website.json_schema import of, rows
 
@@ -53,8 +53,20 @@ def test_commands_without_json_are_named() -> None:
     assert without == {name for name in leaves(command) if f"`{name}`" in told}
 
 
-def test_every_output_is_what_its_schema_says(tmp_path: Path) -> None:
-    found = outputs(tmp_path)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    return outputs(tmp_path_factory.mktemp("outputs"))
+
+
+def test_the_file_of_schemas_is_as_it_is_written_anew(found: dict[str, list[Any]]) -> None:
+    """Nothing in it was typed: a command of none of these outputs is tested in tests/flower."""
+    for command, printed in found.items():
+        assert as_written(of(printed)) == as_written(schemas()[command]), (
+            f"{command}: python -m tests.cli.json_outputs writes website/json_output.json anew"
+        )
+
+
+def test_every_output_is_what_its_schema_says(found: dict[str, list[Any]]) -> None:
     assert set(found) == set(schemas()) - ELSEWHERE
     for command, printed in found.items():
         validator = Draft202012Validator(schemas()[command])
@@ -88,3 +100,8 @@ def test_a_schema_sees_what_is_gone_new_or_of_another_type() -> None:
         "hyper": "object",
         "c": "string",
     }
+    runs = [{"run": "1", "auc": 0.5}]
+    (ours, status) = (of([one]) for one in ({"runs": runs}, {"privacy": {"runs": runs}}))
+    assert ours["properties"]["runs"]["items"]["additionalProperties"]
+    inner = status["properties"]["privacy"]["properties"]["runs"]
+    assert not inner["items"]["additionalProperties"]

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.backend import FlowerBackend, known_facts
+from fedkin.flower.backend import FlowerBackend, known_facts, shared_model
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import RunIdentity
 from fedkin.flower.envelope import Facts, Place
@@ -96,6 +96,7 @@ def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
         of.assemble,
         of.connect,
         {"deployment": ABOUT.run, "experiment": ABOUT.experiment},
+        shared_model,
     )
     assert backend(own_data=True).engine().facts["split"] == "the nodes' own"
     with pytest.raises(FedkinError, match=r"audit\.canaries is for simulations"):
@@ -103,6 +104,15 @@ def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
     assert of.assemble(small3(), None).federation.verify is verify
     with pytest.raises(FedkinError, match="has 4 clients, the deployment 3 names: set run"):
         of.assemble(small3(run__clients=4), None)
+
+
+def test_a_finished_run_says_whether_all_clients_share_one_model():
+    parts = backend().assemble(small3(), None)
+    state = parts.method.server(parts.federation.start)
+    assert shared_model(parts, state) == {"shared_model": True}
+    assert shared_model(parts, {}) == {"shared_model": False}  # its broadcast fails
+    own = backend().assemble(small3("fedbabu"), None)
+    assert shared_model(own, own.method.server(own.federation.start)) == {"shared_model": False}
 
 
 def test_the_server_knows_sizes_of_own_data_and_no_class():

@@ -27,9 +27,11 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
 from fedkin.setup.frozen import digest
 from fedkin.setup.opened import load
+from tests.cli.json_outputs import as_written, deployed
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
 from website.json_page import schemas
+from website.json_schema import of
 
 
 def arrays(path: Path, population, client: int) -> None:
@@ -114,6 +116,11 @@ def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path)
         fleet.grid, fleet.folder, fleet.out, "late", None
     )  # work that was done is not done again
     assert {k: again[k] for k in same} == {k: content[k] for k in same}
+
+
+def test_the_schema_of_a_join_is_as_it_is_written_anew(tmp_path):
+    """As python -m tests.cli.json_outputs writes it."""
+    assert as_written(of(list(deployed(tmp_path)))) == as_written(schemas()["deploy join"])
 
 
 def test_who_may_not_join(tmp_path):

@@ -55,14 +55,19 @@ __all__ = [
 Progress = Callable[[Record], None]
 
 
+def _nothing(parts: Assembled, state: Tree) -> Mapping[str, Any]:
+    return {}
+
+
 class Engine(NamedTuple):
     """Where clients are: how a run's objects are made there, how its hosts are reached, what its
-    record says of it.
+    record says of it, and of the finished run (its objects and the server's last state).
     """
 
     assemble: Callable[[Spec, Method | None], Assembled]
     connect: Callable[[Assembled, Path], contextlib.AbstractContextManager[Transport]]
     facts: Mapping[str, Any] = {}
+    at_the_end: Callable[[Assembled, Tree], Mapping[str, Any]] = _nothing
 
 
 class Interrupted(Halted):
@@ -204,6 +209,7 @@ def _train(
             ],
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),
+            **engine.at_the_end(parts, coordinator.state),
         )
 
 

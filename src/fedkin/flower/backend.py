@@ -10,9 +10,11 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.core.tree import Tree
 from fedkin.engine.op import LAST, WORK
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
+from fedkin.export.shared import shared_view
 from fedkin.flower import config
 from fedkin.flower.begun_with import FINGERPRINT, RUN
 from fedkin.flower.deployable import check_deployable
@@ -22,6 +24,7 @@ from fedkin.flower.node import data
 from fedkin.flower.survivors import SURVIVORS, Survivors
 from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify
+from fedkin.runs.directory import SHARED_MODEL
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
@@ -81,6 +84,17 @@ def unseen(
     return parts._replace(infos=infos, federation=parts.federation._replace(infos=infos))
 
 
+def shared_model(parts: Assembled, state: Tree) -> dict[str, bool]:
+    """Whether all clients of a finished run share one model, as a fact: who reads the record then
+    needs neither the method nor torch to tell. ``state``: the server's last.
+    """
+    try:
+        shared_view(parts.method, state, parts.models, parts.infos)
+    except Exception:  # of any kind: a method may do anything, and the run is finished
+        return {SHARED_MODEL: False}
+    return {SHARED_MODEL: True}
+
+
 class FlowerBackend:
     """The nodes of a deployment as an Engine."""
 
@@ -95,7 +109,7 @@ class FlowerBackend:
         self.verify = verify  # nodes' signatures, where they sign the keys of their masks
 
     def engine(self) -> Engine:
-        return Engine(self.assemble, self.connect, self._noted())
+        return Engine(self.assemble, self.connect, self._noted(), shared_model)
 
     def _noted(self) -> dict[str, str]:
         about = self.dispatcher.about

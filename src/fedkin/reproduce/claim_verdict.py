@@ -264,7 +264,8 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
         (np.mean(list(one.values())), np.mean(list(other.values())))
         for one, other in zip(first, second, strict=True)
     )
-    return [np.array([a / b]) for a, b in means]
+    with np.errstate(divide="ignore", invalid="ignore"):  # to nothing there is no ratio
+        return [np.array([a / b]) for a, b in means]
 
 
 def _steadier(first: Values, second: Values) -> list[Floats]:

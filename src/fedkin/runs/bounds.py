@@ -118,7 +118,7 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     **dict.fromkeys(("class_names", "said", "newcomers", "warnings", "label_counts"), (list,)),
     **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
     "participation": (int, float),
-    **dict.fromkeys(("finished", "under_way"), (bool,)),
+    **dict.fromkeys(("finished", "under_way", "shared_model"), (bool,)),
 }
 BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS, "released_again": ROUNDS}
 

@@ -37,6 +37,8 @@ FOLDERS = ("checkpoint", "state", "joined", "export")
 MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have
 LONGEST = 255  # bytes of a file's name, as file systems have it
 LARGEST = 16 << 20  # bytes of an experiment.toml
+# a fact of a deployment's finished run: whether the server has one model of all clients
+SHARED_MODEL = "shared_model"
 WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
 
 

@@ -1,19 +1,14 @@
 """Every command ends with the one to type next."""
 
-import json
 import shlex
-import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from fedkin.certificates.transforms import CERTIFIED
-from fedkin.cli.talk.next_command import AROUND, NEXT, OF_EACH
-from fedkin.experiment.run import run as train
+from fedkin.cli.talk.next_command import AROUND, NEXT
 from tests.awkward import record
-from tests.cli.command import fedkin, told
-from tests.engine.small import small
+from tests.cli.command import fedkin
 from tests.report.records_for_tests import write
 from website.commands import paths
 
@@ -150,31 +145,13 @@ def report_of(folder: Path, **facts: object) -> str:
 
 def test_a_report_of_a_deployment_names_the_model_that_is_here(tmp_path: Path) -> None:
     """Personal models are at the nodes: no client of such a run can be exported."""
-    of = {"deployment": "d1"}
-    spec = {"model": {"buffers": "local"}}
-    one = write(tmp_path / "one", **of)
-    with sqlite3.connect(one / "run.db") as record:
-        record.execute("UPDATE clients SET architecture = 'dnn'")
-    assert NEXT["report"]({"folder": one}) == f"export {one} --view global"
-    kept = shutil.copytree(one, tmp_path / "kept")
-    with sqlite3.connect(kept / "run.db") as record:
-        record.execute("UPDATE facts SET value = ? WHERE name = 'spec'", [json.dumps(spec)])
-    assert NEXT["report"]({"folder": kept}) == f"show {kept} --json"
-    with sqlite3.connect(one / "run.db") as record:
-        record.execute("DELETE FROM metrics WHERE view = 'global'")
-    assert NEXT["report"]({"folder": one}) == f"show {one} --json"
-    assert report_of(tmp_path / "several", **of) == "show RUN --json"  # architectures
-    assert report_of(tmp_path / "early", finished=False, **of) == "show RUN --json"
-
-
-@pytest.mark.parametrize("method", OF_EACH)
-def test_a_view_that_is_of_each_client_is_no_shared_model(method: str, tmp_path: Path) -> None:
-    out = train(small(method, run__rounds=2), tmp_path / "run")
-    assert "no shared model" in told("export", out, "--view", "global")
-    with sqlite3.connect(out / "run.db") as record:
-        assert record.execute("SELECT 1 FROM metrics WHERE view = 'global'").fetchone()
-        record.execute("INSERT INTO facts VALUES ('deployment', '\"d1\"')")
-    assert NEXT["report"]({"folder": out}) == f"show {out} --json"
+    for name, known, following in (
+        ("shared", {"shared_model": True}, "export RUN --view global"),
+        ("not", {"shared_model": False}, "show RUN --json"),
+        ("older", {}, "show RUN --json"),  # whose record does not say it
+        ("early", {"finished": False}, "show RUN --json"),
+    ):
+        assert report_of(tmp_path / name, deployment="d1", **known) == following
 
 
 def test_a_model_that_was_named_is_named_again() -> None:

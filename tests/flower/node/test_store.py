@@ -60,6 +60,22 @@ def test_a_round_that_was_done_with_two_messages_has_two_commits(tmp_path):
         node_store.find(30, lambda found: found.key == one.key)
 
 
+def test_a_damaged_commit_hides_no_other_one_of_its_round(tmp_path, capsys):
+    node_store = NodeStore(tmp_path)
+    one, two = (Commit(key * 64, key.encode(), b"up", {}) for key in "ab")
+    for commit in (one, two):
+        node_store.put(3, commit)
+    assert node_store.find(3, lambda found: found.key == two.key) == two
+    assert capsys.readouterr().err == ""
+    (tmp_path / "3.commit").write_bytes(b"half")
+    assert node_store.find(3, lambda found: found.key == two.key) == two
+    said = capsys.readouterr().err
+    assert said.startswith(f"skipped: {tmp_path / '3.commit'} is damaged")
+    assert said.count("\n") == 1
+    with pytest.raises(StoreError, match=r"3\.commit is damaged"):  # it may be the one
+        node_store.find(3, lambda found: found.key == one.key)
+
+
 def test_the_model_of_a_run_is_the_last_that_was_put(tmp_path):
     node_store = NodeStore(tmp_path)
     for key in ("one", "two"):

@@ -1,5 +1,6 @@
 """A node's work: once for each request, and states that are still needed."""
 
+import hashlib
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.tree import map_tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import TaskResult
+from fedkin.engine.host import Host, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Place, Step
 from fedkin.flower.node.host import Node
@@ -40,6 +41,25 @@ def test_a_round_that_is_asked_for_again_is_not_trained_again(node, spec, tmp_pa
     later = made(tmp_path, spec)  # as after a restart of the host
     monkeypatch.setattr("fedkin.engine.host.Host.do", lambda *_: pytest.fail("it worked again"))
     assert ask(later, request(spec), down(spec)) == (first, sent)
+
+
+def test_a_state_is_encoded_once_to_be_kept_and_to_be_told(node, spec, monkeypatch):
+    whose, digest = [], Host.digest
+
+    def noted(self, client):
+        whose.append(client)
+        return digest(self, client)
+
+    monkeypatch.setattr(Host, "digest", noted)
+    reply, _ = ask(node, request(spec), down(spec))
+    assert whose == [1]  # of the state that the work began from
+    (kept,) = node.state.glob("*/1.commit")
+    own = reply.steps[0].own
+    assert own.digest == hashlib.sha256(NodeStore(kept.parent).find(1).state).hexdigest()
+    again, _ = ask(
+        node, request(spec, base=own, steps=(Step(op="local", round=2),), keep=0), down(spec)
+    )
+    assert again.steps[0].error is None
 
 
 def test_work_whose_reply_got_lost_never_happened(node, spec):
@@ -165,8 +185,7 @@ class Played:
         return self.store.get(client) or {}
 
     def digest(self, client):
-        held = self.own(client)
-        return f"{int(held['parameters']['w'].item()) if held else 0:064x}"
+        return sha(self.own(client))
 
     def do(self, op, round, orders):
         ((client, message, _),) = orders
@@ -178,6 +197,10 @@ class Played:
         sent = encode({"personal": {"w": torch.tensor([5.0])}} if op == "views" else tree(6.0))
         record = Evaluation({"personal": {"test": (0.5, 0.75)}})
         return [TaskResult(client, sent, 9.0, record=record, seconds=4.0)]
+
+
+def sha(state) -> str:
+    return hashlib.sha256(encode(state)).hexdigest()
 
 
 def work(host, folder, *steps, joined=None, message=b"down", base=None, keep=0) -> Work:
@@ -272,7 +295,7 @@ def test_work_that_was_done_is_answered_from_what_was_kept(tmp_path):
         first = work(host, tmp_path / name, *steps)
         done, _ = first.all()
         assert [one.own.round for one in done] == [1, 2]
-        assert [one.own.digest for one in done] == [f"{11:064x}", f"{12:064x}"]
+        assert [one.own.digest for one in done] == [sha(tree(11.0)), sha(tree(12.0))]
         kept = NodeStore(tmp_path / name).find(1)
         assert decode(kept.message) == (tree(6.0) if masking is None else tree(7.0))
         assert NodeStore(tmp_path / name).find(2).message == encode(tree(6.0))
@@ -291,10 +314,10 @@ def test_work_begins_from_the_state_that_the_server_knows(tmp_path):
     NodeStore(tmp_path).put(2, Commit("", encode(tree(7.0)), None, {}))
     host = Played()
     host.store.put(2, tree(9.0))  # of work whose reply got lost
-    known = Base(round=2, digest=f"{7:064x}")
+    known = Base(round=2, digest=sha(tree(7.0)))
     for base in (known, Base(round=2)):
         assert work(host, tmp_path, ("local", 3), base=base).own == known
-    assert work(host, tmp_path, ("local", 1)).own == Base(round=0, digest=f"{0:064x}")
+    assert work(host, tmp_path, ("local", 1)).own == Base(round=0, digest=sha({}))
     for base, why in ((Base(round=2, digest="ab" * 32), "round 2 is not the one that the feder"),
                       (Base(round=1), "round 1 is not on this node any more")):  # fmt: skip
         with pytest.raises(FedkinError, match=why):

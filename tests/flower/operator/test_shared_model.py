@@ -13,9 +13,12 @@ from safetensors.torch import load_file
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
 from fedkin.export.shared import shared
 from fedkin.flower.backend import NODES
 from fedkin.flower.operator.shared_model import served
+from fedkin.methods.fedbabu import fedbabu
+from fedkin.methods.own import allow
 from tests.cli.command import fedkin, told
 from tests.flower.cluster import experiment
 from tests.flower.fleet import NAMES, Fleet
@@ -114,6 +117,7 @@ def test_a_program_is_compared_on_made_up_inputs_and_the_card_says_whose_it_is(r
         ("local", "show RUN --json"),
         ("per_fedavg", "show RUN --json"),
         ("fedbabu", "show RUN --json"),
+        ("cgpfl", "show RUN --json"),
     ],
 )
 def test_its_report_names_a_command_that_works(method, works, runs) -> None:
@@ -123,6 +127,25 @@ def test_its_report_names_a_command_that_works(method, works, runs) -> None:
     assert said == works.replace("RUN", str(out))
     done = fedkin(*said.split())
     assert done.exit_code == 0, done.output
+
+
+PARTED = "tests.flower.operator.test_shared_model:parted"
+
+
+def parted(*, lr: float) -> Method:
+    """FedBABU by another name: every client has its own part of the view "global"."""
+    return fedbabu(lr=lr)._replace(name="parted")
+
+
+def test_so_does_that_of_a_method_of_ones_own(tmp_path) -> None:
+    allow([PARTED])
+    fleet = Fleet(tmp_path, experiment(PARTED, run__rounds=1, model__name="dnn", model__hidden=5))
+    for node in fleet.nodes.values():  # as an operator's line in node.toml
+        node.config = node.config.model_copy(update={"imports": (PARTED,)})
+    out = fleet.run()
+    refused = fedkin("export", out, "--view", "global", "--trust-code").stderr
+    assert "a part of it stays at the client" in refused
+    assert fedkin("report", out).stderr.splitlines()[-1] == f"next: fedkin show {out} --json"
 
 
 @pytest.mark.parametrize(

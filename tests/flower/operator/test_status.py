@@ -16,9 +16,10 @@ from fedkin.flower.operator.site import add, init
 from fedkin.flower.waiting import Waiting
 from fedkin.runs.database import create
 from fedkin.runs.directory import RECORD
-from tests.cli.json_outputs import states
+from tests.cli.json_outputs import as_written, states
 from tests.engine.small import small
 from website.json_page import schemas
+from website.json_schema import of
 
 SPEC = small("fedavg", run__clients=4, run__participation=1.0, run__rounds=2)
 NAMES = ("a", "b", "c", "d")
@@ -98,5 +99,7 @@ def test_what_all_runs_with_noise_cost_together(tmp_path, programs):
 
 
 def test_its_json_is_what_its_schema_says(tmp_path):
-    for found in states(tmp_path):
-        assert not list(Draft202012Validator(schemas()["deploy status"]).iter_errors(found))
+    printed, schema = list(states(tmp_path)), schemas()["deploy status"]
+    for found in printed:
+        assert not list(Draft202012Validator(schema).iter_errors(found))
+    assert as_written(of(printed)) == as_written(schema)

@@ -31,6 +31,11 @@ id = "often"
 where = "Table 1"
 says = "Most clients are better off alone."
 test = { kind = "share", high = "LOCAL", low = "FEDAVG", at_least = 0.5 }
+[[claims]]
+id = "steadier"
+where = "Table 1"
+says = "Local differs less from seed to seed."
+test = { kind = "steadier", row = "LOCAL", than = "FEDAVG" }
 """.replace("LOCAL", LOCAL).replace("FEDAVG", FEDAVG)
 STAND_INS = 'stand_ins = { "comet-t3-" = "comet-t3-cnn-" }\nstand_ins_say = "A small CNN."\n'
 COMET = """
@@ -84,6 +89,18 @@ def test_seeds_that_both_rows_have_are_compared() -> None:
     assert found(TEXT, {LOCAL: [61, 62, 63]})["above"] == (UNTOLD,)
 
 
+def test_what_is_no_number_under_so_few_seeds_is_not_told() -> None:
+    """The sd without one seed in turn, of two seeds: no page and no JSON has a place for it."""
+    for seeds in (1, 2):
+        told = found(TEXT, {LOCAL: [61.0, 62][:seeds], FEDAVG: [60.0, 59.5][:seeds]})
+        assert told["steadier"] == (UNTOLD,)
+        assert told["above"][0].seeds == seeds
+    (one,) = found(TEXT, {LOCAL: [61, 62, 63], FEDAVG: [60, 59, 62]})["steadier"]
+    assert (one.seeds, len(one.means)) == (3, 3)
+    instant = full_scale(read_claims("p", TEXT), finished({LOCAL: [1], FEDAVG: [1]}, 0.0), {})
+    assert instant["dearer"] == (UNTOLD,)  # 0 / 0 seconds
+
+
 def test_a_run_of_another_setting_is_not_taken() -> None:
     numbers = {LOCAL: [61.0, 62, 63], FEDAVG: [60.0, 59.5, 59]}
     assert found(TEXT, numbers, **{"train.lr": 0.3})["above"] == (UNTOLD,)
@@ -99,6 +116,19 @@ def test_rows_that_stand_in_do_so_for_all_rows_of_a_case_or_for_none() -> None:
     one = {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-local-C0.10": [6.0, 8, 9]}
     assert found(text, one)["above"] == (UNTOLD,)
     assert read_claims("p", text).said == {"p": "A small CNN."}
+
+
+def test_rows_stand_in_where_a_cases_own_have_no_seed_in_common() -> None:
+    claims = read_claims("p", 'paper = "C"\n' + STAND_INS + COMET)
+    fedavg, local = "comet-t3-fedavg-C0.10", "comet-t3-local-C0.10"
+    own = finished({fedavg: [9.0, 9.0], local: [1.0, 1.0]})
+    apart = {key: one for key, one in own.items() if one.seed == (one.row == local)}
+    cnn = finished(
+        {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-cnn-local-C0.10": [6.0, 8, 9]}
+    )
+    assert full_scale(claims, apart, {})["above"] == (UNTOLD,)
+    assert full_scale(claims, {**apart, **cnn}, {})["above"][0].means == (-1, -2, -2)
+    assert full_scale(claims, {**own, **cnn}, {})["above"][0].means == (8, 8)
 
 
 def test_the_register_of_comet_has_its_stand_ins() -> None:

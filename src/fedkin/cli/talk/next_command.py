@@ -4,15 +4,12 @@ import shlex
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from typer.core import TyperGroup
 
 from fedkin.experiment.terminal import warn
-
-if TYPE_CHECKING:
-    from fedkin.runs.database import Database
 
 Given = Mapping[str, Any]  # a command's arguments and options, by their names
 NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
@@ -32,9 +29,6 @@ AROUND = {  # what stands around a method and has a certificate → what a run w
     "sample_noise": f"--set privacy.unit=sample {NOISE}",
     "masks": "--set privacy.secure_aggregation=true",
 }
-# methods whose view "global" is no model that all clients share: their groups differ, a part stays
-# at the client, or it is made of the client's samples
-OF_EACH = ("cgpfl", "cgpfl_heur", "fedbabu", "per_fedavg")
 
 
 def everywhere(group: TyperGroup, path: str = "") -> None:
@@ -90,25 +84,16 @@ def _report(given: Given) -> str:
     ones of a deployment at its nodes.
     """
     from fedkin.runs.database import read_only
-    from fedkin.runs.directory import of_value
+    from fedkin.runs.directory import SHARED_MODEL, of_value
 
     folder = _q(given, "folder")
     with read_only(Path(given["folder"])) as database:
         facts = database.facts()
-        deployed, shared = bool(facts.get("deployment")), _shared(database, facts)
-    if of_value(facts) or (deployed and not shared):
+    deployed = bool(facts.get("deployment"))
+    # an older record does not say whether there is a shared one
+    if of_value(facts) or (deployed and not facts.get(SHARED_MODEL)):
         return f"show {folder} --json"
     return f"export {folder} --view global" if deployed else f"export {folder} --all"
-
-
-def _shared(database: "Database", facts: Mapping[str, Any]) -> bool:
-    """Whether a run has one model of all its clients, as far as its record tells."""
-    if not facts.get("finished") or facts.get("method") in OF_EACH:
-        return False
-    given = (facts.get("spec") or {}).get("model") or {}
-    ((architectures,),) = database.rows("SELECT count(DISTINCT architecture) FROM clients")
-    views = database.rows("SELECT 1 FROM metrics WHERE view = 'global' LIMIT 1")
-    return bool(views) and architectures == 1 and given.get("buffers") != "local"
 
 
 def _model(given: Given) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from fedkin.core.files import write_file, write_secret
 from fedkin.engine.store import StoreError
+from fedkin.flower.node.reasons import logged
 from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"
@@ -51,13 +52,25 @@ class NodeStore:
             fits: Which of them is meant, where the round was done with several messages.
 
         Returns:
-            The first one that fits; None where there is none.
+            The first one that fits, whatever is damaged beside it; None where there is none.
 
         Raises:
-            StoreError: A file is damaged.
+            StoreError: None fits, and a damaged file may be the one.
         """
-        found = (_read(path) for path in self._paths(round))
-        return next((commit for commit in found if commit is not None and fits(commit)), None)
+        damaged: StoreError | None = None
+        for path in self._paths(round):
+            try:
+                commit = _read(path)
+            except StoreError as error:
+                damaged = damaged or error
+                continue
+            if commit is not None and fits(commit):
+                if damaged is not None:
+                    logged(f"skipped: {damaged}")
+                return commit
+        if damaged is not None:
+            raise damaged
+        return None
 
     def put(self, round: int | str, commit: Commit) -> None:
         """Write a commit, durably. One of a round stays beside another one: the server may go on

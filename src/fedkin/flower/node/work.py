@@ -101,7 +101,7 @@ class Work:
         messages. Where none did, any of them.
         """
         return self.node_store.find(
-            base.round, lambda commit: hashlib.sha256(commit.state).hexdigest() == base.digest
+            base.round, lambda commit: _sha(commit.state) == base.digest
         ) or self.node_store.find(base.round)
 
     def _take(self, state: bytes) -> None:
@@ -136,7 +136,7 @@ class Work:
             details = {"weight": answer.weight, "seconds": answer.seconds, "took_part": took_part}
             kept = self._update_of(step, answer)
             self.node_store.put(step.round, Commit(self._key(step), state, kept, details))
-            self.own = Base(round=step.round, digest=self._digest())
+            self.own = Base(round=step.round, digest=_sha(state))
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
                 self._keep_model(step, self._record_of(answer))
@@ -212,3 +212,8 @@ class Work:
 
     def _digest(self) -> str:
         return self.host.digest(self.client)
+
+
+def _sha(state: bytes) -> str:
+    """As a host's digest of a personal state, of the bytes that it is kept as."""
+    return hashlib.sha256(state).hexdigest()

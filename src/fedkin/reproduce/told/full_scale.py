@@ -3,9 +3,11 @@
 The CSV files of finished rows have one number a seed and no clients. The same predicates are judged
 (``claim_verdict``), by the seeds alone: no interval is given. A case is judged where all its rows
 are told, under the same seeds. Where Table III of COMET stands for one with another model
-(``Register.stand_ins``), all rows of a case are of that one or none is.
+(``Register.stand_ins``), all rows of a case are of that one or none is; they are asked where the
+case's own rows are not all told, or under no common seed.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -61,13 +63,15 @@ def _judged(register: Register, claim: Claim, case: Case, finished: Mapping[str,
         return UNTOLD
     for names in (case.needs, stood_in(register, case)):
         runs = [finished.get(name, {}) for name in names]
-        if runs and all(runs):
-            return _by_seed(case, runs)
+        if runs and all(runs) and (found := _by_seed(case, runs)) is not None:
+            return found
     return UNTOLD
 
 
-def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding:
-    """Of the seeds that every row has."""
+def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
+    """Of the seeds that every row has; None where there is none, or where they are too few for any
+    number, as two are for an sd that leaves one out.
+    """
     by_row = {
         name: {
             seed: value for seed, one in each.items() if (value := _number(case, one)) is not None
@@ -76,9 +80,10 @@ def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding:
     }
     seeds = sorted(set.intersection(*(set(values) for values in by_row.values())))
     if not seeds:
-        return UNTOLD
+        return None
     numbers = {name: [{WHOLE: of[seed]} for seed in seeds] for name, of in by_row.items()}
-    return judge(case, numbers, clients=False)
+    found = judge(case, numbers, clients=False)
+    return found if math.isfinite(found.effect) else None
 
 
 def _number(case: Case, one: Kept) -> float | None:
