@@ -35,7 +35,14 @@ NODES = "nodes.json"  # in the run directory: what the nodes reported of their d
 
 
 def known_facts(path: Path) -> dict[str, Facts | None]:
-    """What the nodes of a run sent about their data when it began."""
+    """What the nodes of a run sent about their data when it began.
+
+    Args:
+        path: Of the run's nodes.json.
+
+    Returns:
+        {node: what it sent}; None of a node that had its part of [data].
+    """
     found = json.loads(path.read_text())
     return {
         name: None if content is None else Facts.model_validate_json(json.dumps(content))
@@ -48,6 +55,19 @@ def unseen(
 ) -> Assembled:
     """The server's objects of nodes with data of their own: of no sample, but of what the nodes
     ``told`` of theirs.
+
+    Args:
+        spec: The experiment.
+        given: A Method value in place of [method]; None: there is none.
+        clients: Names of the nodes, in the order of client numbers.
+        told: {node: what it sent about its data}.
+
+    Returns:
+        Objects in whose population nobody has a sample.
+
+    Raises:
+        FedkinError: A node was not in the run or has no data of its own, or the method needs what
+            no node may send.
     """
     spec = accounted(rooted(spec))
     method = method_of(spec, given)
@@ -82,7 +102,14 @@ def unseen(
 
 
 class FlowerBackend:
-    """The nodes of a deployment as an Engine."""
+    """The nodes of a deployment as an Engine.
+
+    Args:
+        deployment: Its configuration.
+        dispatcher: Reaches the nodes.
+        facts: {node: what it sent about its data}.
+        verify: Nodes' signatures, where they sign the keys of their masks; None: nobody signs.
+    """
 
     def __init__(
         self,
@@ -95,6 +122,11 @@ class FlowerBackend:
         self.verify = verify  # nodes' signatures, where they sign the keys of their masks
 
     def engine(self) -> Engine:
+        """What a run is trained with.
+
+        Returns:
+            Where clients are, and what the run's record says of it.
+        """
         return Engine(self.assemble, self.connect, self._noted())
 
     def _noted(self) -> dict[str, str]:
@@ -103,7 +135,18 @@ class FlowerBackend:
         return {RUN: about.run, FINGERPRINT: about.experiment, **split}
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
-        """The server's objects: without anybody's data where nodes have their own."""
+        """The server's objects: without anybody's data where nodes have their own.
+
+        Args:
+            spec: The experiment.
+            method: A Method value in place of [method]; None: there is none.
+
+        Returns:
+            The server's objects.
+
+        Raises:
+            FedkinError: The experiment cannot be deployed, or has another number of clients.
+        """
         check_deployable(spec)
         own, names = self.deployment.own_data, self.deployment.clients
         parts = unseen(spec, method, names, self.facts) if own else assemble(spec, method)
@@ -117,7 +160,15 @@ class FlowerBackend:
 
     @contextlib.contextmanager
     def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:
-        """The transport of a run."""
+        """The transport of a run.
+
+        Args:
+            parts: The server's objects.
+            folder: The run directory.
+
+        Yields:
+            What reaches all nodes.
+        """
         frozen = {name: digest(model) for name, model in parts.models.items()}
         public = data.digest_of_public(parts.population)
         places = {

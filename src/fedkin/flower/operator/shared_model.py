@@ -18,7 +18,16 @@ from fedkin.setup.snapshot import snapshot
 def served(folder: Path, trust_code: bool = False) -> Served:
     """A deployment's run at its last commit, as its server has it.
 
-    Raises FedkinError where something of it is missing, damaged, or of another run.
+    Args:
+        folder: The run directory.
+        trust_code: Whether the code that its specification names may be imported
+            (docs/security.md).
+
+    Returns:
+        The run, as its server has it.
+
+    Raises:
+        FedkinError: Something of it is missing, damaged, or of another run.
     """
     try:
         told = known_facts(own(folder, NODES))
