@@ -189,6 +189,9 @@ def aggregated(
 
     Returns:
         A Mean, a Mean a group, or the replies themselves.
+
+    Raises:
+        ValueError: There is a rule or a step, and ``around`` is None.
     """
     if isinstance(how, GroupedSum):
         return _grouped(how, replies)

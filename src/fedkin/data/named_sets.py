@@ -122,6 +122,9 @@ def cifar100(dir: Path | None = None) -> Source:
 
     Returns:
         100 classes.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return _cifar("cifar100", dir)
 
@@ -134,6 +137,9 @@ def cifar100_12k(dir: Path | None = None) -> Source:
 
     Returns:
         100 classes.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return read_npz(_npz("cifar100_12k", dir), "cifar100_12k", classes=100)
 
@@ -147,6 +153,9 @@ def femnist(dir: Path | None = None) -> Source:
 
     Returns:
         Digits, capital and small letters.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return read_npz(_npz("femnist", dir), "femnist", classes=62, class_names=LETTERS)
 
@@ -160,6 +169,9 @@ def femnist_extra(dir: Path | None = None) -> Source:
 
     Returns:
         The classes of ``femnist``.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     path = _npz("femnist", dir)
     return read_npz(path, "femnist_extra", classes=62, class_names=LETTERS, parts=("extra",))

@@ -95,8 +95,8 @@ def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Fl
     (equation 49).
 
     Args:
-        k: The client.
-        lam: λ.
+        k: The number of the client, from 0.
+        lam: λ of the pull to the teacher's predictions, at least 0.
         alpha: [clients] the teacher's weights α_k.
         beta: XᵀX = beta I.
         nu: PᵀP = nu I.

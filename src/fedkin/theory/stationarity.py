@@ -78,7 +78,7 @@ def mirror_step(c: Floats, slopes: Floats, step: float) -> Floats:
     Args:
         c: Memberships [clients, K], rows on the simplex.
         slopes: G, the gradient [clients, K].
-        step: η.
+        step: η of the mirror step, above 0.
 
     Returns:
         C₊ [clients, K], rows on the simplex.
