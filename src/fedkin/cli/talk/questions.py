@@ -59,7 +59,7 @@ def free(text: str, proposed: str, option: str) -> str:
 
 
 def agree(text: str, proposed: bool, option: str) -> bool:
-    """Yes or no.
+    """Whether a person says yes to a question.
 
     Args:
         text: The question.
