@@ -51,7 +51,7 @@ def lower_epsilon(
         confidence: One minus the chance that the bound is above the truth, in (0, 1).
 
     Returns:
-        ε ≥ 0.
+        ε, from 0 to LARGEST, from below to within the bisection's last step.
     """
     doubt = 1 - confidence
     if p_value(canaries, guesses, right, 0.0, delta) > doubt:

@@ -82,7 +82,7 @@ def case_of(
         own: Of a method of somebody's module, what to try; None: what fedkin tries.
 
     Returns:
-        The case.
+        A case with its digests, the values that are tried, and what is fixed.
 
     Raises:
         FedkinError: There is no such method, or its code cannot be imported.

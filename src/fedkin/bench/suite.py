@@ -150,7 +150,7 @@ def parsed(content: Content, where: str) -> Suite:
         where: What messages call the file.
 
     Returns:
-        The suite.
+        A suite, every setting of which is a valid specification.
 
     Raises:
         FedkinError: The first mistake, in one sentence.

@@ -64,7 +64,7 @@ def named(rows: Sequence[Row], name: str) -> Row:
         name: An id, or at least its first SHORTEST letters.
 
     Returns:
-        The row.
+        The one row whose id begins so.
 
     Raises:
         FedkinError: There is none, several, or one that cannot be run again.

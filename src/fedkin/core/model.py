@@ -231,7 +231,7 @@ class Model(NamedTuple):
             frozen: The names of ``self.frozen``.
 
         Returns:
-            A model of the same parameters.
+            A model of the same trained parameters; ``self`` where nothing is frozen.
         """
         return self if self.whole is None else self.whole.freezing(frozen)
 

@@ -121,7 +121,7 @@ class Population:
             split: "train", "val" or "test".
 
         Returns:
-            int64.
+            [clients] int64: numbers of samples.
 
         Raises:
             FedkinError: The split does not exist.
@@ -135,7 +135,7 @@ class Population:
             split: "train", "val" or "test".
 
         Returns:
-            Counts, int64.
+            [clients, classes] int64: numbers of samples.
 
         Raises:
             FedkinError: The split does not exist.
@@ -237,7 +237,7 @@ class Population:
             directory: What ``save`` wrote.
 
         Returns:
-            The population.
+            A population whose samples stay in the file until they are asked for.
 
         Raises:
             FedkinError: The folder holds none, or a file of it is missing or damaged.

@@ -98,7 +98,7 @@ def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known
         known: Any of the other fields of a Source, by name.
 
     Returns:
-        The Source.
+        A Source of classes, or of a regression where labels are floats.
 
     Raises:
         FedkinError: Labels do not fit the samples, or a column is of another length.

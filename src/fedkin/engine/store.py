@@ -209,7 +209,7 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
         source: The file that messages name; None: ``path``.
 
     Returns:
-        The tree.
+        A tree of the tensors and plain values that were written.
 
     Raises:
         StoreError: It is missing, a link, or not what ``encode`` wrote; names the file.

@@ -363,7 +363,7 @@ def clock(seconds: float) -> str:
         seconds: From 0.
 
     Returns:
-        Text.
+        Two digits below 10 s, whole seconds below a minute, then minutes or hours and minutes.
     """
     if seconds < 59.5:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

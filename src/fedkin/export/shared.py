@@ -98,7 +98,7 @@ def shared_view(
         infos: What each client knows of itself.
 
     Returns:
-        The view.
+        A tree of parameters, the same for every client.
 
     Raises:
         LookupError: There is none; its text says why.

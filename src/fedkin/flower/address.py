@@ -97,7 +97,7 @@ def listening(address: str, listen: str | None) -> str:
         listen: The host to bind, if another; None: that of the address.
 
     Returns:
-        A host.
+        The name or IP address that was tried: it can be bound.
 
     Raises:
         FedkinError: It is none of this machine's.

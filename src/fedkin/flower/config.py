@@ -83,7 +83,7 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
         name: Of the file.
 
     Returns:
-        The configuration.
+        A valid object of ``kind``.
 
     Raises:
         FedkinError: It cannot be read, or the first mistake in one sentence.
@@ -106,7 +106,7 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
         content: {key: value}.
 
     Returns:
-        The configuration.
+        A valid object of ``kind``.
 
     Raises:
         FedkinError: The first mistake, in one sentence.
@@ -194,7 +194,7 @@ def spec_of(folder: Path) -> Spec:
         folder: Of a deployment or of a node.
 
     Returns:
-        The specification.
+        A checked specification.
 
     Raises:
         FedkinError: It is not there, or not valid.

@@ -103,7 +103,7 @@ class Dispatcher:
             **content: Further fields of the request.
 
         Returns:
-            The request.
+            A request with fedkin's version, the experiment's digest and the run's id.
         """
         return Request(
             version=self.about.version,

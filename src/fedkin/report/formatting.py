@@ -140,7 +140,7 @@ def label(measure: str) -> str:
         measure: The name of a measure, or of what is recorded beside measures.
 
     Returns:
-        The words.
+        Words for a heading, without a unit.
     """
     return ASIDE[measure].label if measure in ASIDE else measure_named(measure).label
 
@@ -287,7 +287,7 @@ def way(clients: int) -> str:
         clients: How many.
 
     Returns:
-        The words.
+        "Student's t", "bootstrap" or "normal distribution".
     """
     if clients < FOR_BOOTSTRAP:
         return "Student's t"

@@ -232,7 +232,7 @@ def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
         values: [rounds, …].
 
     Returns:
-        A copy.
+        A copy [rounds, …]; nan stays where nothing was before it.
     """
     found = values.copy()
     for before, row in pairwise(found):

@@ -148,7 +148,7 @@ class Run:
             until: A round; None: the last committed one.
 
         Returns:
-            The round.
+            A round, counted from 1; 0 where none has scores, or setup alone has.
         """
         most = self.database.last_round() if until is None else until
         query = "SELECT coalesce(max(round), 0) FROM metrics WHERE round <= ?"
@@ -167,7 +167,7 @@ class Run:
         """The first round that the panel was asked in; None where there is no panel.
 
         Returns:
-            From 1.
+            A round, counted from 1; setup is 0.
         """
         if not self.evaluated().startswith("panel:"):
             return None
@@ -190,7 +190,7 @@ class Run:
         """How many rounds are in the record (setup and finish not counted).
 
         Returns:
-            From 0.
+            A count of committed rounds, 0 before the first.
         """
         return int(self.rows("SELECT count(*) FROM rounds WHERE phase = 'round'")[0][0])
 

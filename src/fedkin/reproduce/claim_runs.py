@@ -100,7 +100,7 @@ class Asked(NamedTuple):
             row: The row of that name.
 
         Returns:
-            Processor seconds.
+            Processor seconds, and whether they are a rough guess.
         """
         other = like(name, self.register.own)
         found = estimate(

@@ -95,7 +95,7 @@ def preset(name: str, scale: str = "small") -> Preset:
         scale: "small" or "full".
 
     Returns:
-        The preset.
+        Title, charts, flags and rows, in the order of the file.
 
     Raises:
         FedkinError: The name does not exist.

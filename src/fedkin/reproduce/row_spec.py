@@ -59,7 +59,7 @@ def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
         changes: {"section.key": value}.
 
     Returns:
-        The specification.
+        A checked specification with the changes and the seed.
 
     Raises:
         FedkinError: The row cannot have the changes.

@@ -91,7 +91,7 @@ def parse_file(path: Path) -> Spec:
         path: Of a TOML file.
 
     Returns:
-        The specification.
+        A checked specification.
 
     Raises:
         FedkinError: It is not there, or not valid.

@@ -195,7 +195,7 @@ class Database:
         """The last committed round of training, 0 if there is none: setup and finish are none.
 
         Returns:
-            From 1.
+            A round, counted from 1; 0 where none is committed.
         """
         query = "SELECT coalesce(max(round), 0) FROM rounds WHERE phase = 'round'"
         return int(self.rows(query)[0][0])

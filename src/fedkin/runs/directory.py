@@ -173,7 +173,7 @@ def own(run: Path, *names: str) -> Path:
         names: one name a level; a client's name is one, whatever it holds.
 
     Returns:
-        The path.
+        A path below ``run`` with no link on the way.
 
     Raises:
         FedkinError: a name that is no name of a file, or a link on the way.

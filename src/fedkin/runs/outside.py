@@ -36,7 +36,7 @@ def write_outside(
         inputs: Files that the command has read, which are never replaced.
 
     Returns:
-        The path.
+        ``path``, which now has the new content.
 
     Raises:
         FedkinError: It cannot be written, is a run's own, an input, or of another kind.

@@ -20,7 +20,7 @@ def device_named(name: str) -> torch.device:
         name: "cpu", "cuda" or "cuda:1".
 
     Returns:
-        Torch's device.
+        A ``torch.device`` that torch can use here.
 
     Raises:
         FedkinError: There is no such GPU.

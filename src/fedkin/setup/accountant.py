@@ -153,7 +153,7 @@ def noise_of_samples(
         rounds: How many there will be, for the message.
 
     Returns:
-        The factor.
+        A multiplier of every release's σ, at least 0.
 
     Raises:
         FedkinError: No multiplier gives this ε.

@@ -111,7 +111,7 @@ def with_given_secret(federation: Federation, given: tuple[str, bool] | None) ->
         given: (32 bytes as hexadecimal digits, whether it is seeded); None: no noise is at clients.
 
     Returns:
-        The federation.
+        A federation with that secret; ``federation`` itself where there is none.
     """
     return (
         federation

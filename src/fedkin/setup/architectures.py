@@ -76,7 +76,7 @@ def sizes_of(population: Population) -> list[int]:
         population: The clients' data.
 
     Returns:
-        [clients].
+        One number a client, in the order of their numbers.
     """
     return [len(rows) for rows in population.train]
 

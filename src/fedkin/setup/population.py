@@ -234,7 +234,7 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
         architectures: The architecture of each client [clients].
 
     Returns:
-        {client: what it knows}.
+        {number of the client: its architecture, sizes and label counts}.
     """
     histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
     public = 0 if population.public is None else len(population.public)

@@ -27,7 +27,7 @@ def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
         nu: PᵀP = nu I of the public samples.
 
     Returns:
-        [clients].
+        λ_k* of each client, [clients], at least 0.
 
     Raises:
         FedkinError: A number is out of range.

@@ -34,7 +34,7 @@ def laplacian_penalty(memberships: Any, affinity: Any, lam: float) -> float:
         lam: λ, the weight of the penalty, at least 0.
 
     Returns:
-        The penalty.
+        A number, at least 0 where no w_ij is negative.
 
     Source: PPFL, equation 4.
     """

@@ -28,7 +28,7 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
         target: TensorBoard's log folder.
 
     Returns:
-        ``target``/RUN.
+        The folder ``target``/RUN that TensorBoard reads, RUN being the run's name.
 
     Raises:
         FedkinError: the extra is not installed, the folder is no run, or ``target``/RUN cannot be

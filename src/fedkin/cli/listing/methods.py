@@ -74,7 +74,7 @@ def own_found(name: str) -> Callable[..., Any]:
         name: "package.module:function".
 
     Returns:
-        The function.
+        What makes the method, imported but not called.
 
     Raises:
         FedkinError: There is none.

@@ -22,7 +22,7 @@ def print_error(sentence: str, status: int, code: str = "") -> int:
         code: The family of the error, such as FED-301; "": none is shown.
 
     Returns:
-        The status.
+        ``status``, for ``sys.exit``.
     """
     shown = " ".join(plain(sentence).split())
     warn(f"{cut(shown, ROOM)} [{code}]" if code else sentence)
@@ -36,7 +36,7 @@ def of_the_system(error: OSError | sqlite3.Error) -> str:
         error: What was raised.
 
     Returns:
-        A sentence.
+        The file and the system's reason, where the error names a file; else the error's text.
     """
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename} cannot be read or written: {error.strerror}"

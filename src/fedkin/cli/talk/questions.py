@@ -21,7 +21,7 @@ def choose(text: str, names: Sequence[str], proposed: str, option: str) -> str:
         option: The option that answers without a question.
 
     Returns:
-        The name.
+        One of ``names``.
 
     Raises:
         FedkinError: Where the input ends without an answer.

@@ -146,7 +146,7 @@ def unpacked(tree: Tree) -> ExactSum:
         tree: With "digits", "like", "terms" and "weight".
 
     Returns:
-        The sum.
+        A sum with the same digits, number of terms and weight.
     """
     found = ExactSum()
     found.digits = [digit.numpy() for digit in tree["digits"]]

@@ -69,7 +69,7 @@ def memory() -> int:
     """Bytes of this machine's memory; ``MEMORY`` where it does not say.
 
     Returns:
-        Bytes.
+        Bytes, above 0.
     """
     ask = getattr(os, "sysconf", None)
     return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))

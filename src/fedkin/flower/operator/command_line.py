@@ -102,7 +102,7 @@ class CommandLine:
             arguments: The words after ``flwr``, but for the form of its answer.
 
         Returns:
-            Its answer.
+            What ``flwr`` printed, read as JSON.
 
         Raises:
             FedkinError: It failed; its exit code is 0 where it says so in its answer alone.

@@ -24,7 +24,8 @@ def served(folder: Path, trust_code: bool = False) -> Served:
             (docs/security.md).
 
     Returns:
-        The run, as its server has it.
+        The folder, the run's parts, the server's state of the last commit, and what it knows of
+        data.
 
     Raises:
         FedkinError: Something of it is missing, damaged, or of another run.

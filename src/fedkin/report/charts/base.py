@@ -35,7 +35,7 @@ def measured_axis(measure: str, **options: Any) -> alt.Axis:
         **options: Of altair's axis.
 
     Returns:
-        The axis.
+        Altair's axis, with per cent as its format for shares.
     """
     return axis_of(formatting.share(measure), **options)
 
@@ -48,7 +48,7 @@ def axis_of(share: bool, **options: Any) -> alt.Axis:
         **options: Of altair's axis.
 
     Returns:
-        The axis.
+        Altair's axis, with per cent as its format for shares.
     """
     if share:
         options["format"] = "~%"

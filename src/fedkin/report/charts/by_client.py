@@ -53,7 +53,7 @@ def by_client(
         beside: {what it is called: {client: its score}} of baselines, drawn in grey.
 
     Returns:
-        A figure.
+        A figure with a mark a client and view.
     """
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     lead = next(iter(finals))

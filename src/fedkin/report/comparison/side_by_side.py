@@ -36,7 +36,7 @@ class SideBySide:
             best: Whether only the setting that validation data chose is kept of each method.
 
         Returns:
-            The comparison.
+            A comparison whose tables are its attributes.
 
         Raises:
             FedkinError: There is no run, or none that ``against`` names.

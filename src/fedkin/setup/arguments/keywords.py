@@ -116,7 +116,7 @@ def given_model(model: Callable[..., Any]) -> str:
         model: A class, a function that makes a module, or a module.
 
     Returns:
-        "Net@python", say.
+        "Net@python" of a class Net, for [model] name.
 
     Raises:
         FedkinError: It is none of these.
