@@ -58,11 +58,18 @@ class Experiment:
     """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200,
     **{"method.clusters": 4})``.
 
-    Keywords are the names of the command line's options; dotted ones are ``section.key`` of a
-    specification. ``method`` is a name, or a Method value of your own (then engine is "inprocess");
-    without one, clients fine-tune a shared model (``finetune``).
-    Raises FedkinError, here and now, for a key, a name or a value that does not exist, and warns of
-    keys that have another name here.
+    Keys that have another name here are understood, with a warning. Samples are not read before
+    ``check``, ``doctor``, ``sweep`` or ``run``.
+
+    Args:
+        method: The name of a method, or a Method value of your own, for which the engine is
+            "inprocess". None: what [method] begins with on such data, most often ``finetune``,
+            which fine-tunes a shared model at each client.
+        **settings: The options of the command line by their names; dotted ones are ``section.key``
+            of a specification.
+
+    Raises:
+        FedkinError: A key, a name or a value that does not exist, here and now.
     """
 
     def __init__(self, method: str | Method | None = None, **settings: Any) -> None:
@@ -103,7 +110,15 @@ class Experiment:
         return in_words(value, None if given is None else given.says)
 
     def check(self) -> dict[str, Any]:
-        """What is in the data and what looks wrong: what ``fedkin data check --json`` prints."""
+        """What is in the data and what looks wrong: what ``fedkin data check --json`` prints.
+
+        Returns:
+            Plain values; "problems" has a dict a fault, with its sentence and its fix.
+
+        Raises:
+            FedkinError: Data that cannot be read, with no fix for it: a file that is not there,
+                say.
+        """
         with self._placed() as spec:
             return checked(spec).found
 
@@ -111,7 +126,7 @@ class Experiment:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:
-            rounds: How many rounds each method is probed for; 0: none is.
+            rounds: How many rounds each method is probed for, from 1; 0: none is probed.
             methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
                 one of them.
 
@@ -137,12 +152,16 @@ class Experiment:
         Args:
             space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
                 place of a list is a list of one.
-            out: The study and its runs.
-            trials: How many, at least 1; without it a grid is done whole, and "tpe" refuses.
-            sampler: "grid" or "tpe".
+            out: The folder of the study and its runs; it is made.
+            trials: How many, at least 1, of all processes together; without it a grid is done
+                whole, and "tpe" refuses.
+            sampler: "grid" takes every combination of the values, "tpe" draws from them and from
+                ranges.
 
         Returns:
-            {"best", "trials", "lost", "running"}, a dict a trial, best first.
+            {"best": a trial, "trials": all that have a value, best first, "lost": those without
+            one, "running": how many are under way}. A trial is a dict: its "validation" score, its
+            values, its "run".
 
         Raises:
             FedkinError: What is wrong with the space, the sampler or the number of trials; data
@@ -167,11 +186,14 @@ class Experiment:
         """``fedkin.run(experiment, out, progress)``.
 
         Args:
-            out: The run directory, new or empty; else one in ``runs``.
+            out: The run directory, new or empty; else a new one in ``runs``.
             progress: As of ``fedkin.run``.
 
         Returns:
             The finished run.
+
+        Raises:
+            FedkinError: What is wrong with the experiment, or with the folder, in one sentence.
         """
         return run(self, out, progress)
 
@@ -190,7 +212,15 @@ class Experiment:
 
 
 def named_data(spec: Spec, path: Path) -> Spec:
-    """The specification with these data."""
+    """The same experiment on other data.
+
+    Args:
+        spec: The specification.
+        path: A file or folder, which takes the place of [data] name.
+
+    Returns:
+        A copy; nothing but [data] name differs.
+    """
     return spec.model_copy(update={"data": spec.data.model_copy(update={"name": str(path)})})
 
 
@@ -199,8 +229,14 @@ class Result:
 
     Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
     in their order without label and client. Classes are numbered in the sorted order of the labels;
-    ``class_names`` are their values. ``trust_code``: code that the run of somebody else
-    names may be imported (docs/security.md).
+    ``class_names`` are their values. The folder is read when something is asked for: FedkinError
+    then where it is no run, or a damaged one.
+
+    Args:
+        folder: The run directory.
+        method: The Method value that the run was started with; None where its method has a name.
+        trust_code: Whether code that the run of somebody else names may be imported
+            (docs/security.md); it runs with your rights.
     """
 
     def __init__(
@@ -219,17 +255,21 @@ class Result:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``fedkin show --json`` prints."""
+        """What ``fedkin show --json`` prints: plain values. Accuracies are fractions 0..1 on TEST,
+        losses means per sample, times seconds, sizes bytes.
+        """
         return summary(self.folder)
 
     @property
     def metrics(self) -> pd.DataFrame:
-        """One row a round, client, view and split: loss and accuracy."""
+        """One row a round, client, view and split: loss, a mean per sample, and accuracy, a
+        fraction 0..1.
+        """
         return frames.metrics(self.folder)
 
     @property
     def communication(self) -> pd.DataFrame:
-        """One row a message: its direction, kind, scalars and bytes."""
+        """One row a message: its direction, its scalars by kind, and its bytes."""
         return frames.communication(self.folder)
 
     @property
@@ -249,7 +289,8 @@ class Result:
             view: "personal", or "global" for the shared model.
 
         Returns:
-            The model, on the CPU.
+            The model, on the CPU: samples [batch, …] in, log-probabilities [batch, classes] out;
+            means [batch, 1] of a regression.
 
         Raises:
             FedkinError: A client or a view that is not there.
@@ -278,10 +319,10 @@ class Result:
             split: "train", "val" or "test".
 
         Returns:
-            (x [n, ...], y [n]).
+            (x [n, ...], y [n]): y holds classes, or targets.
 
         Raises:
-            FedkinError: A client that is not there.
+            FedkinError: A client or a split that is not there.
         """
         names = self._population.names
         number = names.index(client) if isinstance(client, str) and client in names else client
@@ -303,14 +344,18 @@ class Result:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.
 
         Args:
-            client: its number, or its name.
-            x: a DataFrame or a file with the columns of training; or samples as ``data`` gives
+            client: Its number, from 0, or its name; also that of one who joined.
+            x: A DataFrame or a file with the columns of training; or samples as ``data`` gives
                 them, [rows, …].
             view: "personal", or "global" for the shared model.
 
         Returns:
-            A row a sample: "prediction", and "p(LABEL)" for each class. ``attrs["said"]`` holds
-            sentences on what the model never saw.
+            A row a sample: "prediction", and "p(LABEL)" in 0..1 for each class. ``attrs["said"]``
+            holds sentences on what the model never saw.
+
+        Raises:
+            FedkinError: A client or view that is not there, a file that is missing, or samples of
+                other columns, another shape or another type than the model was trained on.
         """
         return predicted(*self._member(client), x, view)
 
@@ -320,18 +365,29 @@ class Result:
         """This run beside others, as ``fedkin compare`` shows them.
 
         Args:
-            others: Results, or their folders.
+            *others: Results, or their folders.
             against: A method, or the name of a run; else local, else the first run.
             best: Whether only the setting that validation data chose is kept of each method.
 
         Returns:
             The comparison, which shows itself in a notebook.
+
+        Raises:
+            FedkinError: No finished run has the name, or is of the method, that ``against`` says.
         """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
         return SideBySide.of([self.folder, *folders], against, best)
 
     def report(self) -> Path:
-        """Write report.html into the run directory."""
+        """Write report.html into the run directory: one page with tables and charts, which needs no
+        network.
+
+        Returns:
+            The path of the page.
+
+        Raises:
+            FedkinError: The folder is no run, is damaged, or cannot be written.
+        """
         return write_report(self.folder)
 
     def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
@@ -339,7 +395,7 @@ class Result:
         --json`` prints.
 
         Args:
-            rounds: How many rounds each method is probed for; 0: none is.
+            rounds: How many rounds each method is probed for, from 1; 0: none is probed.
             methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
                 one of them.
 
@@ -361,7 +417,8 @@ class Result:
         """Attacks on the finished run, which stays as it is: what ``fedkin audit --json`` prints.
 
         Returns:
-            What was found, as plain values.
+            What was found, as plain values: "membership", "labels", "properties", "inversion",
+            "canaries", "kinds", "accounted"; None in the place of what cannot be tried here.
 
         Raises:
             FedkinError: It is no run, a deployment's, or not finished.
@@ -377,12 +434,18 @@ class Result:
         """A client's model as a file, with its card: what ``fedkin export`` writes.
 
         Args:
-            client: Its number, or its name.
-            format: "safetensors", "pt2" or "onnx".
-            out: A folder; else DIR/export/NAME.
+            client: Its number, from 0, or its name; also that of one who joined.
+            format: "safetensors" (tensors), "pt2" (a program of torch) or "onnx" (a program for
+                other runtimes).
+            out: A folder, in which the model gets one of the client's name; None: DIR/export/NAME.
 
         Returns:
-            The file of the model.
+            The file of the model; card.md and card.json lie beside it.
+
+        Raises:
+            FedkinError: A client or format that is not there, an extra that is not installed, a
+                folder that holds another model, or a file that would not give what the model gave
+                in the run.
         """
         opened, member = self._member(client)
         to = None if out is None else Path(out)
@@ -395,10 +458,10 @@ class Result:
 
         Args:
             data: The newcomer's samples: .csv, .parquet or .npz.
-            rounds: Rounds of work; else its validation data choose.
+            rounds: Rounds of work, 0 or more; None: its validation data choose.
 
         Returns:
-            What came of it; "model" is its file.
+            What came of it, as plain values; "model" is its file.
 
         Raises:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
@@ -427,16 +490,17 @@ def run(
     """Run an experiment.
 
     Args:
-        experiment: what to run.
-        out: the run directory, new or empty; else one in ``runs``.
-        progress: True shows it as the command line does, in notebooks and terminals; a function
-            is called with the Record of every round.
+        experiment: What to run.
+        out: The run directory, new or empty; else a new one in ``runs``.
+        progress: True shows it as the command line does, in notebooks and terminals; a function is
+            called with the Record of every round; None is silent.
 
     Returns:
         The finished run.
 
     Raises:
-        FedkinError: What is wrong with the experiment, in one sentence.
+        FedkinError: What is wrong with the experiment, in one sentence; ``Interrupted``, which is
+            one, after Ctrl-C: what is committed stays.
     """
     check_experiment(experiment, Experiment)
     spec = experiment.spec
@@ -478,14 +542,15 @@ def resume(
         folder: The run directory.
         method: The Method value that the run was started with, where it was one; one with another
             name or other hyper-parameters is refused.
-        progress: Called with the Record of every round.
+        progress: Called with the Record of every round; None is silent.
         trust_code: Whether code that the run names may be imported; it runs with your rights.
 
     Returns:
         The finished run.
 
     Raises:
-        FedkinError: It is no run directory, or one that cannot be continued.
+        FedkinError: It is no run directory, or one that cannot be continued; ``Interrupted``, which
+            is one, after Ctrl-C.
     """
     path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
     result = Result(path, method, trust_code)

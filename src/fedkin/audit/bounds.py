@@ -44,14 +44,14 @@ def lower_epsilon(
     """The largest ε that so many right guesses refute; 0 where they refute none.
 
     Args:
-        canaries: m.
-        guesses: r.
-        right: v.
-        delta: δ.
-        confidence: One minus the chance that the bound is above the truth.
+        canaries: m, each in or out by a fair coin.
+        guesses: r of them, on whether a canary was in.
+        right: v of the guesses.
+        delta: δ of the guarantee that is tested, in [0, 1).
+        confidence: One minus the chance that the bound is above the truth, in (0, 1).
 
     Returns:
-        ε ≥ 0.
+        ε, from 0 to LARGEST, from below to within the bisection's last step.
     """
     doubt = 1 - confidence
     if p_value(canaries, guesses, right, 0.0, delta) > doubt:

@@ -71,7 +71,7 @@ def candidates(one: Seen, size: int) -> Tensor | None:
         size: Numbers of a sample.
 
     Returns:
-        Double precision.
+        Float64 [units, size], one row a unit whose bias moved enough; None: no such layer.
     """
     before = dict(named_leaves(one.received.get("parameters", {})))
     after = dict(named_leaves(one.message.get("parameters", {})))

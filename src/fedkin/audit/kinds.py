@@ -59,6 +59,9 @@ def guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
     Args:
         parts: Of the run.
         target: A view of a model, or what a client sends.
+
+    Returns:
+        (ε, δ); (None, DELTA) where nothing is promised.
     """
     facts = privacy_of(parts)
     if facts is None or facts["seeded"] or target == PERSONAL:

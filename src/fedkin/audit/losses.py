@@ -31,7 +31,15 @@ class Exposed(NamedTuple):
     predict: Predict
 
     def losses(self, x: Tensor, y: Tensor) -> Array:
-        """Loss of each sample [n], in nats; squared errors where labels are numbers."""
+        """Loss of each sample [n], in nats; squared errors where labels are numbers.
+
+        Args:
+            x: Samples [n, …].
+            y: Their labels [n].
+
+        Returns:
+            float64 [n]; infinite where the model says no number.
+        """
         with torch.inference_mode(), one_thread():
             predictions = self.predict(self.model, self.view, x)
             if self.model.family.classes:

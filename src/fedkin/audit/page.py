@@ -25,7 +25,18 @@ class Shown(NamedTuple):
 
 
 def write_page(found: Mapping[str, Any], folder: Path) -> Path:
-    """Write audit.html into a run directory and return its path."""
+    """Write audit.html into a run directory: what an audit found, as tables.
+
+    Args:
+        found: What ``audit`` gave.
+        folder: The run directory.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        FedkinError: It cannot be written, or is reached through a link.
+    """
     title = f"Audit of {found['method']}, {found['rounds']} rounds"
     many = f"{found['clients']} of {found['of']} clients were attacked."
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(many)}</p>", f"<p>{escape(LIMIT)}</p>"]
@@ -43,7 +54,14 @@ LIMIT = (
 
 
 def tables(found: Mapping[str, Any]) -> list[Shown]:
-    """What an audit found, as text."""
+    """What an audit found, as text.
+
+    Args:
+        found: What ``audit`` gave.
+
+    Returns:
+        The tables in the order of the page.
+    """
     shown = [_membership(found["membership"], found["false_alarms"])]
     if found["labels"] is not None:
         shown.append(_labels(found["labels"]))

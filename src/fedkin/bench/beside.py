@@ -11,14 +11,30 @@ SAME = 1e-9  # accuracies that differ by less are equal
 
 def beside_local(rows: Sequence[Row], held: str | None, known: Sequence[Row]) -> list[Row]:
     """The rows with the shares of clients that are better and worse than alone, under the same
-    seed, by the search ``held`` of local.
+    seed.
+
+    Args:
+        rows: Of one method on a setting.
+        held: The digest of local's search; None: there is none.
+        known: All rows that there are.
+
+    Returns:
+        Copies; those of local stay as they are.
     """
     alone = {row.seed: row.clients for row in known if row.case == held and row.clients}
     return [compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
 
 
 def compared(row: Row, alone: Mapping[str, float] | None) -> Row:
-    """The row with ``helped`` and ``hurt``, where it has clients that ``alone`` has too."""
+    """The row with ``helped`` and ``hurt``, where it has clients that ``alone`` has too.
+
+    Args:
+        row: Of one run.
+        alone: client's name → its score of local; None: there is none.
+
+    Returns:
+        A copy, whose shares are in 0..1; the same where nothing can be compared.
+    """
     both = [] if alone is None else [name for name in row.clients if name in alone]
     if alone is None or not both:
         return row

@@ -40,10 +40,12 @@ class Entry(NamedTuple):
 
     @property
     def higher(self) -> bool:
+        """Whether more of the measure is better."""
         return measure_named(self.measure).higher
 
     @property
     def sign(self) -> int:
+        """1 where more of the measure is better, else -1."""
         return measure_named(self.measure).sign
 
     @property
@@ -55,6 +57,12 @@ class Entry(NamedTuple):
 def entries(rows: Iterable[Row]) -> list[Entry]:
     """By federation and budget, the best first. Rows that were not run are in none, and so is a
     method that failed under one of its seeds: a mean over the others would flatter it.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        One a federation, budget and method.
     """
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
@@ -108,6 +116,13 @@ def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> E
 def order(found: Sequence[Entry], budget: str) -> Ranked | None:
     """Mean ranks over the federations that most methods share. Left out: who lacks one of them, and
     the pooled comparator.
+
+    Args:
+        found: Entries of any budget.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        None where fewer than two methods share two federations.
     """
     return ranked(_by_method(one for one in found if one.budget == budget and one.method != POOLED))
 
@@ -130,6 +145,13 @@ class Stability(NamedTuple):
 def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float | None]:
     """(mean ranks under each seed, Kendall's W of the seeds' orders), of the methods and
     federations that ``order`` ranks, under the seeds that all of them have.
+
+    Args:
+        rows: Of any suites.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        W is in 0..1; ([], None) where no seed has all.
     """
     averaged = [one for one in entries(rows) if one.budget == budget and one.method != POOLED]
     kept = whole(_by_method(averaged))
@@ -167,7 +189,17 @@ class Beside(NamedTuple):
 
 
 def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str, list[Beside]]:
-    """(the best method, every other against it)."""
+    """(the best method, every other against it).
+
+    Args:
+        rows: Of any suites.
+        federation: As rows name it.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        Differences are in the measure's unit, below 0 where the best one is better; ("", [])
+        without a row.
+    """
     found: dict[str, dict[object, list[float]]] = {}
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:

@@ -17,6 +17,7 @@ class Used(NamedTuple):
 
     @property
     def total(self) -> float:
+        """All of it."""
         return self.before + sum(self.rounds) + self.after
 
     @property
@@ -62,7 +63,16 @@ class Allowance(NamedTuple):
     missing: str = ""
 
     def of(self, budget: str, seed: int) -> float:
-        """That of the first seed where fedavg has no run under this one."""
+        """What a budget is under a seed; that of the first seed where fedavg has no run under this
+        one.
+
+        Args:
+            budget: "bytes" or "compute".
+            seed: Of the run.
+
+        Returns:
+            Bytes, or multiplications.
+        """
         amounts = self.flops if budget == "compute" else self.bytes
         return amounts[seed] if seed in amounts else next(iter(amounts.values()))
 

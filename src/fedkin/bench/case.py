@@ -40,6 +40,7 @@ class Case(NamedTuple):
 
     @property
     def setting(self) -> Setting:
+        """The federation that it is run on."""
         return self.suite.settings[self.label]
 
     @property
@@ -51,7 +52,11 @@ class Case(NamedTuple):
         return digest([*parts, self.data_digest, *self.code.values()])
 
     def tried(self) -> list[Content]:
-        """The specifications of the trials, but for the seed."""
+        """The specifications of the trials, but for the seed.
+
+        Returns:
+            One a trial, as plain values.
+        """
         points = trials(self.suite.rates, self.own, self.suite.trials)
         spec = self.setting.spec
         return [content_of(spec, self.method, lr, {**self.fixed, **own}) for lr, own in points]
@@ -65,8 +70,22 @@ def case_of(
     data_digest: str,
     own: list[Content] | None = None,
 ) -> Case:
-    """``own``: of a method of somebody's module, what to try. Code of somebody's own is looked at
-    here alone, so that a case keeps its digest while it is run; it must be allowed.
+    """A method on a setting. Code of somebody's own is looked at here alone, so that a case keeps
+    its digest while it is run; it must be allowed.
+
+    Args:
+        suite_name: What rows call the suite.
+        suite: Settings, methods and budgets.
+        label: Of the setting.
+        method: Of fedkin, or "package.module:function".
+        data_digest: Of the setting's data.
+        own: Of a method of somebody's module, what to try; None: what fedkin tries.
+
+    Returns:
+        A case with its digests, the values that are tried, and what is fixed.
+
+    Raises:
+        FedkinError: There is no such method, or its code cannot be imported.
     """
     known, fixed = search_of(method)
     tried = tuple(known if own is None else own)
@@ -77,8 +96,20 @@ def case_of(
 def rows_of(
     case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
 ) -> list[Row]:
-    """Everything of a case, resumed where it was stopped. ``allowance``: None of fedavg and local,
-    which define it or send nothing.
+    """Everything of a case, resumed where it was stopped.
+
+    Args:
+        case: A method on a setting.
+        folder: Where its runs are; it is made.
+        allowance: What fedavg sends and computes; None: of fedavg and local, which define it or
+            send nothing.
+        data_dir: The data folder; None: as the specification says.
+
+    Returns:
+        At least one row; one without a run says why.
+
+    Raises:
+        Halted: The bench was stopped; the same call goes on.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tried, best = _searched(case, folder, data_dir)
@@ -133,7 +164,18 @@ class Runs:
     known: dict[tuple[int, int], Ran | FedkinError] = field(default_factory=dict)
 
     def of(self, seed: int, rounds: int) -> Ran | FedkinError:
-        """One run. Raises Halted where the bench is stopped."""
+        """One run.
+
+        Args:
+            seed: Of the run.
+            rounds: Of the run.
+
+        Returns:
+            What it came to, or why it failed.
+
+        Raises:
+            Halted: The bench is stopped.
+        """
         if (seed, rounds) not in self.known:
             whole = _with(self.content, seed, rounds)
             try:
@@ -145,7 +187,16 @@ class Runs:
         return self.known[seed, rounds]
 
     def used(self, budget: str, seed: int, rounds: int) -> Used | None:
-        """What that run used of a budget; None where it failed."""
+        """What that run used of a budget; None where it failed.
+
+        Args:
+            budget: "bytes" or "compute".
+            seed: Of the run.
+            rounds: Of the run.
+
+        Returns:
+            Bytes or multiplications, round by round.
+        """
         done = self.of(seed, rounds)
         return _used(done, budget) if isinstance(done, Ran) else None
 
@@ -210,7 +261,14 @@ def _with(content: Content, seed: int, rounds: int) -> Content:
 
 
 def hyper_of(content: Content) -> Content:
-    """What a search chose: the method's own values and the rate."""
+    """What a search chose: the method's own values and the rate.
+
+    Args:
+        content: A specification.
+
+    Returns:
+        {name: value}; "lr" is that of [train].
+    """
     own = {key: value for key, value in content["method"].items() if key != "name"}
     return {**own, "lr": content["train"]["lr"]}
 
@@ -253,7 +311,16 @@ def _missing(case: Case, content: Content, tried: list[Tried], why: str) -> Row:
 
 
 def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
-    """The row with what its run came to."""
+    """The row with what its run came to.
+
+    Args:
+        row: Of a search, without numbers.
+        done: What its run came to.
+        budgets: Those that the run keeps.
+
+    Returns:
+        A copy.
+    """
     last = done.found["headline"]["personal"]["final"]
     up, down = up_and_down(done.found["communication"])
     numbers = {
@@ -276,5 +343,12 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
 
 
 def outside_of(case: Case) -> list[str]:
-    """The code of somebody's own that a case names."""
+    """The code of somebody's own that a case names.
+
+    Args:
+        case: A method on a setting.
+
+    Returns:
+        [] of fedkin's methods.
+    """
     return [case.method] if is_own(case.method) else []

@@ -25,7 +25,16 @@ MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
 
 
 def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
-    """Mean ranks with bars over those that cannot be distinguished."""
+    """Mean ranks with bars over those that cannot be distinguished.
+
+    Args:
+        found: Mean ranks; None: there are none.
+        budget: "rounds", "bytes" or "compute".
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure, or None.
+    """
     if found is None:
         return None
     rows: list[dict[str, Any]] = [
@@ -72,7 +81,14 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
 
 
 def by_chance(found: Ranked) -> str:
-    """Whether mean ranks say more than chance does, in a sentence."""
+    """Whether mean ranks say more than chance does, in a sentence.
+
+    Args:
+        found: Mean ranks, with Friedman's test.
+
+    Returns:
+        One sentence.
+    """
     differ = "differ" if found.p < LEVEL else "may all be alike"
     return f"Friedman: the methods {differ} (p = {found.p:.2g})."
 
@@ -91,6 +107,14 @@ def _left_out(found: Ranked, titles: dict[str, str]) -> str:
 def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
     """Score against bytes or multiplications, with the front of those that none beats in both: a
     chart for each measure, as an axis has one.
+
+    Args:
+        found: Entries of any budget; those of equal rounds are drawn.
+        column: "bytes" or "flops".
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure a measure that has two methods.
     """
     compared = [one for one in found if one.budget == "rounds" and one.method != POOLED]
     measures = list(dict.fromkeys(one.measure for one in compared))
@@ -164,6 +188,13 @@ def _of_federation(of: str) -> alt.Chart:
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> list[Figure]:
     """What each method gave clients beside training alone: deciles, quartiles, median; a chart for
     each measure.
+
+    Args:
+        rows: Of any suites.
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure a measure.
     """
     measures = list(dict.fromkeys(row.measure for row in rows if row.clients))
     drawn = [
@@ -236,7 +267,16 @@ def _spread(gained: Sequence[float]) -> dict[str, float]:
 
 
 def steadiness(found: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:
-    """Each method's mean rank under every seed."""
+    """Each method's mean rank under every seed.
+
+    Args:
+        found: Mean ranks under each seed.
+        agree: Kendall's W, in 0..1; None: unknown.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        None for one seed.
+    """
     if not found or len(found[0].ranks) < 2:
         return None
     order = sorted(found, key=lambda one: (sum(one.ranks), one.method))

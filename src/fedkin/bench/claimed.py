@@ -15,7 +15,14 @@ NEAR = 1e-6  # relative: a sum of floats may end otherwise elsewhere
 
 
 def as_specified(row: Row) -> None:
-    """Raises FedkinError for a row that names another run than its specification is of."""
+    """Refuse a row that names another run than its specification is of.
+
+    Args:
+        row: From anywhere.
+
+    Raises:
+        FedkinError: Its method, seed, rounds or data are not those of its specification.
+    """
     content = row.content
     run = content.get("run", {})
     asked = {

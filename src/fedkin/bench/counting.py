@@ -78,6 +78,7 @@ class CountedScans:
 
     @property
     def said(self) -> list[str]:
+        """What the run record should tell."""
         return self.inner.said
 
     def scan(

@@ -9,18 +9,36 @@ from fedkin.core.errors import FedkinError
 
 
 class LiveRows:
-    """The page of the rows that a folder of ``fedkin bench run`` holds by now."""
+    """The page of the rows that a folder of ``fedkin bench run`` holds by now.
+
+    Args:
+        folder: Of a leaderboard.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / ROWS
 
     @staticmethod
     def of(folder: Path) -> "LiveRows | None":
-        """None where the folder is no leaderboard's."""
+        """The page of a folder.
+
+        Args:
+            folder: Any one.
+
+        Returns:
+            None where the folder is no leaderboard's.
+        """
         return LiveRows(folder) if (folder / ROWS).is_file() else None
 
     def page(self) -> tuple[str, bool]:
-        """(the page, True: rows can always come). Raises FedkinError where it has no row."""
+        """(the page, True: rows can always come).
+
+        Returns:
+            (HTML, True: rows can always come).
+
+        Raises:
+            FedkinError: It has no row yet.
+        """
         rows = read_rows(self.file)
         if not rows:
             raise FedkinError(f"{self.file} has no row yet")

@@ -18,18 +18,30 @@ THREADS = "1"  # a run of the leaderboard computes with one
 
 
 def today() -> str:
-    """The day, as the world has it."""
+    """The day, as the world has it.
+
+    Returns:
+        "2026-01-31", say, in UTC.
+    """
     return datetime.now(UTC).date().isoformat()
 
 
 def versions() -> dict[str, str]:
-    """Of fedkin and of what computes for it."""
+    """Of fedkin and of what computes for it.
+
+    Returns:
+        {name: version}.
+    """
     found = {"python": platform.python_version(), "numpy": np.__version__}
     return {**versions_of(), **found, "safetensors": version("safetensors")}
 
 
 def machine() -> dict[str, str]:
-    """What computes."""
+    """What computes.
+
+    Returns:
+        {"system", "processor", "instructions", "threads"}.
+    """
     return {
         "system": platform.system(),
         "processor": _processor(),
@@ -42,6 +54,9 @@ def machine() -> dict[str, str]:
 def commit() -> str:
     """The commit of fedkin's own checkout, with a + where files differ from it; "" of an installed
     package.
+
+    Returns:
+        Twelve letters, perhaps with a +; or "".
     """
     root = Path(fedkin.__file__).resolve().parents[2]
     if not (root / ".git").exists():
@@ -54,7 +69,15 @@ def commit() -> str:
 def differences(
     then: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """What differs, as "torch 2.8.0 then, 2.9.0 now"."""
+    """What differs, as "torch 2.8.0 then, 2.9.0 now".
+
+    Args:
+        then: {part: {name: value}} of a row.
+        now: The same of this machine.
+
+    Returns:
+        [] where nothing differs.
+    """
     found = []
     for part in then:
         for name, value in then[part].items():

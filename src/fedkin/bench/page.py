@@ -32,12 +32,33 @@ from fedkin.runs.outside import PAGES, write_outside
 
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
-    """Write the page and return its path. Raises FedkinError where there is nothing to show."""
+    """Write the page.
+
+    Args:
+        rows: Of any suites.
+        target: The path of the file, ending in .html.
+
+    Returns:
+        The same path.
+
+    Raises:
+        FedkinError: There is nothing to show, or the file cannot be written.
+    """
     return write_outside(target, page(rows), PAGES)
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The whole page."""
+    """The whole page.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        HTML, which needs no network.
+
+    Raises:
+        FedkinError: There is no finished row.
+    """
     before, rows = earlier(rows), newest(rows)
     found = entries(rows)
     if not found:
@@ -58,7 +79,16 @@ def page(rows: Sequence[Row]) -> str:
 
 
 def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
-    """Every chart that the rows can fill."""
+    """Every chart that the rows can fill.
+
+    Args:
+        rows: Of any suites, of each method's last search.
+        found: Entries of any budget.
+        titles: {federation: how people call it}.
+
+    Returns:
+        In the order of the page.
+    """
     ranks = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
     scores = [
         *against_cost(found, "bytes", titles),
@@ -72,6 +102,12 @@ def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str])
 def titles_of(rows: Sequence[Row]) -> dict[str, str]:
     """Titles of the federations: those that fedkin's own suites have, else as the last row with one
     says, else the labels. Who shares a title has its federation beside it.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        {federation: title}.
     """
     known = _titles()
     told = {(row.suite, row.setting): row.title for row in rows if row.title}
@@ -233,6 +269,13 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
 def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
     mean rank; who has none, by how many federations it has and its score.
+
+    Args:
+        rows: Of any suites.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        A table; shares of clients in per cent.
     """
     rows = newest(rows)
     found = [one for one in entries(rows) if one.budget == budget]
@@ -258,7 +301,15 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
 
 
 def mean_ranks(rows: Sequence[Row], budget: str = "rounds") -> str:
-    """What the table's mean ranks are over, and whether they say more than chance; "" of none."""
+    """What the table's mean ranks are over, and whether they say more than chance; "" of none.
+
+    Args:
+        rows: Of any suites.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        A sentence or two, or "".
+    """
     found = order([one for one in entries(newest(rows)) if one.budget == budget], budget)
     if found is None:
         return ""
@@ -282,7 +333,14 @@ def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
 
 
 def not_run(rows: Sequence[Row]) -> str:
-    """The list under the table in Markdown: whoever was not run, where, and why; "" of nobody."""
+    """The list under the table in Markdown: whoever was not run, where, and why; "" of nobody.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A list, or "".
+    """
     rows = newest(rows)
     titles = titles_of(rows)
     lines = [

@@ -126,6 +126,7 @@ class Row(Section):
 
     @property
     def bytes(self) -> float:
+        """Bytes of all messages, up and down."""
         return self.bytes_up + self.bytes_down
 
 
@@ -133,7 +134,14 @@ def read_rows(path: Path) -> list[Row]:
     """The rows of a file. Its last line counts without a newline too where it is a whole row; one
     that a killed writer left unfinished is none.
 
-    Raises FedkinError for a file that is none of ours.
+    Args:
+        path: Of the file.
+
+    Returns:
+        In the order of the file.
+
+    Raises:
+        FedkinError: The file is not there, or a line is no row.
     """
     whole, _, last = _text_of(path).rpartition("\n")
     lines = whole.split("\n")  # JSON may hold what splitlines() takes for the end of a line
@@ -145,6 +153,12 @@ def read_rows(path: Path) -> list[Row]:
 def half_written(path: Path) -> list[str]:
     """A sentence where a file's last line is no whole row, which ``read_rows`` leaves out; none of
     a file that is not there.
+
+    Args:
+        path: Of the file, which need not be there.
+
+    Returns:
+        [] or one sentence.
     """
     last = _text_of(path).rpartition("\n")[2] if path.exists() else ""
     if not last.strip() or _is_row(last):
@@ -163,7 +177,18 @@ def _text_of(path: Path) -> str:
 
 
 def row_of(line: str, where: str) -> Row:
-    """One line's row. Raises FedkinError where it is none."""
+    """One line's row.
+
+    Args:
+        line: JSON.
+        where: What messages call the line.
+
+    Returns:
+        The row, checked.
+
+    Raises:
+        FedkinError: It is none.
+    """
     try:
         return Row.model_validate(plain_values(json.loads(line)))
     except (ValueError, RecursionError) as error:
@@ -185,6 +210,13 @@ def _is_row(line: str) -> bool:
 def append(path: Path, rows: Iterable[Row]) -> None:
     """Write rows at the end of a file, and wait until the disk has them. Half a line that a killed
     writer left there is cut off first.
+
+    Args:
+        path: Of the file; it is made where it is not there.
+        rows: What is added.
+
+    Raises:
+        FedkinError: The file cannot be written.
     """
     lines = "".join(f"{_text(row)}\n" for row in rows).encode()
     try:
@@ -205,14 +237,28 @@ def append(path: Path, rows: Iterable[Row]) -> None:
 
 
 def whole_cases(rows: Sequence[Row]) -> list[Row]:
-    """The rows of searches that are complete, each once: the last one written counts."""
+    """The rows of searches that are complete, each once: the last one written counts.
+
+    Args:
+        rows: In the order in which they were written.
+
+    Returns:
+        Those that count.
+    """
     latest = _latest(rows)
     counts = Counter(row.case for row in latest)
     return [row for row in latest if counts[row.case] >= row.of]
 
 
 def incomplete(rows: Sequence[Row]) -> list[str]:
-    """A sentence a search of which rows are lacking, so that none of it counts."""
+    """A sentence a search of which rows are lacking, so that none of it counts.
+
+    Args:
+        rows: In the order in which they were written.
+
+    Returns:
+        [] where all are complete.
+    """
     latest = _latest(rows)
     counts = Counter(row.case for row in latest)
     return [

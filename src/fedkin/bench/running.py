@@ -59,10 +59,20 @@ Held = Mapping[tuple[str, str], str]  # (setting, baseline) → its search in th
 
 
 def bench(asked: Asked, tell: Tell) -> list[Row]:
-    """All rows of what is asked for, those of earlier sessions too.
+    """All rows of what is asked for, those of earlier sessions too. What is finished stays when it
+    is stopped, and the same call goes on.
 
-    Raises FedkinError for what does not exist, before anything is run, and Halted where it is
-    stopped: what is finished stays, and the same command goes on.
+    Args:
+        asked: The suite, its part that is wanted, and where rows go.
+        tell: Takes a sentence now and then.
+
+    Returns:
+        In the order in which they were written.
+
+    Raises:
+        FedkinError: A method, a setting or a value does not exist, before anything is run; or the
+            folder cannot be written.
+        Halted: The bench was stopped.
     """
     allow(name for name in asked.methods if is_own(name))
     _permit(asked)

@@ -20,6 +20,14 @@ def trials(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[tu
 
     >>> trials([0.1, 0.3], [{"k": 1}, {"k": 2}], 3)
     [(0.1, {'k': 1}), (0.3, {'k': 2}), (0.1, {'k': 2})]
+
+    Args:
+        rates: Learning rates that are tried.
+        own: {hyper-parameter: value} of each point; [] where the method has none.
+        number: How many trials, at most.
+
+    Returns:
+        No pair twice.
     """
     own = own or [{}]
     period = math.lcm(len(rates), len(own))  # after so many, the same pairs would come again
@@ -34,19 +42,44 @@ def untried(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[H
 
     >>> untried([0.1], [{"k": 1}, {"k": 2}], 1)
     [{'k': 2}]
+
+    Args:
+        rates: Learning rates that are tried.
+        own: {hyper-parameter: value} of each point.
+        number: How many trials there are.
+
+    Returns:
+        Some of ``own``.
     """
     tried = [one for _, one in trials(rates, own, number)]
     return [one for one in own if one not in tried]
 
 
 def search_of(method: str) -> tuple[list[Hyper], Hyper]:
-    """(values of its own that are tried, what is fixed)."""
+    """(values of its own that are tried, what is fixed).
+
+    Args:
+        method: The name of one of fedkin's methods.
+
+    Returns:
+        ([], {}) of a method without hyper-parameters of its own.
+    """
     ranges = _searches().get(method, {})
     return list(ranges.get("own", [])), dict(ranges.get("fixed", {}))
 
 
 def content_of(spec: Content, method: str, rate: float, hyper: Mapping[str, Any]) -> Content:
-    """The specification of a trial, but for its seed."""
+    """The specification of a trial, but for its seed.
+
+    Args:
+        spec: Of a setting.
+        method: The name.
+        rate: [train] lr.
+        hyper: {hyper-parameter: value}.
+
+    Returns:
+        A new specification, as plain values.
+    """
     return {
         **spec,
         "method": {"name": method, **hyper},

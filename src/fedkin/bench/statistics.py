@@ -105,6 +105,9 @@ def friedman(ranks: NDArray[np.float64]) -> float:
     Args:
         ranks: [blocks, methods].
 
+    Returns:
+        From 0; 0 where every block has all alike.
+
     >>> round(friedman(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])), 4)
     4.6667
     """
@@ -125,6 +128,13 @@ def critical_difference(methods: int, blocks: int) -> float:
 
     >>> round(critical_difference(4, 14), 3)
     1.254
+
+    Args:
+        methods: k, from 2.
+        blocks: N, from 1.
+
+    Returns:
+        A difference of mean ranks.
     """
     from scipy.stats import studentized_range
 
@@ -137,6 +147,13 @@ def groups(ranks: Sequence[float], gap: float) -> list[tuple[int, int]]:
 
     >>> groups([1.0, 1.5, 3.0, 3.4], 1.0)
     [(0, 1), (2, 3)]
+
+    Args:
+        ranks: In rising order.
+        gap: The largest difference within a run.
+
+    Returns:
+        Places, from 0.
     """
     found: list[tuple[int, int]] = []
     for first in range(len(ranks)):
@@ -151,6 +168,12 @@ def holm(chances: Sequence[float]) -> list[float]:
 
     >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
+
+    Args:
+        chances: In 0..1.
+
+    Returns:
+        In their order, in 0..1.
     """
     order = sorted(range(len(chances)), key=lambda k: chances[k])
     found, largest = [0.0] * len(chances), 0.0
@@ -166,6 +189,9 @@ def agreement(scores: NDArray[np.float64]) -> float | None:
     Args:
         scores: [orders, methods], whatever orders the methods. W is of their ranks: mean ranks are
             no ranks.
+
+    Returns:
+        A number in 0..1, or None.
 
     >>> agreement(np.array([[1.0, 1.5, 3.0], [1.0, 2.0, 2.5]]))
     1.0

@@ -50,6 +50,7 @@ class Setting(Section):
 
     @property
     def rounds(self) -> int:
+        """How many rounds its specification asks for."""
         return parse(self.spec)[0].run.rounds
 
 
@@ -111,7 +112,11 @@ def _name(name: str) -> str:
 
 
 def names() -> list[str]:
-    """fedkin's own suites, the shortest first."""
+    """fedkin's own suites, the shortest first.
+
+    Returns:
+        Keys for ``suite``.
+    """
     order = ("small", "standard", "full")
     return sorted(_packaged(), key=lambda name: order.index(name) if name in order else len(order))
 
@@ -119,7 +124,14 @@ def names() -> list[str]:
 def suite(name: str) -> Suite:
     """One of fedkin's suites, or that of a TOML file.
 
-    Raises FedkinError for a name that does not exist, and for what a suite cannot have.
+    Args:
+        name: "small", say, or the path of a TOML file.
+
+    Returns:
+        The suite, checked.
+
+    Raises:
+        FedkinError: The name does not exist, or the file holds what a suite cannot have.
     """
     if name in _packaged():
         content = read(Path(str(_packaged()[name])))[0]
@@ -131,7 +143,18 @@ def suite(name: str) -> Suite:
 
 
 def parsed(content: Content, where: str) -> Suite:
-    """A checked suite. Raises FedkinError with one sentence for the first mistake."""
+    """A checked suite.
+
+    Args:
+        content: As TOML has it.
+        where: What messages call the file.
+
+    Returns:
+        A suite, every setting of which is a valid specification.
+
+    Raises:
+        FedkinError: The first mistake, in one sentence.
+    """
     try:
         found = Suite.model_validate(content)
     except ValidationError as error:
@@ -145,7 +168,14 @@ def parsed(content: Content, where: str) -> Suite:
 
 
 def digest(content: Any) -> str:
-    """Twelve letters that stand for plain values."""
+    """Twelve letters that stand for plain values.
+
+    Args:
+        content: Plain values.
+
+    Returns:
+        Equal for equal values.
+    """
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return short(text)
 
@@ -153,6 +183,12 @@ def digest(content: Any) -> str:
 def settled(content: Content) -> Content:
     """A specification without [public] groups, for digests beside that of the data, which tells
     which samples are public: rows of before that key was there keep their names.
+
+    Args:
+        content: A specification.
+
+    Returns:
+        A copy, or the same.
     """
     public = content.get("public")
     if not isinstance(public, dict):

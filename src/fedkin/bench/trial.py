@@ -46,7 +46,18 @@ class Ran(NamedTuple):
 
 
 def spec_of(content: Content, data_dir: str | None = None) -> Spec:
-    """The checked specification; a method of somebody's module is given as a value beside it."""
+    """The checked specification; a method of somebody's module is given as a value beside it.
+
+    Args:
+        content: A specification, as plain values.
+        data_dir: The data folder; None: as the specification says.
+
+    Returns:
+        With the engine "inprocess".
+
+    Raises:
+        FedkinError: The first mistake, in one sentence.
+    """
     method = content.get("method", {})
     if is_own(str(method.get("name", ""))):
         method = {"name": "fedavg"}
@@ -56,7 +67,17 @@ def spec_of(content: Content, data_dir: str | None = None) -> Spec:
 
 
 def method_of(content: Content) -> Method | None:
-    """The method as a value where it is one of somebody's module."""
+    """The method as a value where it is one of somebody's module.
+
+    Args:
+        content: A specification, as plain values.
+
+    Returns:
+        None of fedkin's methods.
+
+    Raises:
+        FedkinError: Its code cannot be imported, or does not take the hyper-parameters.
+    """
     options = dict(content["method"])
     name, shared = str(options.pop("name")), {"lr": content["train"]["lr"]}
     return make(name, options, shared) if is_own(name) else None
@@ -65,7 +86,16 @@ def method_of(content: Content) -> Method | None:
 def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     """Run it, or go on with it, or see that it is finished.
 
-    Raises FedkinError where it cannot be run, or has no finite validation score.
+    Args:
+        content: A specification, as plain values.
+        folder: The run directory.
+        data_dir: The data folder; None: as the specification says.
+
+    Returns:
+        Bytes and multiplications round by round, seconds of the processor, and the scores.
+
+    Raises:
+        FedkinError: It cannot be run, or has no finite validation score.
     """
     _trained(content, folder, data_dir)
     seen, found = read_with_summary(folder, folder.name)
@@ -85,7 +115,14 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
 
 
 def up_and_down(found: Mapping[str, Any]) -> tuple[int, int]:
-    """Bytes of every message, of a summary's communication."""
+    """Bytes of every message, of a summary's communication.
+
+    Args:
+        found: The "communication" of a summary.
+
+    Returns:
+        (bytes up, bytes down), before, in and after the rounds together.
+    """
     up, down = (sum(part[way] for part in _parts(found)) for way in ("up", "down"))
     return up, down
 
@@ -96,7 +133,14 @@ def _parts(found: Mapping[str, Any]) -> list[Mapping[str, int]]:
 
 
 def epsilon_of(found: Mapping[str, Any]) -> float | None:
-    """What privacy had cost in the end, of the client it cost most; None without [privacy]."""
+    """What privacy had cost in the end, of the client it cost most; None without [privacy].
+
+    Args:
+        found: A summary.
+
+    Returns:
+        ε, from 0.
+    """
     values = [value for value in found["extras"].get(EPSILON, {}).values() if value is not None]
     return max(map(float, values)) if values else None
 

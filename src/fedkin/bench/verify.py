@@ -59,7 +59,15 @@ class Verified(NamedTuple):
 def named(rows: Sequence[Row], name: str) -> Row:
     """The row of that id, or of its first letters.
 
-    Raises FedkinError where there is none, several, or one that cannot be run again.
+    Args:
+        rows: Among which it is looked for.
+        name: An id, or at least its first SHORTEST letters.
+
+    Returns:
+        The one row whose id begins so.
+
+    Raises:
+        FedkinError: There is none, several, or one that cannot be run again.
     """
     found = {row.id: row for row in rows if row.id.startswith(name)}
     if len(name) < SHORTEST or not found:
@@ -86,6 +94,9 @@ def verify(
         trusted: Whether code that it names may be imported.
         rows: Those of its file: who was helped and hurt is counted beside local's, and budgets are
             those of fedavg's.
+
+    Returns:
+        What its run came to now, beside what the row says.
 
     Raises:
         FedkinError: it cannot be run here: code that nobody trusts, no data, other data, an
@@ -146,7 +157,12 @@ def _as_measured(row: Row, data_dir: str | None) -> Content:
 def permit(row: Row, trusted: bool) -> None:
     """Let this process import the method and the models of somebody's own that a row names.
 
-    Raises FedkinError for such a row that nobody trusts: it may come from anywhere.
+    Args:
+        row: From anywhere.
+        trusted: Whether a person has said that its code may be imported.
+
+    Raises:
+        FedkinError: It names code that nobody trusts.
     """
     name = str(row.content.get("method", {}).get("name", ""))
     methods = [name] if is_own(name) else []

@@ -46,7 +46,11 @@ class Held(NamedTuple):
 
 @cache
 def packaged() -> dict[str, Any]:
-    """The whole file: {about, methods: {name: certificate}, transforms: {name: certificate}}."""
+    """The whole file: {about, methods: {name: certificate}, transforms: {name: certificate}}.
+
+    Returns:
+        Plain values, read once.
+    """
     found: dict[str, Any] = json.loads(
         files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8")
     )
@@ -54,8 +58,17 @@ def packaged() -> dict[str, Any]:
 
 
 def held(name: str | None = None) -> list[Held]:
-    """The certificates of all methods, or that of one method or transform. Raises FedkinError for
-    an unknown name.
+    """The certificates of all methods, or that of one method or transform.
+
+    Args:
+        name: Of a method, in any of its spellings, or a key of ``transforms.CERTIFIED``; None: of
+            all methods.
+
+    Returns:
+        One each, in the order of names; state "none" where there is no certificate.
+
+    Raises:
+        FedkinError: An unknown name.
     """
     known = registry()
     if name is None:
@@ -91,18 +104,38 @@ def _beside(name: str, content: dict[str, Any] | None, digested: Callable[[], st
 
 
 def sources(recipe: Callable[..., Any]) -> dict[str, Path]:
-    """{module: file} of a method and of the methods that it is made of."""
+    """{module: file} of a method and of the methods that it is made of.
+
+    Args:
+        recipe: A method's function.
+
+    Returns:
+        In the order of the modules' names.
+    """
     return files_from({recipe.__module__: _file(recipe)}, ("fedkin.methods",))
 
 
 def digest(recipe: Callable[..., Any]) -> str:
-    """sha256 over the sources of a method, line ends aside."""
+    """sha256 over the sources of a method, line ends aside.
+
+    Args:
+        recipe: A method's function.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     return digest_of(sources(recipe))
 
 
 def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
     """{readings: […], deviations: […]}: the paragraphs so begun in the docstrings of a method's
     file.
+
+    Args:
+        recipe: A method's function.
+
+    Returns:
+        {"readings": […], "deviations": […]}, a text each.
     """
     others = {other.__name__ for other in METHODS.values() if other is not recipe}
     found: dict[str, list[str]] = {"readings": [], "deviations": []}
@@ -115,6 +148,12 @@ def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
 def paragraphs(text: str) -> Iterator[tuple[str, str]]:
     """Pairs of "readings" or "deviations" and what follows the colon, to the next such word or the
     empty line.
+
+    Args:
+        text: A docstring.
+
+    Yields:
+        ("readings" or "deviations", the paragraph in one line).
     """
     pattern = (
         r"^[ \t]*(Reading|Deviation)s?:[ \t]*(.*?)(?=^[ \t]*(?:Reading|Deviation)s?:|^[ \t]*$|\Z)"
@@ -125,7 +164,14 @@ def paragraphs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def lacking(certificate: dict[str, Any]) -> list[str]:
-    """What a whole certificate has and this one has not."""
+    """What a whole certificate has and this one has not.
+
+    Args:
+        certificate: Of ``packaged``, of a method.
+
+    Returns:
+        A few words each; [] of a whole one.
+    """
     reference, messages = certificate["reference"], certificate["messages"]
     missing = [kind for kind in SECTIONS if not certificate[kind]["tests"]]
     if certificate["closed form"].get("does not apply"):

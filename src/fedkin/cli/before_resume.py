@@ -7,8 +7,16 @@ from fedkin.runs.directory import check_own, unrecorded
 
 
 def before(run: Path) -> tuple[int, int] | None:
-    """Rounds done and bytes sent before a resume; None where the run is finished. Raises
-    FedkinError for no run.
+    """Rounds done and bytes sent before a resume; None where the run is finished.
+
+    Args:
+        run: The run directory.
+
+    Returns:
+        (rounds done, bytes sent), or None.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     if unrecorded(run):
         check_own(run)

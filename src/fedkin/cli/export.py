@@ -143,8 +143,17 @@ def predict(
 def tell_answers(
     frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, as_json: bool
 ) -> None:
-    """What a model says of new samples, as a table or as JSON; ``out``: a file for the table,
-    other than ``data``, which holds the samples.
+    """What a model says of new samples, as a table or as JSON.
+
+    Args:
+        frame: A row a sample.
+        said: Sentences worth saying.
+        data: The file of the samples, which is never replaced.
+        out: A file for the table; None: standard output.
+        as_json: As JSON.
+
+    Raises:
+        FedkinError: ``out`` cannot be written, or is ``data``.
     """
     if as_json:
         print_json({"predictions": frame.to_dict("records"), "said": list(said)})
@@ -153,7 +162,12 @@ def tell_answers(
 
 
 def tell_written(done: "Written", as_json: bool) -> None:
-    """One model that was written, as a line or as JSON."""
+    """One model that was written, as a line or as JSON.
+
+    Args:
+        done: The model.
+        as_json: As JSON.
+    """
     if as_json:
         print_json({"written": [_plain(done)], "failed": []})
     else:
@@ -165,13 +179,24 @@ def _plain(done: "Written") -> dict[str, Any]:
 
 
 def tell_file(written: "Written") -> None:
-    """Where a model was written, and how near it is to the one that was trained."""
+    """Where a model was written, and how near it is to the one that was trained.
+
+    Args:
+        written: The model.
+    """
     checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
     say(f"{written.file}{checked}")
 
 
 def as_csv(frame: "DataFrame") -> str:
-    """A table as CSV: no label and no name is a formula for the spreadsheet that opens it."""
+    """A table as CSV: no label and no name is a formula for the spreadsheet that opens it.
+
+    Args:
+        frame: Any table.
+
+    Returns:
+        CSV with a head line; numbers of six figures.
+    """
     from fedkin.core.plain import cell
 
     whole = frame.rename(columns=lambda name: cell(str(name)))
@@ -185,7 +210,18 @@ def as_csv(frame: "DataFrame") -> str:
 def tell_table(
     frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, quiet: bool = False
 ) -> None:
-    """Predictions as CSV, what is worth saying on stderr; ``quiet``: not where it is."""
+    """Predictions as CSV, what is worth saying on standard error.
+
+    Args:
+        frame: A row a sample.
+        said: Sentences worth saying.
+        data: The file of the samples, which is never replaced.
+        out: A file for the table; None: standard output.
+        quiet: Whether the file is not named on standard output.
+
+    Raises:
+        FedkinError: ``out`` cannot be written, or is ``data``.
+    """
     for sentence in said:
         warn(f"note: {sentence}")
     text = as_csv(frame)

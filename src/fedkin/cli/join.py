@@ -60,7 +60,12 @@ def join(
 
 
 def tell(found: Mapping[str, Any], as_json: bool) -> None:
-    """Print what came of a join."""
+    """Print what came of a join.
+
+    Args:
+        found: What ``newcomers.join.join`` gave.
+        as_json: As JSON.
+    """
     if as_json:
         print_json(found)
     else:
@@ -68,7 +73,14 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """What came of it, for people."""
+    """What came of it, for people.
+
+    Args:
+        found: What ``newcomers.join.join`` gave.
+
+    Returns:
+        Lines, without their ends.
+    """
     from fedkin.report import formatting
 
     scores = found["scores"]["personal"]

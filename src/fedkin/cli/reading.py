@@ -83,7 +83,14 @@ Figures = Annotated[
 
 
 def as_given(data_dir: Path | None) -> str | None:
-    """--data-dir as a specification has it."""
+    """--data-dir as a specification has it.
+
+    Args:
+        data_dir: As it was typed; None: it was not.
+
+    Returns:
+        A text, or None.
+    """
     return None if data_dir is None else str(data_dir)
 
 

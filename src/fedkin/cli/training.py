@@ -23,9 +23,12 @@ def train(
 ) -> None:
     """Do the work under a display, then say what came out and where it is.
 
-    ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
-    ``new``: a run that begins, whose data are checked for leaks.
-    ``divided``: how clients come by their data, where [split] does not say it.
+    Args:
+        spec: The experiment.
+        work: Takes what is called with each record; gives the run directory.
+        before: (rounds done, bytes sent) before a resume; None where nothing is left to do.
+        new: Whether the run begins, so that its data are checked for leaks.
+        divided: How clients come by their data, where [split] does not say it.
     """
     from fedkin.cli.talk.closing import closing
     from fedkin.experiment.heading import head
@@ -48,7 +51,10 @@ def train(
 def train_quietly(spec: "Spec", work: Callable[[OnRecord], Path], new: bool = True) -> None:
     """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page.
 
-    ``new``: a run that begins, of whose data leaks are told.
+    Args:
+        spec: The experiment.
+        work: Takes what is called with each record; gives the run directory.
+        new: Whether the run begins, so that leaks of its data are told.
     """
     from fedkin.cli.talk.json_output import print_json
     from fedkin.report.page.report import write_report

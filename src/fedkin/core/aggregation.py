@@ -116,7 +116,7 @@ class WeightedSum(NamedTuple):
             samples: The client's number of training samples.
 
         Returns:
-            The weight.
+            ``samples`` where the sum is weighted by samples, else 1.
         """
         return samples if self.weight == "samples" else 1.0
 
@@ -147,7 +147,7 @@ class GroupedSum(NamedTuple):
             samples: The client's number of training samples.
 
         Returns:
-            The weight.
+            ``samples`` where the sum is weighted by samples, else 1.
         """
         return WeightedSum(self.weight).weight_of(samples)
 
@@ -189,6 +189,9 @@ def aggregated(
 
     Returns:
         A Mean, a Mean a group, or the replies themselves.
+
+    Raises:
+        ValueError: There is a rule or a step, and ``around`` is None.
     """
     if isinstance(how, GroupedSum):
         return _grouped(how, replies)

@@ -32,6 +32,13 @@ def truth_for_number(value: object, annotation: Any) -> bool:
 
     >>> truth_for_number(True, float | None), truth_for_number(True, int | bool)
     (True, False)
+
+    Args:
+        value: What was given.
+        annotation: The type that is wanted, or a union of types.
+
+    Returns:
+        False where the annotation takes a boolean.
     """
     return (
         isinstance(value, bool)

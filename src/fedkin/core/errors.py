@@ -27,6 +27,9 @@ class FedkinError(Exception):
     """A usage error in one sentence: what is wrong, where, the nearest valid choice.
 
     The command line prints the sentence and its code, and exits with 2; no traceback is shown.
+
+    Args:
+        *said: The sentence.
     """
 
     def __init__(self, *said: object) -> None:

@@ -98,7 +98,8 @@ def standardised(offset: float, scale: float) -> Family:
         scale: Their standard deviation, above 0.
 
     Returns:
-        The family.
+        A Gaussian family whose mean is in the labels' unit and whose loss is of standardized
+        labels.
     """
     return Family(
         "gaussian",

@@ -33,7 +33,7 @@ def select(params: Mapping[str, Any], choice: Layers, kind: str) -> frozenset[st
         kind: What the choice is for, in messages: "head".
 
     Returns:
-        Names of ``params``.
+        A set of names, not in the model's order; a buffer goes with its layer.
 
     Raises:
         FedkinError: A name that is not there, or a choice that would be the whole model.

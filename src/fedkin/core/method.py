@@ -61,7 +61,11 @@ class FederationInit(NamedTuple):
     heads: Mapping[str, Head] = MappingProxyType({})  # of each architecture, where it has one
 
     def only(self) -> Params:
-        """The initial parameters where there is one architecture."""
+        """The initial parameters where there is one architecture.
+
+        Returns:
+            name → tensor.
+        """
         (params,) = self.parameters.values()
         return params
 

@@ -70,7 +70,11 @@ class Learner(Protocol):
     """
 
     def start(self) -> State:
-        """The first state: named arrays of numbers."""
+        """The first state: named arrays of numbers.
+
+        Returns:
+            name → array, of any shapes.
+        """
 
     def fit(self, state: State, parts: Iterator[Part]) -> State:
         """The state after a round's mini-batches, as many as [train] says.
@@ -227,7 +231,7 @@ class Model(NamedTuple):
             frozen: The names of ``self.frozen``.
 
         Returns:
-            A model of the same parameters.
+            A model of the same trained parameters; ``self`` where nothing is frozen.
         """
         return self if self.whole is None else self.whole.freezing(frozen)
 
@@ -292,6 +296,9 @@ _refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffe
 def collecting_buffers() -> Iterator[list[Params]]:
     """Collect the running statistics that training-mode forward passes leave behind (used by the
     kit's gradient).
+
+    Yields:
+        A list, to which every pass within the block adds {name: refreshed statistics}.
     """
     found: list[Params] = []
     token = _refreshed.set(found)

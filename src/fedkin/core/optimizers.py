@@ -132,7 +132,10 @@ def _is_bias(name: str) -> bool:
 class Descents:
     """The descents of one step: each variable's state, under the name that ``descend`` gives it.
 
-    ``states`` None: nothing is computed; what is descended is noted, with its first state.
+    Args:
+        optimizer: What [train] asks for.
+        states: {variable: its state}; None: nothing is computed, and what is descended is noted
+            with its first state.
     """
 
     def __init__(self, optimizer: Optimizer, states: Tree | None) -> None:
@@ -163,7 +166,11 @@ _current: ContextVar[Descents | None] = ContextVar("descents", default=None)
 
 
 def current() -> Descents | None:
-    """Those of the step that is being made; None where it is plain SGD's."""
+    """The descents of the step that is being made.
+
+    Returns:
+        None where it is plain SGD's.
+    """
     return _current.get()
 
 
@@ -186,9 +193,10 @@ def making(descents: Descents | None) -> Iterator[None]:
 
 class Memory:
     """The states of a client's optimizer that outlast a round, one for each scan of batches.
+    ``part`` says of which part of the client's work its scans are; "" where the work is one.
 
-    before: {name of a scan: state} as the last round left them.
-    part: Of the client's work, by which its scans are named; "" where the work is one.
+    Args:
+        before: {name of a scan: state} as the last round left them.
     """
 
     def __init__(self, before: Mapping[str, Tree]) -> None:
@@ -233,7 +241,11 @@ _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 
 
 def remembered() -> Memory | None:
-    """Of the client that works; None where every round begins anew."""
+    """The memory of the client that works.
+
+    Returns:
+        None where every round begins anew.
+    """
     return _memory.get()
 
 

@@ -50,13 +50,14 @@ def plain_lines(text: str) -> str:
 def plain_values(value: Any) -> Any:
     """A JSON value with every string in it ``plain``.
 
-    Raises RecursionError where it is too deep.
-
     Args:
         value: As ``json`` reads it.
 
     Returns:
         A copy.
+
+    Raises:
+        RecursionError: It is too deep.
     """
     if isinstance(value, str):
         return plain(value)

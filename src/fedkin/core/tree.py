@@ -193,7 +193,7 @@ def add(a: Tree, b: Tree) -> Tree:
         b: One of the same structure and shapes.
 
     Returns:
-        Their sum.
+        A new tree, of the same structure.
     """
     return map_tree(lambda x, y: x + y, a, b)
 
@@ -206,7 +206,7 @@ def sub(a: Tree, b: Tree) -> Tree:
         b: One of the same structure and shapes.
 
     Returns:
-        Their difference.
+        A new tree, of the same structure.
     """
     return map_tree(lambda x, y: x - y, a, b)
 
@@ -219,7 +219,7 @@ def scale(factor: float | Tensor, tree: Tree) -> Tree:
         tree: Any one.
 
     Returns:
-        The product.
+        A new tree, of the same structure.
     """
     return map_tree(lambda x: factor * x, tree)
 
@@ -245,7 +245,7 @@ def mix(a: Tree, b: Tree, share: float | Tensor) -> Tree:
         share: Of b, within [0, 1].
 
     Returns:
-        The mixture.
+        A new tree, of the same structure.
     """
     return map_tree(lambda x, y: (1 - share) * x + share * y, a, b)
 

@@ -67,6 +67,13 @@ def plant(population: Population, count: int, key: Key) -> Population:
 
 
 def canaries_of(population: Population) -> Canaries | None:
-    """The canaries that were planted; None where none were."""
+    """The canaries that were planted; None where none were.
+
+    Args:
+        population: The clients' data.
+
+    Returns:
+        Rows and labels of the canaries, and which were taken in.
+    """
     found = population.truth.get(NAME)
     return None if found is None else Canaries(found[:, 0], found[:, 1], found[:, 2] == 1)

@@ -67,7 +67,7 @@ def mnist(dir: Path | None = None, *, pixels: str = "bytes", augment: str = "non
             data split has them.
 
     Returns:
-        10 classes.
+        A Source: uint8 pictures 0..255 (float32 where standardized), labels 0..9.
 
     Raises:
         FedkinError: The file is not there, or ``pixels`` or ``augment`` is not known.
@@ -104,7 +104,7 @@ def cifar10(dir: Path | None = None, *, augment: str = "none") -> Source:
         augment: "none" or "crop_flip", as of ``mnist``.
 
     Returns:
-        10 classes.
+        A Source: uint8 pictures 0..255, labels 0..9.
 
     Raises:
         FedkinError: The file is not there, or ``augment`` is not known.
@@ -121,7 +121,10 @@ def cifar100(dir: Path | None = None) -> Source:
         dir: The data folder.
 
     Returns:
-        100 classes.
+        A Source: uint8 pictures 0..255, labels 0..99.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return _cifar("cifar100", dir)
 
@@ -133,7 +136,10 @@ def cifar100_12k(dir: Path | None = None) -> Source:
         dir: The data folder.
 
     Returns:
-        100 classes.
+        A Source: uint8 pictures 0..255, labels 0..99.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return read_npz(_npz("cifar100_12k", dir), "cifar100_12k", classes=100)
 
@@ -147,6 +153,9 @@ def femnist(dir: Path | None = None) -> Source:
 
     Returns:
         Digits, capital and small letters.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     return read_npz(_npz("femnist", dir), "femnist", classes=62, class_names=LETTERS)
 
@@ -160,6 +169,9 @@ def femnist_extra(dir: Path | None = None) -> Source:
 
     Returns:
         The classes of ``femnist``.
+
+    Raises:
+        FedkinError: The file is not there, or damaged.
     """
     path = _npz("femnist", dir)
     return read_npz(path, "femnist_extra", classes=62, class_names=LETTERS, parts=("extra",))

@@ -107,6 +107,9 @@ class Population:
 
         Returns:
             (x [n, …], y [n]).
+
+        Raises:
+            FedkinError: The split does not exist.
         """
         rows = torch.from_numpy(self.rows(split)[client])
         return self.x[rows], self.y[rows]
@@ -118,7 +121,10 @@ class Population:
             split: "train", "val" or "test".
 
         Returns:
-            int64.
+            [clients] int64: numbers of samples.
+
+        Raises:
+            FedkinError: The split does not exist.
         """
         return np.array([len(rows) for rows in self.rows(split)], dtype=np.int64)
 
@@ -129,7 +135,10 @@ class Population:
             split: "train", "val" or "test".
 
         Returns:
-            Counts, int64.
+            [clients, classes] int64: numbers of samples.
+
+        Raises:
+            FedkinError: The split does not exist.
         """
         if self.classes == 0:
             return np.zeros((self.clients, 0), dtype=np.int64)
@@ -141,6 +150,9 @@ class Population:
     def digest(self) -> str:
         """SHA-256 (hex) over everything: data, splits, public set, truth and names, in a fixed
         order.
+
+        Returns:
+            64 hexadecimal digits.
         """
         total = hashlib.sha256(json.dumps(_facts(self), sort_keys=True).encode())
         for key, array in sorted(_arrays(self).items()):
@@ -151,6 +163,9 @@ class Population:
     def pooled(self) -> "Population":
         """The same samples, but every client trains on the union of all training rows (one array,
         shared by all).
+
+        Returns:
+            A copy; validation and test stay the clients' own.
         """
         union = np.sort(_joined(self.train))
         return replace(self, train=(union,) * self.clients)
@@ -222,7 +237,10 @@ class Population:
             directory: What ``save`` wrote.
 
         Returns:
-            The population.
+            A population whose samples stay in the file until they are asked for.
+
+        Raises:
+            FedkinError: The folder holds none, or a file of it is missing or damaged.
         """
         facts = _read_facts(directory)
         arrays = {key: _read(directory, key, *kind) for key, kind in facts["arrays"].items()}

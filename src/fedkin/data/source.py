@@ -71,8 +71,6 @@ class Known(TypedDict, total=False):
 def classified(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known]) -> Source:
     """A checked Source. Integer (or bool) y is classification, floating y is regression.
 
-    ``where`` names the file in errors. Raises FedkinError for anything a model could not train on.
-
     Args:
         name: Of the data set.
         x: [n, …] samples as somebody stored them.
@@ -82,6 +80,9 @@ def classified(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Kno
 
     Returns:
         Whose x is uint8 or float32.
+
+    Raises:
+        FedkinError: A model could not train on the samples or the labels.
     """
     return labelled(name, features(x, where), y, where=where, **known)
 
@@ -97,7 +98,7 @@ def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known
         known: Any of the other fields of a Source, by name.
 
     Returns:
-        The Source.
+        A Source of classes, or of a regression where labels are floats.
 
     Raises:
         FedkinError: Labels do not fit the samples, or a column is of another length.

@@ -40,10 +40,17 @@ def candidates(
     """Up to three methods: the first of each way in their order, then the second ones. A way that
     surely loses, by its 95 % interval, is left out where another does not.
 
-    ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
-    one layer nothing is left to share where the last is personal. ``runs``: whether the experiment
-    takes a method, whose [privacy] may not fit it. Values are plain: "method" as it
-    is typed after --method; "gain", "low" and "high" are against each client alone.
+    Args:
+        found: What cross-validation found.
+        names: Of the population's clients.
+        layers: How many layers with parameters the experiment's model has; of one layer nothing is
+            left to share where the last is personal.
+        runs: Whether the experiment takes a method, which its [privacy] may not fit.
+
+    Returns:
+        Plain values: "method" as it is typed after --method, "way", "reason", "lose" (names of
+        clients), "needs"; "gain", "low" and "high" are against each client alone, in the measure's
+        unit.
     """
     ways = _hopeful(found.ways)
     fitting = {way: _fitting(way, layers) for way in ways}
@@ -77,6 +84,14 @@ def candidates(
 def left_out(found: Examined, layers: int, runs: Callable[[str], bool]) -> list[str]:
     """Methods of the first way, where the experiment takes none of them: what is gained by it is
     not to be had. Empty where it takes one.
+
+    Args:
+        found: What cross-validation found.
+        layers: How many layers with parameters the experiment's model has.
+        runs: Whether the experiment takes a method.
+
+    Returns:
+        Methods as they are typed after --method.
     """
     first = [method for way in _hopeful(found.ways)[:1] for method in _fitting(way, layers)]
     return [] if any(runs(method) for method in first) else first
@@ -94,13 +109,29 @@ def _hopeful(ways: Mapping[str, Gain]) -> list[str]:
 
 
 def split_name(method: str) -> tuple[str, dict[str, Any]]:
-    """A candidate's name and hyper-parameters: finetune:keep=best → ("finetune", {"keep": …})."""
+    """A candidate's name and hyper-parameters: finetune:keep=best → ("finetune", {"keep": …}).
+
+    Args:
+        method: As it is typed after --method.
+
+    Returns:
+        (name, {hyper-parameter: value}).
+
+    Raises:
+        FedkinError: The text is no method with its keys.
+    """
     return typed_method(method)
 
 
 def split_names(text: str) -> list[str]:
     """Several methods, each as ``--method`` takes it: ``fedavg,finetune:keep=best,epochs=15`` are
     two, since a key without a name before it is the last one's.
+
+    Args:
+        text: Methods with commas between them.
+
+    Returns:
+        A text each.
     """
     names: list[str] = []
     for piece in filter(None, pieces(text)):
@@ -115,6 +146,12 @@ def in_order(ways: Mapping[str, Gain]) -> list[str]:
     """The ways by their gain, but first the simplest that is as good as the best: not more than one
     standard error of the best below it (Breiman et al., 1984, section 3.4.3). A gain that cannot be
     distinguished from another is no reason for more models to keep, to send and to fit on few rows.
+
+    Args:
+        ways: {way: its gain}.
+
+    Returns:
+        The names of all ways.
     """
     order = sorted(ways, key=lambda way: -ways[way].mean)
     if not order:
@@ -126,7 +163,14 @@ def in_order(ways: Mapping[str, Gain]) -> list[str]:
 
 
 def needs(of: Needs) -> list[str]:
-    """What a method asks for, in words."""
+    """What a method asks for, in words.
+
+    Args:
+        of: What the method declares.
+
+    Returns:
+        A few words each; [] where it asks for nothing.
+    """
     said = ["one model for all"] if of.one_architecture else []
     if of.public != "none":
         said.append("a public set" + (" with labels" if of.public == "labeled" else ""))

@@ -33,6 +33,12 @@ class Checked(NamedTuple):
 def checked(spec: Spec) -> Checked:
     """Everything that is wrong with the data of a specification.
 
+    Args:
+        spec: The specification, of which [data] counts.
+
+    Returns:
+        What was found, and what had to be mended for reading.
+
     Raises:
         FedkinError: for what has no fix, a file that is not there for instance.
     """
@@ -46,6 +52,15 @@ def checked(spec: Spec) -> Checked:
 def leaks_of(spec: Spec) -> list[str]:
     """What would let a model cheat in one's own table: leaks of one column, identifiers, dates
     after the outcome. Unlike ``checked`` it leaves pairs of columns alone. [] for other data.
+
+    Args:
+        spec: The specification, of which [data] counts.
+
+    Returns:
+        A sentence a fault; [] for other data than a table of one's own.
+
+    Raises:
+        FedkinError: The data cannot be read.
     """
     if not is_path(spec.data.name):
         return []
@@ -81,7 +96,18 @@ def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
 
 
 def mended(spec: Spec, problems: list[Problem]) -> Spec:
-    """The specification with the fixes of these problems beside what it says already."""
+    """The specification with the fixes of these problems beside what it says already.
+
+    Args:
+        spec: The specification.
+        problems: Faults, of which each has a fix.
+
+    Returns:
+        A new specification; an equal one where nothing changed.
+
+    Raises:
+        FedkinError: A fix does not fit the specification.
+    """
     content: dict[str, Any] = spec.model_dump(exclude_unset=True)
     data = spec.data.options | {key: getattr(spec.data, key) for key in spec.data.model_fields_set}
     before = {f"data.{key}": _plain(value) for key, value in data.items()}

@@ -29,7 +29,17 @@ class Crossed(NamedTuple):
 
 
 def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
-    """Out-of-fold predictions of each way, and of the federated way that the other folds choose."""
+    """Out-of-fold predictions of each way, and of the federated way that the other folds choose.
+
+    Args:
+        rows: The rows of all clients.
+        seed: Draws the folds.
+        seeds: How many divisions into FOLDS folds are made.
+
+    Returns:
+        Predictions [seeds, n, outputs] of each way, and how often each federated way was chosen,
+        shares in 0..1.
+    """
     found = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
     tell(CROSSING, 0, seeds * FOLDS)

@@ -19,6 +19,14 @@ SMALLEST = 5
 def data_of(population: Population, seed: int = 0) -> dict[str, Any]:
     """{labels, features, sizes}: plain values; labels and features are None where there is nothing
     to say.
+
+    Args:
+        population: The clients' data.
+        seed: Draws what chance is compared with.
+
+    Returns:
+        "clients" (a number), "labels", "features", "samples" (least, median, most training samples
+        of a client) and "smallest" (the clients with the fewest).
     """
     sizes = [len(rows) for rows in population.train]
     order = sorted(range(len(sizes)), key=lambda k: (sizes[k], k))
@@ -39,6 +47,13 @@ def labels(population: Population, seed: int) -> dict[str, float] | None:
     """``distance``: total variation between a client's label distribution and that of all, mean
     over clients, in [0, 1]; ``chance``: the same if each client had drawn its samples from all;
     ``classes``: the median number that a client has. None for a regression.
+
+    Args:
+        population: The clients' data.
+        seed: Draws what chance would make of the labels.
+
+    Returns:
+        {"distance", "chance": in 0..1; "classes": a number}.
     """
     if not population.classes:
         return None
@@ -60,6 +75,13 @@ def labels(population: Population, seed: int) -> dict[str, float] | None:
 def features(population: Population, seed: int) -> dict[str, float] | None:
     """``between``: the share of the features' variance within a class that lies between clients;
     ``chance``: the same with clients shuffled within each class. None for tokens.
+
+    Args:
+        population: The clients' data.
+        seed: Draws the rows and features that are looked at, and shuffles clients.
+
+    Returns:
+        {"between", "chance"}, shares in 0..1.
     """
     if population.x.dtype in TOKENS:
         return None
@@ -82,6 +104,12 @@ def features(population: Population, seed: int) -> dict[str, float] | None:
 def public_apart(population: Population) -> float | None:
     """How far the public samples lie from the private ones: difference of means by the pooled
     deviation, root mean square over the features; None without a public set.
+
+    Args:
+        population: The clients' data, with a public set.
+
+    Returns:
+        In pooled standard deviations, from 0.
     """
     if population.public is None or not len(population.public):
         return None

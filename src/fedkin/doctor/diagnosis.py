@@ -38,13 +38,17 @@ def diagnosis(
     """What ``fedkin doctor --json`` prints.
 
     Args:
-        spec: the experiment.
-        rounds: of a probe of costs; with 0 none is run.
+        spec: The experiment.
+        rounds: How many rounds a probe of costs has; 0: none is run.
         methods: more methods to probe, each as ``--method`` takes it: "ditto" has its defaults,
             "ditto:lam=2" has its own λ; a text is one. A Method value goes by its name, with a
             number behind it where another one has that name.
         named: whether somebody chose the experiment's method, so that it is probed too.
         given: a Method value in place of [method].
+
+    Returns:
+        Plain values: "data", "traps", "verdict", "candidates", "left_out", "may_lose", "safe",
+        "probes", "rounds", "of", "privacy".
 
     Raises:
         FedkinError: what is wrong with the experiment, the rounds, a method's name or its keys.
@@ -126,7 +130,14 @@ def _takes(parts: Assembled, candidate: str) -> bool:
 
 
 def layers_of(model: Model) -> int:
-    """How many layers with parameters a model has."""
+    """How many layers with parameters a model has.
+
+    Args:
+        model: The architecture.
+
+    Returns:
+        At least 1 where it has parameters.
+    """
     return len({name.rpartition(".")[0] for name in model.initial})
 
 

@@ -41,6 +41,13 @@ class Rows(NamedTuple):
 def rows_of(population: Population, seed: int) -> Rows:
     """Training and validation rows of at most CLIENTS clients, ROWS in all; test rows
     are not read.
+
+    Args:
+        population: The clients' data.
+        seed: Draws clients, rows and the network's random units.
+
+    Returns:
+        The rows as short features, with their targets.
     """
     rng = Key(seed).numpy("doctor rows")
     chosen = np.sort(rng.permutation(population.clients)[:CLIENTS])
@@ -68,6 +75,12 @@ def rows_of(population: Population, seed: int) -> Rows:
 def groups_of(population: Population) -> Ints | None:
     """[n] which rows stay in one split of a client (a recording, a patient): what is known of each
     row and is never in two splits. None where nothing is.
+
+    Args:
+        population: The clients' data.
+
+    Returns:
+        int64 [n], a number for each row of x; equal ones belong together.
     """
     n = len(population.x)
     for values in population.truth.values():
@@ -91,6 +104,14 @@ def _together(population: Population, number: Ints) -> bool:
 def folds_of(rows: Rows, folds: int, rng: np.random.Generator) -> Ints:
     """The fold of each row: within each client even, and even in each class (or along
     the numbers). Rows that belong together are in one fold.
+
+    Args:
+        rows: The rows of all clients.
+        folds: How many there are.
+        rng: Draws the folds.
+
+    Returns:
+        int64 [n], from 0 to folds − 1.
     """
     found = np.empty(len(rows.owner), dtype=np.int64)
     for client in range(len(rows.clients)):

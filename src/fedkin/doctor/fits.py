@@ -41,7 +41,17 @@ class Fitted(NamedTuple):
 
 
 def products(x: Floats, target: Floats, owner: NDArray[np.int64], clients: int) -> Products:
-    """Sums over the rows of each client."""
+    """Sums over the rows of each client.
+
+    Args:
+        x: Features [n, d] of all clients' rows; the last column is 1.
+        target: Targets [n, outputs].
+        owner: The client of each row [n].
+        clients: How many there are.
+
+    Returns:
+        XᵀX, XᵀY and the number of rows, a client each.
+    """
     xx = np.zeros((clients, x.shape[1], x.shape[1]))
     xy = np.zeros((clients, x.shape[1], target.shape[1]))
     for k in range(clients):
@@ -51,7 +61,15 @@ def products(x: Floats, target: Floats, owner: NDArray[np.int64], clients: int) 
 
 
 def fits(p: Products, seed: int) -> Iterator[Fitted]:
-    """Every way in every setting."""
+    """Every way in every setting.
+
+    Args:
+        p: Products of all clients' rows.
+        seed: Draws where the search for groups begins.
+
+    Yields:
+        Models [clients, d, outputs], with the way and the setting in words.
+    """
     values, vectors = np.linalg.eigh(p.xx)
     near = _Near(p, values, vectors)
     clients = len(p.n)
@@ -94,7 +112,15 @@ class _Near:
 
 
 def pooled(p: Products, weight: Floats) -> Floats:
-    """The one model [d, outputs] of the clients with these weights."""
+    """The one model [d, outputs] of the clients with these weights.
+
+    Args:
+        p: Products of all clients' rows.
+        weight: Of each client [clients], at least 0.
+
+    Returns:
+        [d, outputs], with a ridge penalty of 1.
+    """
     xx, xy = np.tensordot(weight, p.xx, 1), np.tensordot(weight, p.xy, 1)
     return np.asarray(np.linalg.solve(xx + np.eye(len(xx)), xy), dtype=np.float64)
 
@@ -102,6 +128,15 @@ def pooled(p: Products, weight: Floats) -> Floats:
 def grouped(p: Products, start: Floats, groups: int, rng: np.random.Generator) -> Floats:
     """Each client's model is that of its group, and it is in the group whose model errs least on
     its rows.
+
+    Args:
+        p: Products of all clients' rows.
+        start: Models of the clients to begin with [clients, d, outputs].
+        groups: How many groups there are.
+        rng: Draws where each of STARTS searches begins.
+
+    Returns:
+        The group's model of each client [clients, d, outputs].
     """
     best, least = start, np.inf
     for _ in range(STARTS):

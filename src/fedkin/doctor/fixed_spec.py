@@ -27,6 +27,9 @@ def fixed_spec(
         command: what wrote the file.
         reasons: a sentence under the name of a section.
         columns: those that a list in the place of a table of columns is for.
+
+    Returns:
+        The text of the file.
     """
     content: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
     listed = {key: content.pop(key) for key in list(content) if isinstance(content[key], list)}

@@ -20,7 +20,14 @@ AT_ONCE = 500  # pictures
 
 
 def is_picture(x: Tensor) -> bool:
-    """Whether samples [n, channels, height, width] are large enough to have patches."""
+    """Whether samples [n, channels, height, width] are large enough to have patches.
+
+    Args:
+        x: Samples [n, …].
+
+    Returns:
+        False for other shapes, and for pictures below LEAST pixels across.
+    """
     return x.dim() == 4 and min(x.shape[2:]) >= LEAST
 
 

@@ -71,7 +71,8 @@ def plan(answers: Answers, command: str) -> Plan:
         command: What was typed, for the file's first line.
 
     Returns:
-        The experiment.
+        The file's text, the experiment in it, why its method was chosen, and what was found in the
+        data.
 
     Raises:
         FedkinError: Data that cannot be read, for which there is no fix.

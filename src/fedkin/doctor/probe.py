@@ -29,8 +29,21 @@ class Probe(NamedTuple):
 def probe(
     spec: Spec, name: str, method: MethodSection, rounds: int, given: Method | None = None
 ) -> Probe:
-    """A run of ``rounds`` rounds with this method, or the value ``given`` in its place, which is
-    shown as ``name``, in this process, thrown away afterwards.
+    """A short run with one method, in this process, thrown away afterwards.
+
+    Args:
+        spec: The experiment.
+        name: What the method is shown as.
+        method: The section [method] of the run.
+        rounds: How many rounds it has, at least 1.
+        given: A Method value in place of the section; None: there is none.
+
+    Returns:
+        What the whole experiment would cost: seconds, bytes sent, bytes of states; or why it cannot
+        be run.
+
+    Raises:
+        Interrupted: After Ctrl-C.
     """
     often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
     short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})

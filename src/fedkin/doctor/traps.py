@@ -14,7 +14,14 @@ GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how m
 
 
 def traps_of(parts: Assembled) -> list[str]:
-    """The traps that this experiment is in; [] where it is in none."""
+    """The traps that this experiment is in; [] where it is in none.
+
+    Args:
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence a trap.
+    """
     known = [said for trap in TRAPS if (said := trap(parts))]
     return [*known, *remarks(parts), *leaks_of(parts.spec)]
 

@@ -41,15 +41,27 @@ class Gain(NamedTuple):
 
     @property
     def freedom(self) -> int:
+        """Degrees of freedom of Student's t: clients less one, at least 1."""
         return max(len(self.by_client) - 1, 1)
 
     def interval(self) -> tuple[float, float]:
-        """95 %."""
+        """The 95 % interval of the mean over clients, by Student's t.
+
+        Returns:
+            (low, high), in the measure's unit.
+        """
         half = float(t.ppf(0.975, self.freedom)) * self.error
         return self.mean - half, self.mean + half
 
     def chance_above(self, least: float) -> float:
-        """The chance that the gain is above ``least``."""
+        """The chance that the gain is above ``least``.
+
+        Args:
+            least: In the measure's unit.
+
+        Returns:
+            A probability, by Student's t over clients.
+        """
         if self.error == 0:
             return float(self.mean > least)
         return float(t.cdf((self.mean - least) / self.error, self.freedom))
@@ -71,6 +83,14 @@ class Examined(NamedTuple):
 def examined(population: Population, measure_name: str, seed: int = 0) -> Examined | None:
     """The ways to share, against each client alone; None for one client, or rows without anything
     to learn from.
+
+    Args:
+        population: The clients' data; test rows are not read.
+        measure_name: The experiment's measure.
+        seed: Draws the folds.
+
+    Returns:
+        The gains of all ways, and of the one that other rows chose.
     """
     from threadpoolctl import threadpool_limits
 
@@ -96,8 +116,14 @@ def _examined(population: Population, measure_name: str, seed: int) -> Examined 
 
 
 def verdict(found: Examined) -> dict[str, Any]:
-    """{federate, says, wrong, gain, low, high, …}: plain values. ``wrong``: the chance that the
-    advice is wrong.
+    """Whether to federate, as plain values.
+
+    Args:
+        found: What ``examined`` gave.
+
+    Returns:
+        {"federate": true or false, "says": a sentence, "wrong": the chance that the advice is
+        wrong, "gain", "low", "high": of the mean over clients, in the measure's unit, …}.
     """
     best = found.best
     low, high = best.interval()
@@ -127,7 +153,14 @@ def verdict(found: Examined) -> dict[str, Any]:
 
 
 def losers(gain: Gain) -> list[int]:
-    """Clients that are worse off by more than twice the standard error of their own rows."""
+    """Clients that are worse off by more than twice the standard error of their own rows.
+
+    Args:
+        gain: Of one way against each client alone.
+
+    Returns:
+        Numbers of clients.
+    """
     return [k for k, (mean, error) in gain.by_client.items() if mean < 0 and mean < -2 * error]
 
 

@@ -42,8 +42,13 @@ MOST_WITHOUT_SUM = 3  # rounds under masks, one after the other, in which somebo
 class Coordinator:
     """Runs a method's server side over a transport. ``state`` is the server state S.
 
-    ``aside``: a folder for a round's messages, where they shall not all be in memory.
-    ``scheduling``: makes the run's schedule.
+    Args:
+        method: What is run.
+        federation: Who takes part, and how.
+        transport: Reaches the clients.
+        aside: A folder for a round's messages, where they shall not all be in memory; None: they
+            are.
+        scheduling: Makes the run's schedule.
     """
 
     def __init__(
@@ -65,7 +70,11 @@ class Coordinator:
         )
 
     def setup(self) -> Record:
-        """Before the first round: the introductions, where a method has them."""
+        """Before the first round: the introductions, where a method has them.
+
+        Returns:
+            What happened, as round 0.
+        """
         method, began = self.method, time.perf_counter()
         who = self.schedule.introduced()
         sent: list[Sent] = []
@@ -220,7 +229,11 @@ class Coordinator:
         return found
 
     def fingerprint(self) -> str:
-        """sha256 over the server state and all personal states, in client order."""
+        """sha256 over the server state and all personal states, in client order.
+
+        Returns:
+            64 hexadecimal digits; equal for equal bits.
+        """
         whole = hashlib.sha256(encode(self.state))
         for client, digest in sorted(self.transport.digests(self.federation.infos).items()):
             whole.update(f"{client}:{digest}".encode())

@@ -160,7 +160,15 @@ def _facts(tree: Tree) -> list[tuple[str, Any, Any]]:
 
 
 def each_view(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
-    """``of`` each view; two views may be one model, which is looked at once."""
+    """What is found for each view. Two views may be one model, which is looked at once.
+
+    Args:
+        views: {view: parameters, or what the method predicts with}.
+        of: view → what is found for it.
+
+    Returns:
+        {view: what was found}.
+    """
     found: dict[int, Any] = {}
     for view in views.values():
         if id(view) not in found:

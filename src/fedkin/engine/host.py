@@ -71,12 +71,23 @@ class Host:
 
     ``do(op, round, tasks)`` yields one TaskResult a task; ``op`` names one of the functions in OPS.
     An exception of one client's work becomes its result's ``error``, and its personal state stays
-    as it was; a method that wrote into the state itself ends the run. ``block``: how many clients'
-    steps are made together (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken
-    in every evaluation. ``secret``: where its clients' secrets come from, if they add noise.
-    ``masking``: what hides their messages from the server. ``held``: messages of rounds stay there,
-    and only sums of them leave the host. ``said_of``: what is told of an exception that no check
-    foresaw.
+    as it was; a method that wrote into the state itself ends the run.
+
+    Args:
+        method: What is run.
+        models: Every architecture that its clients have, by name.
+        infos: {client: what it knows of itself}, of the clients that it owns.
+        population: Has their data.
+        schedule: How much local work a round is.
+        runtime: Makes their steps.
+        store: Holds their personal states.
+        seed: Of the run.
+        block: How many clients' steps are made together (``fedkin.engine.vmap.batcher``), from 1.
+        measure: Of the experiment, taken in every evaluation; "": none beside loss and accuracy.
+        secret: Where its clients' secrets come from, if they add noise.
+        masking: What hides their messages from the server; None: nothing.
+        held: Where messages of rounds stay, of which only sums leave the host; None: they leave it.
+        said_of: What is told of an exception that no check foresaw.
     """
 
     def __init__(

@@ -16,6 +16,9 @@ process happens to be, and is lost inside of a destructor or a callback of the g
 def interrupts() -> Iterator[Callable[[], bool]]:
     """Ctrl-C is remembered until the round is done; a second one stops at once, and so does a
     signal of ``TOLD`` whose exception was lost.
+
+    Yields:
+        A function that says whether Ctrl-C was pressed.
     """
     seen: list[int] = []
 

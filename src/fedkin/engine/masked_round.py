@@ -217,6 +217,9 @@ def of_updates(
         verify: Knows signatures.
         heard: As ``heard_by`` says.
 
+    Returns:
+        The round, of which nobody has been asked yet.
+
     Raises:
         FedkinError: Clients send messages of different forms.
     """
@@ -246,6 +249,9 @@ def of_evaluation(
         number: Of the round after which they are evaluated.
         verify: Knows signatures.
         heard: As ``heard_by`` says.
+
+    Returns:
+        The round, of which nobody has been asked yet.
     """
     weights = dict.fromkeys(clients, 1.0)
     session, like = of_counts(number), blank_counts()
@@ -262,6 +268,9 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
             in one of them alone.
         transport: Reaches the clients.
         answers: Public keys.
+
+    Returns:
+        Means over the clients that have a score, and how many those are.
 
     Raises:
         FedkinError: Fewer than the threshold are left at some stage.

@@ -86,7 +86,15 @@ def counts_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
 
 
 def counted_of(mean: Tree, clients: int) -> Counted:
-    """How many clients have each place, from the mean of what so many said."""
+    """How many clients have each place, from the mean of what so many said.
+
+    Args:
+        mean: Of ``counts_of`` of all clients.
+        clients: How many there were.
+
+    Returns:
+        A whole number a place.
+    """
     numbers: Tensor = mean["counts"]
     whole = [round(share * clients) for share in numbers.tolist()]
     return Counted(dict(zip(PLACES, whole, strict=True)), clients)
@@ -108,12 +116,29 @@ def opened(counted: Counted, threshold: int) -> tuple[Place, ...]:
 
 
 def say_opened(places: Collection[Place]) -> bytes:
-    """The question for their values, the same for all: a byte a place, 1 where it is asked for."""
+    """The question for their values, the same for all: a byte a place, 1 where it is asked for.
+
+    Args:
+        places: Those that are asked for.
+
+    Returns:
+        One byte for each of PLACES.
+    """
     return bytes(place in places for place in PLACES)
 
 
 def read_opened(message: bytes) -> tuple[Place, ...]:
-    """The places that a client is asked for. Raises Refused for what names none."""
+    """The places that a client is asked for.
+
+    Args:
+        message: Of ``say_opened``, or of anybody.
+
+    Returns:
+        At least one.
+
+    Raises:
+        Refused: The message names none.
+    """
     asked = len(message) == len(PLACES) and set(message) <= {0, 1}
     found = tuple(place for place, one in zip(PLACES, message, strict=False) if one)
     if not asked or not found or any(place.name == LOST for place in found):
@@ -162,12 +187,23 @@ def _is_number(value: float, weight: float) -> bool:
 
 
 def blank_counts() -> Tree:
-    """A message of the form of ``counts_of``."""
+    """A message of the form of ``counts_of``.
+
+    Returns:
+        {"counts": float64 [places]}.
+    """
     return {"counts": torch.zeros(len(PLACES), dtype=torch.float64)}
 
 
 def blank(places: Sequence[Place]) -> Tree:
-    """A message of the form of ``numbers_of``."""
+    """A message of the form of ``numbers_of``.
+
+    Args:
+        places: Those that are asked for.
+
+    Returns:
+        {"scores": float64 [places, 2]}.
+    """
     return {"scores": torch.zeros(len(places), 2, dtype=torch.float64)}
 
 

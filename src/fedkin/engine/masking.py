@@ -151,7 +151,7 @@ class Masking:
             message: What came for it.
 
         Returns:
-            Its answer.
+            Bytes for the server: keys, shares, a masked sum, or what opens one, by the stage.
 
         Raises:
             Refused: Nothing waits for this question.

@@ -16,8 +16,13 @@ class Spool(Mapping[int, Reply]):
     """{client: reply} in client order; a reply is read and decoded anew each time that it is asked
     for.
 
-    It lives in a file without a name in ``folder``: gone with the mapping, and after a crash.
-    Raises StoreError.
+    It lives in a file without a name: gone with the mapping, and after a crash.
+
+    Args:
+        folder: On whose disk the file is.
+
+    Raises:
+        StoreError: The folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -184,7 +184,12 @@ def without(replies: Replies, out: Collection[int]) -> Replies:
 
 
 class Without(Mapping[int, Reply]):
-    """Replies but those of some clients; they are read when they are asked for."""
+    """Replies but those of some clients; they are read when they are asked for.
+
+    Args:
+        replies: {client: reply}.
+        out: Numbers of the clients that are left out.
+    """
 
     def __init__(self, replies: Replies, out: Collection[int]) -> None:
         self._replies, self._out = replies, out

@@ -42,7 +42,11 @@ class Store(Protocol):
         """
 
     def clients(self) -> list[int]:
-        """Clients that have a state, in order."""
+        """Clients that have a state, in order.
+
+        Returns:
+            Their numbers.
+        """
 
 
 class Memory:
@@ -72,12 +76,20 @@ class Memory:
         self._states[client] = state
 
     def clients(self) -> list[int]:
+        """Clients that have a state, in order.
+
+        Returns:
+            Their numbers.
+        """
         return sorted(self._states)
 
 
 class Disk:
     """One safetensors file a client, written under another name and renamed: memory holds one state
     at a time.
+
+    Args:
+        folder: Of the files; it is made.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,6 +125,11 @@ class Disk:
         self._known.add(client)
 
     def clients(self) -> list[int]:
+        """Clients that have a state, in order.
+
+        Returns:
+            Their numbers.
+        """
         return sorted(self._known)
 
     def _path(self, client: int) -> Path:
@@ -123,6 +140,10 @@ class Copies:
     """A checkpoint's states, copied aside, for their run may go on.
 
     Who looks at one client needs no other's file.
+
+    Args:
+        folder: Where copies go; it is made.
+        states: {client: the file of its state}.
     """
 
     def __init__(self, folder: Path, states: Mapping[int, Path]) -> None:
@@ -170,6 +191,11 @@ class Copies:
         self._sources.pop(client, None)
 
     def clients(self) -> list[int]:
+        """Clients that have a state, in order; those whose file could not be copied are among them.
+
+        Returns:
+            Their numbers.
+        """
         return sorted({*self._copies.clients(), *self.lost})
 
 
@@ -183,7 +209,7 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
         source: The file that messages name; None: ``path``.
 
     Returns:
-        The tree.
+        A tree of the tensors and plain values that were written.
 
     Raises:
         StoreError: It is missing, a link, or not what ``encode`` wrote; names the file.

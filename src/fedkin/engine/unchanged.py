@@ -31,11 +31,18 @@ class Unchanged:
     def handed(self) -> Tree:
         """The tree with nodes of its own, for one call: ``tree["x"] = …`` in it reaches nobody
         else.
+
+        Returns:
+            Nodes are new, tensors the same.
         """
         return map_tree(_same, self._tree)
 
     def is_as_it_was(self) -> bool:
-        """Whether no tensor was written into since this object was made."""
+        """Whether no tensor was written into since this object was made.
+
+        Returns:
+            False where one was.
+        """
         return self._written() is None
 
     def check(self, method: str, what: str) -> None:

@@ -43,7 +43,11 @@ class EarlyStopping:
         return self.patience is not None and self.waited >= self.patience
 
     def add(self, record: Record) -> None:
-        """A round happened; one that was not evaluated says nothing."""
+        """A round happened; one that was not evaluated says nothing.
+
+        Args:
+            record: What happened in the round.
+        """
         if self.patience is None or record.phase != "round":
             return
         scores = {
@@ -61,7 +65,11 @@ class EarlyStopping:
             self._judge(record.round, scores, named)
 
     def again(self, database: Database) -> None:
-        """The committed rounds of a run that is resumed."""
+        """The committed rounds of a run that is resumed.
+
+        Args:
+            database: The run's record.
+        """
         if self.patience is None:
             return
         scores: dict[int, dict[int, tuple[float | None, float | None]]] = {}
@@ -75,7 +83,14 @@ class EarlyStopping:
             self._judge(round, found, named.get(round, {}))
 
     def said(self, rounds: int) -> list[str]:
-        """Why training ended before its last round, in one sentence."""
+        """Why training ended before its last round, in one sentence.
+
+        Args:
+            rounds: How many were planned.
+
+        Returns:
+            [] where training went on to its last round.
+        """
         if not self.over or self.last == rounds:
             return []
         was = f"was best in round {self.round} ({self.best:.4g})"

@@ -11,7 +11,13 @@ from fedkin.setup.build import Assembled
 def never_drawn(parts: Assembled, state: Tree, taken: Mapping[int, int]) -> list[str]:
     """A sentence where clients took part in no round and deploy something that nobody trained.
 
-    ``taken``: client → in how many rounds it took part.
+    Args:
+        parts: The run's objects.
+        state: The server's state after the last round.
+        taken: client → in how many rounds it took part.
+
+    Returns:
+        [] or one sentence.
     """
     left = [client for client in parts.infos if not taken.get(client)]
     if not left:

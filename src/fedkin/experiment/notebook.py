@@ -15,14 +15,23 @@ PAUSE = 0.25  # seconds between two drawings
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, which shows HTML."""
+    """Whether this process is the kernel of a notebook, which shows HTML.
+
+    Returns:
+        False on a terminal, and in IPython there.
+    """
     shell = sys.modules.get("IPython")
     found = shell.get_ipython() if shell is not None else None
     return found is not None and hasattr(found, "kernel")
 
 
 class Bar:
-    """A ``Display`` of a notebook; ``show`` puts up HTML once and returns what updates it."""
+    """A ``Display`` of a notebook.
+
+    Args:
+        tally: The numbers that are shown.
+        show: Puts up HTML once, and returns what replaces it; None: IPython's.
+    """
 
     def __init__(self, tally: Tally, show: Any = None) -> None:
         self.tally, self._show = tally, show or _displayed
@@ -31,7 +40,11 @@ class Bar:
         self.heard = SlowLines(self._hear, patience=0.0)
 
     def update(self, record: Record) -> None:
-        """A round happened."""
+        """A round happened.
+
+        Args:
+            record: What happened in the round.
+        """
         self.tally.add(record)
         if time.monotonic() - self._drawn >= PAUSE:
             self._draw()
@@ -61,7 +74,14 @@ class Bar:
 
 
 def bar(tally: Tally) -> str:
-    """The tally as HTML: a bar that a screen reader can read, and its line."""
+    """The tally as HTML: a bar that a screen reader can read, and its line.
+
+    Args:
+        tally: The numbers that are shown.
+
+    Returns:
+        A <div>, whose texts are escaped.
+    """
     done = f'<progress max="{tally.rounds}" value="{tally.round}" aria-label="rounds"></progress>'
     return f"<div>{html.escape(tally.head)}<br>{done} {html.escape(line(tally))}</div>"
 

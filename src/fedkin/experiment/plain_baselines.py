@@ -34,6 +34,9 @@ def plain_baselines(population: Population, name: str, family: str) -> dict[str,
         population: The clients' rows; test rows are used to measure, never to fit.
         name: The experiment's measure.
         family: What outputs mean, a name of ``FAMILIES``.
+
+    Returns:
+        Values in the measure's own unit; "linear" is missing where no client can have one.
     """
     of = FAMILIES[family]
     found: dict[str, dict[str, float]] = {CONSTANT: {}}

@@ -31,7 +31,11 @@ WINDOW = 10  # rounds that the estimate of the time left looks back on
 class Tally:
     """The numbers on display, kept up to date by records.
 
-    ``done``, ``sent``: rounds and bytes before a resume.
+    Args:
+        spec: The experiment.
+        head: The line above them.
+        done: Rounds before a resume.
+        sent: Bytes before a resume.
     """
 
     def __init__(self, spec: Spec, head: str, done: int = 0, sent: int = 0) -> None:
@@ -55,7 +59,11 @@ class Tally:
         self._last = time.monotonic()
 
     def add(self, record: Record) -> None:
-        """A round happened."""
+        """A round happened.
+
+        Args:
+            record: What happened in the round.
+        """
         now = time.monotonic()
         if record.phase == "round":  # who follows another process may hear of several at once
             pace = max(now - self._last, record.seconds.get("total", 0.0))
@@ -136,9 +144,21 @@ class Tally:
 class Display(Protocol):
     """Shows a run from its beginning to its end: ``with display: … display.update(record)``."""
 
-    def update(self, record: Record) -> None: ...
+    def update(self, record: Record) -> None:
+        """A round happened.
 
-    def heard(self, what: str, done: int, of: int) -> None: ...
+        Args:
+            record: What happened in it.
+        """
+
+    def heard(self, what: str, done: int, of: int) -> None:
+        """Something that lasts tells how far it is.
+
+        Args:
+            what: Is under way.
+            done: How much of it.
+            of: How much there is.
+        """
 
     def __enter__(self) -> Self: ...
 
@@ -151,7 +171,15 @@ class Display(Protocol):
 
 
 def display(tally: Tally, console: Console) -> Display:
-    """The live table on a terminal, plain lines elsewhere; nothing where it is to be quiet."""
+    """The live table on a terminal, plain lines elsewhere; nothing where it is to be quiet.
+
+    Args:
+        tally: The numbers that are shown.
+        console: Standard output.
+
+    Returns:
+        A context; its ``update`` takes each record.
+    """
     if quiet():
         return Silent()
     return (
@@ -165,10 +193,20 @@ class Silent:
     """``--quiet``: nothing is shown."""
 
     def update(self, record: Record) -> None:
-        pass
+        """Nothing.
+
+        Args:
+            record: What happened in a round.
+        """
 
     def heard(self, what: str, done: int, of: int) -> None:
-        pass
+        """Nothing.
+
+        Args:
+            what: Is under way.
+            done: How much of it.
+            of: How much there is.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -183,7 +221,12 @@ class Silent:
 
 
 class LiveTable:
-    """A table that is drawn over itself four times a second."""
+    """A table that is drawn over itself four times a second.
+
+    Args:
+        tally: The numbers that are shown.
+        console: A terminal.
+    """
 
     def __init__(self, tally: Tally, console: Console) -> None:
         self.tally = tally
@@ -194,6 +237,11 @@ class LiveTable:
         )
 
     def update(self, record: Record) -> None:
+        """A round happened.
+
+        Args:
+            record: What happened in it.
+        """
         self.tally.add(record)
 
     def _hear(self, line: str) -> None:
@@ -242,7 +290,11 @@ class LiveTable:
 
 
 class PlainLines:
-    """One line a round, at most one a second besides the first and the last."""
+    """One line a round, at most one a second besides the first and the last.
+
+    Args:
+        tally: The numbers that are shown.
+    """
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
@@ -250,6 +302,11 @@ class PlainLines:
         self.heard = SlowLines(say)
 
     def update(self, record: Record) -> None:
+        """A round happened.
+
+        Args:
+            record: What happened in it.
+        """
         tally = self.tally
         tally.add(record)
         if record.phase != "round":
@@ -273,7 +330,14 @@ class PlainLines:
 
 
 def line(tally: Tally) -> str:
-    """The tally as one plain line."""
+    """The tally as one plain line.
+
+    Args:
+        tally: The numbers that are shown.
+
+    Returns:
+        Text without a line break.
+    """
     parts = [f"round {tally.round}/{tally.rounds}"]
     if tally.means:
         parts += [f"{formatting.label(tally.measure)} {tally.means_shown}"]
@@ -294,6 +358,12 @@ def clock(seconds: float) -> str:
 
     >>> clock(0.0123), clock(7.44), clock(95), clock(7300)
     ('0.012 s', '7.4 s', '1 min 35 s', '2 h 01 min')
+
+    Args:
+        seconds: From 0.
+
+    Returns:
+        Two digits below 10 s, whole seconds below a minute, then minutes or hours and minutes.
     """
     if seconds < 59.5:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

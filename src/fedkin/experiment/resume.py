@@ -30,10 +30,23 @@ def resume(
     engine: Engine | None = None,
     trust_code: bool = False,
 ) -> Path:
-    """Continue a run from its last committed round; a finished run is left as it is. Returns the
-    run directory.
+    """Continue a run from its last committed round; a finished run is left as it is.
 
-    ``trust_code``: the code that its specification names may be imported (docs/security.md).
+    Args:
+        folder: The run directory.
+        method: The Method value that it began with; None where its method has a name.
+        progress: Called with the Record of every round.
+        workers: [engine] workers in place of the run's.
+        engine: Where the clients are; None: in processes of this machine.
+        trust_code: Whether the code that its specification names may be imported
+            (docs/security.md).
+
+    Returns:
+        The run directory.
+
+    Raises:
+        FedkinError: It is no run, or a deployment's, or its specification, data, method or frozen
+            parameters are not what it began with; ``Interrupted``, which is one, after Ctrl-C.
     """
     check_value(method)
     engine = engine or Engine(assemble, hosts)
@@ -74,6 +87,13 @@ def resume(
 def changed_code(now: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     """A sentence a method or model that is not fedkin's and whose file is not what the run began
     with. It is no refusal: a comment changes a file, too. Older records say nothing of code.
+
+    Args:
+        now: name of a method or model → digest of its file.
+        facts: What the run's record says of it.
+
+    Returns:
+        [] where nothing changed, or the record says nothing of code.
     """
     then = facts.get("code")
     if not isinstance(then, Mapping):
@@ -89,6 +109,14 @@ def changed_code(now: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
 def unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
     """Rounds of one run belong to one specification; [engine] does not change results and may
     change.
+
+    Args:
+        folder: The run directory, for messages.
+        spec: What its experiment.toml says now.
+        recorded: The specification that it began with, as plain values.
+
+    Raises:
+        FedkinError: They differ, in a section other than [engine].
     """
     with contextlib.suppress(ValueError):  # what it did not know yet when it began has its default
         recorded = Spec.model_validate(recorded).model_dump(mode="json")

@@ -40,6 +40,9 @@ def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spe
 
     Returns:
         The specification; keys that are not set have their defaults.
+
+    Raises:
+        FedkinError: The first key or value that is wrong, in one sentence.
     """
     merged: dict[str, Any] = {
         key: dict(value) if isinstance(value, Mapping) else value

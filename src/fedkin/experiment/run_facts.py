@@ -23,7 +23,14 @@ from fedkin.setup.privacy import facts_of as facts_of_privacy
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
-    """The facts of run.db."""
+    """The facts of run.db.
+
+    Args:
+        parts: The run's objects.
+
+    Returns:
+        {name: plain value}, of a run that begins.
+    """
     spec = parts.spec
     return {
         "method": parts.method.name,
@@ -59,6 +66,12 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
 def given_of(parts: Assembled) -> dict[str, str]:
     """The sha256 of data that were given from Python, by which runs know them again: each run has
     a copy of its own. {} of data that have a name.
+
+    Args:
+        parts: The run's objects.
+
+    Returns:
+        {"given": 64 hexadecimal digits}, or {}.
     """
     path = Path(parts.spec.data.name)
     if path.name not in GIVEN or not path.is_file():
@@ -70,14 +83,29 @@ def given_of(parts: Assembled) -> dict[str, str]:
 def privacy_of(
     parts: Assembled, again: int = 0, trained: int | None = None
 ) -> dict[str, Any] | None:
-    """What [privacy] gives; None where nothing was asked for. again: rounds that were released once
-    more. trained: how many there were, where training ended early.
+    """What [privacy] gives.
+
+    Args:
+        parts: The run's objects.
+        again: Rounds that were released once more.
+        trained: How many there were, where training ended early; None: all.
+
+    Returns:
+        Plain values, "epsilon" and "delta" among them; None where nothing was asked for.
     """
     return facts_of_privacy(parts.spec, parts.costs, again, trained)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:
-    """The rows of the table of clients; under masks without the labels that each has."""
+    """The rows of the table of clients; under masks without the labels that each has.
+
+    Args:
+        parts: The run's objects.
+
+    Returns:
+        (number, name, architecture, samples in train, val and test, histogram as a text), one a
+        client.
+    """
     population = parts.population
     return [
         (
@@ -94,8 +122,14 @@ def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:
 
 
 def toml_of(parts: Assembled, engine: Mapping[str, Any]) -> bytes:
-    """experiment.toml: the specification with every default, and what it was run with. ``engine``:
-    what the engine notes of the run.
+    """experiment.toml: the specification with every default, and what it was run with.
+
+    Args:
+        parts: The run's objects.
+        engine: What the engine notes of the run.
+
+    Returns:
+        The file's content, UTF-8.
     """
     content = parts.spec.model_dump(mode="json", exclude_none=True)
     content["record"] = {"data_digest": parts.population.digest(), **versions(), **engine}
@@ -105,7 +139,14 @@ def toml_of(parts: Assembled, engine: Mapping[str, Any]) -> bytes:
 
 
 def hyper_of(method: Method) -> dict[str, Any]:
-    """A method's hyper-parameters, so far as JSON holds them."""
+    """A method's hyper-parameters, so far as JSON holds them.
+
+    Args:
+        method: The method that is run.
+
+    Returns:
+        {name: plain value}.
+    """
     return {key: value for key, value in method.hyper.items() if _plain(value)}
 
 
@@ -114,5 +155,9 @@ def _plain(value: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """What the results of a run may depend on beside its specification."""
+    """What the results of a run may depend on beside its specification.
+
+    Returns:
+        {"fedkin": version, "torch": version}.
+    """
     return {"fedkin": importlib.metadata.version("fedkin"), "torch": torch.__version__}

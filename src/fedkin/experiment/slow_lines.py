@@ -48,6 +48,15 @@ def line(what: str, done: int, of: int, spent: float) -> str:
 
     >>> line("finishing", 5, 20, 10.0), line("probing", 0, 3, 4.0)
     ('finishing: 5 of 20, about 30 s left', 'probing: 0 of 3')
+
+    Args:
+        what: Is under way.
+        done: How much of it.
+        of: How much there is.
+        spent: Seconds since it began.
+
+    Returns:
+        Text without a line break.
     """
     left = f", about {math.ceil(spent / done * (of - done))} s left" if done and spent else ""
     return f"{what}: {done} of {of}{left}"

@@ -31,17 +31,29 @@ WIDE = 160  # columns where there is no terminal: tables keep their lines
 
 
 def say(text: object) -> None:
-    """A line on standard output. Who has closed it ends no work: from then on nothing is said."""
+    """A line on standard output. Who has closed it ends no work: from then on nothing is said.
+
+    Args:
+        text: A line without its end.
+    """
     _put(plain_lines(str(text)) + "\n")
 
 
 def say_all(text: str) -> None:
-    """A text that ends its own lines."""
+    """A text that ends its own lines.
+
+    Args:
+        text: Lines with their ends.
+    """
     _put(plain_lines(text))
 
 
 def warn(text: object) -> None:
-    """One line on standard error, whatever the text holds: a record of the logger fedkin."""
+    """One line on standard error, whatever the text holds: a record of the logger fedkin.
+
+    Args:
+        text: A sentence; "error: …" and "note: …" have levels of their own.
+    """
     said = str(text)
     LOG.log(LEVELS.get(said.partition(":")[0], logging.INFO), "%s", said)
 
@@ -50,6 +62,11 @@ class ToStandardError(logging.Handler):
     """Prints records as lines. With ``quiet`` only errors, with ``verbose`` debugging as well."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Print a record, at most LONGEST letters of it.
+
+        Args:
+            record: Of the logger fedkin.
+        """
         line = " ".join(plain(record.getMessage()).split())
         line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
         with suppress(BrokenPipeError, ValueError):  # nobody reads it, or it is closed
@@ -57,18 +74,29 @@ class ToStandardError(logging.Handler):
 
 
 def loudness(level: int) -> None:
-    """From now on standard error gets records of this level and above."""
+    """From now on standard error gets records of this level and above.
+
+    Args:
+        level: Of the module ``logging``.
+    """
     _HANDLER.setLevel(level)
 
 
 def quiet() -> bool:
-    """Whether only results and errors are to be said."""
+    """Whether only results and errors are to be said.
+
+    Returns:
+        True under --quiet.
+    """
     return _HANDLER.level > logging.WARNING
 
 
 def console() -> Console:
     """Standard output for tables: strings are text, not markup, and what a terminal would obey is
     made visible.
+
+    Returns:
+        As wide as the terminal; WIDE columns where there is none.
     """
     found = Console(markup=False, emoji=False, highlight=False)
     if not (found.is_terminal or "COLUMNS" in os.environ):
@@ -91,6 +119,12 @@ def ends_tidily() -> Iterator[None]:
     """A process that gets SIGTERM or SIGHUP ends as after Ctrl-C: temporary files are removed.
 
     A signal that is ignored already (nohup) stays so; a second one is not heard meanwhile.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        KeyboardInterrupt: In the main thread, when the signal comes.
     """
 
     def end(number: int, frame: object) -> None:
@@ -114,13 +148,20 @@ def ends_tidily() -> Iterator[None]:
 def ends_with_connection() -> bool:
     """Whether this process was begun over SSH, and would end with that connection: neither nohup
     nor a terminal that outlives it (tmux, screen) keeps it.
+
+    Returns:
+        False where there is no SSH.
     """
     kept = HANGUP is None or signal.getsignal(HANGUP) is signal.SIG_IGN
     return "SSH_CONNECTION" in os.environ and not kept and not {"TMUX", "STY"} & os.environ.keys()
 
 
 class Plainly:
-    """A renderable whose text commands no terminal; its own colours and boxes stay."""
+    """A renderable whose text commands no terminal; its own colours and boxes stay.
+
+    Args:
+        shown: What is drawn.
+    """
 
     def __init__(self, shown: RenderableType) -> None:
         self.shown = shown
@@ -139,7 +180,11 @@ class _Plainly(RenderHook):
 
 
 def tell_hints(texts: Iterable[str]) -> None:
-    """Keys that have another name here, and the like: on stderr, each once."""
+    """Keys that have another name here, and the like: on stderr, each once.
+
+    Args:
+        texts: Sentences, of which some may be the same.
+    """
     for text in dict.fromkeys(texts):
         warn(f"hint: {text}")
 

@@ -20,9 +20,17 @@ PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round 
 
 
 def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, Any]:
-    """The card as plain values. ``view``: which of its models it goes with.
+    """The card as plain values. Scores are those of the run's end, or of the join, on the client's
+    own samples.
 
-    Scores are those of the run's end, or of the join, on the client's own samples.
+    Args:
+        opened: The run.
+        member: Whose model.
+        view: Which of its models the card goes with.
+
+    Returns:
+        What card.json holds: samples are counts, accuracies fractions 0..1, losses means per
+        sample, sizes bytes.
     """
     with records(opened.folder) as run:
         facts = run.facts
@@ -161,7 +169,16 @@ def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
 
 
 def input_of(population: Population, model: Model) -> dict[str, Any]:
-    """What the model takes, as plain values; ``module``: with what that enters its torch module."""
+    """What the model takes, as plain values; ``module``: with what that enters its torch module.
+
+    Args:
+        population: The run's.
+        model: The architecture.
+
+    Returns:
+        "shape", "dtype", "module" (what enters its torch module), and of a table "numbers" and
+        "columns".
+    """
     found: dict[str, Any] = {
         "shape": ["samples", *population.x.shape[1:]],
         "dtype": str(population.x.dtype).removeprefix("torch."),
@@ -173,7 +190,16 @@ def input_of(population: Population, model: Model) -> dict[str, Any]:
 
 
 def output_of(population: Population, model: Model) -> dict[str, Any]:
-    """What it says; ``module``: how that comes of what its torch module gives."""
+    """What it says; ``module``: how that comes of what its torch module gives.
+
+    Args:
+        population: The run's.
+        model: The architecture.
+
+    Returns:
+        "is", "shape", "module" (how that comes of what its torch module gives), and "classes" where
+        there are some.
+    """
     module = after(model.family)
     if population.task == "regression":
         return {"is": "the predicted mean", "shape": ["samples", 1], "module": module}

@@ -12,7 +12,14 @@ from fedkin.report import formatting
 
 
 def as_markdown(card: dict[str, Any]) -> str:
-    """The card for people, who may read it as a page: strings from elsewhere are text there."""
+    """The card for people, who may read it as a page: strings from elsewhere are text there.
+
+    Args:
+        card: What ``card_of`` gives, with "files" and "tensors".
+
+    Returns:
+        The text of card.md.
+    """
     card = {name: value if name == "files" else _text(value) for name, value in card.items()}
     lines = [
         *_model(card),

@@ -50,9 +50,20 @@ class Written(NamedTuple):
 def export(exportable: Exportable, format: str, out: Path) -> Written:
     """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
 
-    Files of other formats of the same model stay, and the card has them all. Raises FedkinError
-    where the file would not give the outputs that the model gave in the run, or where ``out`` holds
-    another model.
+    Files of other formats of the same model stay, and the card has them all.
+
+    Args:
+        exportable: The model.
+        format: "safetensors", "pt2" or "onnx".
+        out: A folder, which is made.
+
+    Returns:
+        The file, and how far its outputs are from the run's model: at most TOLERANCE.
+
+    Raises:
+        FedkinError: An unknown format, an extra that is not installed, a file that would not give
+            the outputs that the model gave in the run, or a folder that holds another model or
+            cannot be written.
     """
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)

@@ -37,9 +37,18 @@ class Exportable(NamedTuple):
 
 
 def exportable(opened: Opened, member: Member, name: str = PERSONAL) -> Exportable:
-    """That of a client of a run, or of one that joined it. ``name``: of one of its views.
+    """That of a client of a run, or of one that joined it.
 
-    Raises FedkinError for a view that is not there; names those that are.
+    Args:
+        opened: The run.
+        member: Whose model.
+        name: The name of one of its views.
+
+    Returns:
+        The model, with what its card and its comparison need.
+
+    Raises:
+        FedkinError: The view is not there; names those that are.
     """
     parts = opened.parts
     view = opened.view(member, name)
@@ -59,7 +68,19 @@ def exportable(opened: Opened, member: Member, name: str = PERSONAL) -> Exportab
 
 
 def samples_of(name: str, population: Population, clients: list[int]) -> Tensor:
-    """Samples of one of the clients: of the first that has some for testing, or for training."""
+    """Samples of one of the clients: of the first that has some for testing, or for training.
+
+    Args:
+        name: What messages call the model's client.
+        population: The run's.
+        clients: Numbers of clients, asked in this order.
+
+    Returns:
+        At most SAMPLES samples [n, …], as in the data set.
+
+    Raises:
+        FedkinError: None of them has any.
+    """
     for split in ("test", "train"):
         for client in clients:
             rows = population.rows(split)[client][:SAMPLES]

@@ -33,7 +33,17 @@ def safetensors(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, A
     """What ``load_state_dict`` of the torch module takes, with the card as metadata; of a model
     that is no module's, its tensors. No program is in it.
 
-    Raises FedkinError where the module keeps no place for what training changed.
+    Args:
+        personal: The model.
+        view: What the method predicts with, with frozen parameters.
+        x: Samples [n, …], which are not used: tensors are of any number of samples.
+        about: The card.
+
+    Returns:
+        The file; its ``run`` is None.
+
+    Raises:
+        FedkinError: The module keeps no place for what training changed.
     """
     held = personal.module_state(view)
     if held is None:
@@ -44,7 +54,20 @@ def safetensors(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, A
 
 
 def pt2(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> Exported:
-    """A torch.export program, of any number of samples: ``torch.export.load(file).module()(x)``."""
+    """A torch.export program, of any number of samples: ``torch.export.load(file).module()(x)``.
+
+    Args:
+        personal: The model.
+        view: What the method predicts with, which is not used: the program holds it.
+        x: Samples [n, …] that the program is traced on.
+        about: The card, which is not used.
+
+    Returns:
+        The file, and the program as another process would load it.
+
+    Raises:
+        FedkinError: The model cannot become a program of its own.
+    """
     program, file = _program(personal, x), io.BytesIO()
     with _quiet():
         torch.export.save(program, file)
@@ -53,7 +76,20 @@ def pt2(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> 
 
 
 def onnx(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> Exported:
-    """An ONNX program: input ``x``, output ``y``, any number of samples."""
+    """An ONNX program: input ``x``, output ``y``, any number of samples.
+
+    Args:
+        personal: The model.
+        view: What the method predicts with, which is not used: the program holds it.
+        x: Samples [n, …] that the program is traced on.
+        about: The card, which is not used.
+
+    Returns:
+        The file, and the program as onnxruntime runs it on the CPU.
+
+    Raises:
+        FedkinError: The extra ``onnx`` is not installed, or the model cannot be written as ONNX.
+    """
     try:
         import onnxruntime
         import onnxscript  # noqa: F401  # torch asks for it late, and in many words

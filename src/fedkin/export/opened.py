@@ -31,7 +31,14 @@ class Member(NamedTuple):
 
 
 class Opened:
-    """A run at its last committed round. Its data are read again, as the run read them."""
+    """A run at its last committed round. Its data are read again, as the run read them.
+
+    Args:
+        folder: The run directory.
+        method: The Method value that it ran; None where its method has a name.
+        trust_code: Whether the code that its specification names may be imported
+            (docs/security.md).
+    """
 
     def __init__(
         self, folder: Path, method: Method | None = None, trust_code: bool = False
@@ -42,8 +49,18 @@ class Opened:
         self.round = self.at.trained
 
     def member(self, client: str | int) -> Member:
-        """The client that is called so, or has this number; one that joined, by its name or the
-        folder of its join.
+        """A client, or somebody who joined the run.
+
+        Args:
+            client: The number of a client, from 0, or its name; of one that joined, its name or the
+                folder of its join.
+
+        Returns:
+            Whose model it is.
+
+        Raises:
+            FedkinError: Nobody is called so, the client was held out of training, or the folder's
+                model is damaged or joined another run.
         """
         if isinstance(client, int):
             return Member(self.names[client], client)
@@ -100,13 +117,31 @@ class Opened:
         return Member(name, None, folder, details)
 
     def architecture(self, member: Member) -> str:
-        """The name of its model's architecture."""
+        """The name of its model's architecture.
+
+        Args:
+            member: A client, or one that joined.
+
+        Returns:
+            A key of the run's models.
+        """
         if member.number is None:
             return str(member.details["architecture"])
         return self.parts.infos[member.number].architecture
 
     def view(self, member: Member, view: str = PERSONAL) -> Tree:
-        """What the method predicts with for it: parameters, or a mixture of several."""
+        """What the method predicts with for it: parameters, or a mixture of several.
+
+        Args:
+            member: A client, or one that joined.
+            view: "personal", or another one that the method has, such as "global".
+
+        Returns:
+            A tree of tensors and numbers.
+
+        Raises:
+            FedkinError: The method has no such view of it.
+        """
         if member.folder is not None:
             views = (
                 {"personal": read_state(member.folder / MODEL)}
@@ -123,11 +158,30 @@ class Opened:
         return views[view]
 
     def personal(self, member: Member, view: str = PERSONAL) -> Personal:
-        """The model that it would deploy, in evaluation mode."""
+        """The model that it would deploy, in evaluation mode.
+
+        Args:
+            member: A client, or one that joined.
+            view: "personal", or another one that the method has.
+
+        Returns:
+            A torch module, on the CPU.
+
+        Raises:
+            FedkinError: The method has no such view of it.
+        """
         return self.deployed(member, self.view(member, view))
 
     def deployed(self, member: Member, view: Tree) -> Personal:
-        """The same of a view that ``view`` gave."""
+        """The same of a view that ``view`` gave.
+
+        Args:
+            member: A client, or one that joined.
+            view: What ``view`` gave for it.
+
+        Returns:
+            A torch module in evaluation mode.
+        """
         return Personal(
             self.parts.models[self.architecture(member)], view, self.parts.method.predict
         ).eval()

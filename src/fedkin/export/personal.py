@@ -21,6 +21,13 @@ def with_frozen(model: Model, view: Tree) -> Tree:
 
     A view that is one set of parameters becomes all of the module's; beside any other one the
     frozen parameters stand by themselves.
+
+    Args:
+        model: The architecture.
+        view: What the method predicts with.
+
+    Returns:
+        A tree; the same object where the model has no frozen parameters.
     """
     if not model.frozen:
         return view
@@ -39,10 +46,15 @@ def _trained(path: str, leaf: Tensor) -> bool:
 
 
 class Personal(nn.Module):
-    """One client's personal model: ``forward(x)`` gives log-probabilities [batch, classes] (means
-    for regression).
+    """One client's personal model: ``forward(x)`` gives log-probabilities [batch, classes], or
+    means [batch, 1] of a regression.
 
     Its parameters are those of the run; they can be saved, exported, or trained on.
+
+    Args:
+        model: The architecture.
+        view: What the method predicts with, without the model's frozen parameters.
+        predict: The method's: (model, view, x) → log-probabilities or means.
     """
 
     def __init__(
@@ -71,7 +83,11 @@ class Personal(nn.Module):
         return name
 
     def extra_repr(self) -> str:
-        """The architecture and its size: what ``print`` shows between the brackets."""
+        """The architecture and its size: what ``print`` shows between the brackets.
+
+        Returns:
+            "mlr, 7,850 parameters, categorical", say.
+        """
         many = sum(one.numel() for one in self.parameters())
         return f"{self._model.name}, {many:,} parameters, {self._model.family.name}"
 
@@ -102,8 +118,14 @@ class Personal(nn.Module):
         return held
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result
-        is class number c.
+        """What the model says of samples.
+
+        Args:
+            x: [batch, …] as in the data set, like ``Result.data`` gives it.
+
+        Returns:
+            Log-probabilities [batch, classes], whose column c is class number c; means [batch, 1]
+            of a regression.
         """
         tensors = iter(self.parameters())
         view = fill(

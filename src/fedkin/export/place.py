@@ -12,6 +12,19 @@ def place_of(
 ) -> Path:
     """The folder of a model: in ``out``, else in the run directory, where none of its files is a
     link to somewhere else. Other views than the personal one have folders in the client's.
+
+    Args:
+        run: The run directory.
+        out: A folder to put it into; None: the run directory.
+        member: Whose model.
+        format: The ending of its file: "safetensors", "pt2" or "onnx".
+        view: The name of the view that is exported.
+
+    Returns:
+        A folder, which need not be there.
+
+    Raises:
+        FedkinError: A part of the path in the run directory is a link to somewhere else.
     """
     names = [_safe(member.name, member.number), *([] if view == PERSONAL else [view])]
     if out is not None:
@@ -22,7 +35,17 @@ def place_of(
 
 
 def place_of_shared(run: Path, out: Path | None, format: str, view: str) -> Path:
-    """The folder of a model that all clients share, which has the name of its view."""
+    """The folder of a model that all clients share, which has the name of its view.
+
+    Args:
+        run: The run directory.
+        out: A folder to put it into; None: the run directory.
+        format: The ending of its file.
+        view: The name of the view that all share, such as "global".
+
+    Returns:
+        A folder, which need not be there.
+    """
     return place_of(run, out, Member(view, None), format)
 
 

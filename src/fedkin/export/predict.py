@@ -42,11 +42,21 @@ class Asked(NamedTuple):
 def predict(
     exportable: Exportable, path: Path, copy: bool = False
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
+    """What a personal model says of the samples in a file.
 
-    ``copy``: the file is one that fedkin wrote of a DataFrame, not in the way of the run's files.
-    Raises FedkinError where the file lacks a column, or has other samples than the model was
-    trained on.
+    Args:
+        exportable: The model.
+        path: A table with the columns of training (with or without the label), or .npz with x.
+        copy: Whether the file is one that fedkin wrote of a DataFrame, not in the way of the run's
+            files.
+
+    Returns:
+        (a row a sample, sentences worth saying). Columns: "prediction", and "p(LABEL)" in 0..1 for
+        each class.
+
+    Raises:
+        FedkinError: The file is not there, lacks a column, or has other samples than the model was
+            trained on.
     """
     population = exportable.population
     asked = _read(path, population, exportable.data, copy)
@@ -61,6 +71,14 @@ def predict(
 def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
     """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names; none where a
     model that diverged says nothing.
+
+    Args:
+        found: Log-probabilities [rows, classes], or means [rows, 1] of a regression.
+        population: The run's, for the names of its classes.
+
+    Returns:
+        A row a sample: "prediction" (None where a number is nan), and "p(LABEL)" in 0..1 for each
+        class.
     """
     if population.task == "regression":
         return pd.DataFrame({"prediction": found[:, 0]})
@@ -139,8 +157,20 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
 
 
 def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> pd.DataFrame:
-    """What a client's model says of a file, of a DataFrame, or of samples [rows, …] as it takes
-    them; ``attrs["said"]`` holds what is worth saying. ``view``: of one of its views.
+    """What a client's model says of a file, of a DataFrame, or of samples as it takes them.
+
+    Args:
+        opened: The run.
+        member: Whose model.
+        x: The path of a file, a DataFrame with the columns of training, or samples [rows, …].
+        view: The name of one of its views: "personal", or "global" for the shared model.
+
+    Returns:
+        A row a sample, as of ``predict``; ``attrs["said"]`` holds what is worth saying.
+
+    Raises:
+        FedkinError: The view is not there, or the samples are of another kind, shape or type than
+            the model was trained on.
     """
     one = exportable(opened, member, view)
     if isinstance(x, str | Path):

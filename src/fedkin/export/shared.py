@@ -42,7 +42,15 @@ class Served(NamedTuple):
 def shared(run: Served) -> Exportable:
     """The shared model of a run.
 
-    Raises FedkinError where the run is not finished, or its method has none.
+    Args:
+        run: The run, as its server has it.
+
+    Returns:
+        The model, which is no client's.
+
+    Raises:
+        FedkinError: The run is not finished, or its method has no shared model that the server
+            alone could give.
     """
     parts = run.parts
     if not run.at.finished:
@@ -90,7 +98,7 @@ def shared_view(
         infos: What each client knows of itself.
 
     Returns:
-        The view.
+        A tree of parameters, the same for every client.
 
     Raises:
         LookupError: There is none; its text says why.
@@ -132,6 +140,12 @@ def _same(some: Tree, others: Tree) -> bool:
 def made_up(population: Population) -> Tensor:
     """Inputs in the form of the clients' samples, where none is here: [SAMPLES, …], always the
     same.
+
+    Args:
+        population: The run's, for the shape and type of a sample.
+
+    Returns:
+        [SAMPLES, …] of the samples' own type.
     """
     like, draw = population.x, torch.Generator().manual_seed(0)
     shape = (SAMPLES, *like.shape[1:])

@@ -21,7 +21,19 @@ AS_THEY_ARE = (
 def card_of(
     folder: Path, parts: Assembled, at: Snapshot, view: str, columns: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The card as plain values. ``columns``: of the nodes' tables, which the server never saw."""
+    """The card as plain values; scores are plain means over clients.
+
+    Args:
+        folder: The run directory.
+        parts: The run's objects.
+        at: Its last commit.
+        view: The name of the view that all share.
+        columns: Names of the columns of the nodes' tables, which the server never saw; () where it
+            saw them.
+
+    Returns:
+        What card.json holds: accuracies are fractions 0..1, losses means per sample.
+    """
     (architecture,) = {info.architecture for info in parts.infos.values()}
     model, people = parts.models[architecture], parts.population
     with records(folder) as run:

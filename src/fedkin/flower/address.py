@@ -11,7 +11,17 @@ EVERYWHERE = ("0.0.0.0", "::")
 
 
 def host_of(address: str) -> str:
-    """The host of host:port. Raises FedkinError for anything else."""
+    """The host of host:port.
+
+    Args:
+        address: As it was typed.
+
+    Returns:
+        Without the brackets of IPv6.
+
+    Raises:
+        FedkinError: It is no host:port.
+    """
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise FedkinError(f"address {address!r} is not host:port")
@@ -44,7 +54,17 @@ def check_dialled(address: str, named: str, listen: str | None) -> None:
 
 
 def loopback(address: str) -> bool:
-    """Whether host:port is of this machine only."""
+    """Whether host:port is of this machine only.
+
+    Args:
+        address: host:port.
+
+    Returns:
+        True of 127.0.0.1, ::1 and localhost.
+
+    Raises:
+        FedkinError: It is no host:port.
+    """
     host = host_of(address)
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -53,7 +73,15 @@ def loopback(address: str) -> bool:
 
 
 def check_insecure(address: str, what: str) -> None:
-    """Raise FedkinError where an address without TLS and keys can be reached from elsewhere."""
+    """Refuse an address without TLS and keys that can be reached from elsewhere.
+
+    Args:
+        address: host:port.
+        what: The option or the key that asks for it.
+
+    Raises:
+        FedkinError: It is not of this machine only.
+    """
     if not loopback(address):
         raise FedkinError(
             f"{what} is for this machine alone, and {host_of(address)} is not a loopback address: "
@@ -64,7 +92,15 @@ def check_insecure(address: str, what: str) -> None:
 def listening(address: str, listen: str | None) -> str:
     """The host that the SuperLink binds: the one that is named, not all that this machine has.
 
-    Raises FedkinError where it is none of this machine's.
+    Args:
+        address: host:port, as nodes dial it.
+        listen: The host to bind, if another; None: that of the address.
+
+    Returns:
+        The name or IP address that was tried: it can be bound.
+
+    Raises:
+        FedkinError: It is none of this machine's.
     """
     host = listen or host_of(address)
     try:
@@ -80,7 +116,15 @@ def listening(address: str, listen: str | None) -> str:
 
 
 def dialled_here(address: str, listen: str | None) -> str:
-    """host:port by which this machine reaches its own SuperLink."""
+    """host:port by which this machine reaches its own SuperLink.
+
+    Args:
+        address: host:port, as nodes dial it.
+        listen: The host that it binds, if another; None: that of the address.
+
+    Returns:
+        host:port.
+    """
     host = listen or host_of(address)
     host = "127.0.0.1" if host in EVERYWHERE else host
     return f"{f'[{host}]' if ':' in host else host}:{address.rpartition(':')[2]}"

@@ -38,7 +38,14 @@ NODES = "nodes.json"  # in the run directory: what the nodes reported of their d
 
 
 def known_facts(path: Path) -> dict[str, Facts | None]:
-    """What the nodes of a run sent about their data when it began."""
+    """What the nodes of a run sent about their data when it began.
+
+    Args:
+        path: Of the run's nodes.json.
+
+    Returns:
+        {node: what it sent}; None of a node that had its part of [data].
+    """
     found = json.loads(path.read_text())
     return {
         name: None if content is None else Facts.model_validate_json(json.dumps(content))
@@ -51,6 +58,19 @@ def unseen(
 ) -> Assembled:
     """The server's objects of nodes with data of their own: of no sample, but of what the nodes
     ``told`` of theirs.
+
+    Args:
+        spec: The experiment.
+        given: A Method value in place of [method]; None: there is none.
+        clients: Names of the nodes, in the order of client numbers.
+        told: {node: what it sent about its data}.
+
+    Returns:
+        Objects in whose population nobody has a sample.
+
+    Raises:
+        FedkinError: A node was not in the run or has no data of its own, or the method needs what
+            no node may send.
     """
     spec = accounted(rooted(spec))
     method = method_of(spec, given)
@@ -86,7 +106,14 @@ def unseen(
 
 def shared_model(parts: Assembled, state: Tree) -> dict[str, bool]:
     """Whether all clients of a finished run share one model, as a fact: who reads the record then
-    needs neither the method nor torch to tell. ``state``: the server's last.
+    needs neither the method nor torch to tell.
+
+    Args:
+        parts: What the run was assembled of.
+        state: The server's last.
+
+    Returns:
+        A fact of the run's record, by its name.
     """
     try:
         shared_view(parts.method, state, parts.models, parts.infos)
@@ -96,7 +123,14 @@ def shared_model(parts: Assembled, state: Tree) -> dict[str, bool]:
 
 
 class FlowerBackend:
-    """The nodes of a deployment as an Engine."""
+    """The nodes of a deployment as an Engine.
+
+    Args:
+        deployment: Its configuration.
+        dispatcher: Reaches the nodes.
+        facts: {node: what it sent about its data}.
+        verify: Nodes' signatures, where they sign the keys of their masks; None: nobody signs.
+    """
 
     def __init__(
         self,
@@ -109,6 +143,11 @@ class FlowerBackend:
         self.verify = verify  # nodes' signatures, where they sign the keys of their masks
 
     def engine(self) -> Engine:
+        """What a run is trained with.
+
+        Returns:
+            Where clients are, and what the run's record says of it.
+        """
         return Engine(self.assemble, self.connect, self._noted(), shared_model)
 
     def _noted(self) -> dict[str, str]:
@@ -117,7 +156,18 @@ class FlowerBackend:
         return {RUN: about.run, FINGERPRINT: about.experiment, **split}
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
-        """The server's objects: without anybody's data where nodes have their own."""
+        """The server's objects: without anybody's data where nodes have their own.
+
+        Args:
+            spec: The experiment.
+            method: A Method value in place of [method]; None: there is none.
+
+        Returns:
+            The server's objects.
+
+        Raises:
+            FedkinError: The experiment cannot be deployed, or has another number of clients.
+        """
         check_deployable(spec)
         own, names = self.deployment.own_data, self.deployment.clients
         parts = unseen(spec, method, names, self.facts) if own else assemble(spec, method)
@@ -131,7 +181,15 @@ class FlowerBackend:
 
     @contextlib.contextmanager
     def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:
-        """The transport of a run."""
+        """The transport of a run.
+
+        Args:
+            parts: The server's objects.
+            folder: The run directory.
+
+        Yields:
+            What reaches all nodes.
+        """
         frozen = {name: digest(model) for name, model in parts.models.items()}
         public = data.digest_of_public(parts.population)
         places = {

@@ -15,7 +15,15 @@ app = ClientApp()
 
 @app.train("fedkin")
 def work(message: Message, context: Context) -> Message:
-    """One message of the federation."""
+    """One message of the federation.
+
+    Args:
+        message: From the server, as Flower has it.
+        context: With the path of the host's socket, and how many bytes a message may have.
+
+    Returns:
+        The host's answer, as Flower has it.
+    """
     config = context.node_config
     limit = int(config["max-bytes"])
     answer = local_socket.ask(Path(str(config["socket"])), unpack(message.content, limit), limit)

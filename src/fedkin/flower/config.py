@@ -75,7 +75,19 @@ class NodeConfig(Section):
 
 
 def load(kind: type[Config], folder: Path, name: str) -> Config:
-    """A configuration file, checked. Raises FedkinError in one sentence."""
+    """A configuration file, checked.
+
+    Args:
+        kind: Deployment or NodeConfig.
+        folder: Where the file is.
+        name: Of the file.
+
+    Returns:
+        A valid object of ``kind``.
+
+    Raises:
+        FedkinError: It cannot be read, or the first mistake in one sentence.
+    """
     path = folder / name
     try:
         return made(kind, str(path), parse_toml(read_file(path, LARGEST).decode("utf-8")))
@@ -86,7 +98,19 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
 
 
 def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
-    """A configuration from what came from ``where``. Raises FedkinError in one sentence."""
+    """A configuration, checked.
+
+    Args:
+        kind: Deployment or NodeConfig.
+        where: Where it came from, for messages.
+        content: {key: value}.
+
+    Returns:
+        A valid object of ``kind``.
+
+    Raises:
+        FedkinError: The first mistake, in one sentence.
+    """
     try:
         config = kind.model_validate(content)
     except ValidationError as error:
@@ -152,12 +176,29 @@ def _misnamed(name: str) -> str:
 
 
 def text_of(config: BaseModel) -> str:
-    """A configuration as TOML."""
+    """A configuration as TOML.
+
+    Args:
+        config: The configuration.
+
+    Returns:
+        TOML without the keys that are None.
+    """
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
 def spec_of(folder: Path) -> Spec:
-    """The experiment that lies in a folder."""
+    """The experiment that lies in a folder.
+
+    Args:
+        folder: Of a deployment or of a node.
+
+    Returns:
+        A checked specification.
+
+    Raises:
+        FedkinError: It is not there, or not valid.
+    """
     content, text = read(folder / EXPERIMENT)
     return parse(content, text, str(folder / EXPERIMENT))[0]
 
@@ -165,6 +206,13 @@ def spec_of(folder: Path) -> Spec:
 def at_home(spec: Spec, folder: Path) -> Spec:
     """The experiment of a folder with the public file that lies beside it, where it names one by a
     relative path; any other name is looked for as ``fedkin run`` does.
+
+    Args:
+        spec: The experiment.
+        folder: Where it lies.
+
+    Returns:
+        A copy, or the same.
     """
     source = spec.public.source
     if source is None or not (path := folder.absolute() / source).is_file():
@@ -173,7 +221,14 @@ def at_home(spec: Spec, folder: Path) -> Spec:
 
 
 def fingerprint(spec: Spec) -> str:
-    """sha256 of all that decides an experiment's result: what a node compares before it works."""
+    """sha256 of all that decides an experiment's result: what a node compares before it works.
+
+    Args:
+        spec: The experiment.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     content: dict[str, Any] = spec.model_dump(
         mode="json", exclude={"engine": True, "run": {"out", "commit_every"}}
     )
@@ -181,27 +236,70 @@ def fingerprint(spec: Spec) -> str:
 
 
 def ended_of(folder: Path, number: str) -> Path:
-    """Where a server app leaves word how it ended. ``number``: of the Flower run that it is."""
+    """Where a server app leaves word how it ended.
+
+    Args:
+        folder: Of the deployment.
+        number: Of the Flower run that it is.
+
+    Returns:
+        A path, which need not be there.
+    """
     return folder / f"ended-{number}.json"
 
 
 def stop_of(folder: Path, number: str) -> Path:
-    """Who puts a file there wants the Flower run of this number to end after its round."""
+    """Who puts a file there wants the Flower run of this number to end after its round.
+
+    Args:
+        folder: Of the deployment.
+        number: Of the Flower run.
+
+    Returns:
+        A path, which need not be there.
+    """
     return folder / f"stop-{number}"
 
 
 def waiting_of(folder: Path, number: str) -> Path:
-    """Where the server app of this Flower run says which nodes it waits for."""
+    """Where the server app of this Flower run says which nodes it waits for.
+
+    Args:
+        folder: Of the deployment.
+        number: Of the Flower run.
+
+    Returns:
+        A path, which need not be there.
+    """
     return folder / f"waiting-{number}.json"
 
 
 def joining_of(folder: Path, name: str) -> Path:
-    """Where the last join of a newcomer is noted, until it has ended."""
+    """Where the last join of a newcomer is noted, until it has ended.
+
+    Args:
+        folder: Of the deployment.
+        name: Of the newcomer.
+
+    Returns:
+        A path, which need not be there.
+    """
     return folder / f"joining-{name}.json"
 
 
 def socket_of(folder: Path, config: NodeConfig) -> Path:
-    """Where a node's host listens."""
+    """Where a node's host listens.
+
+    Args:
+        folder: Of the node.
+        config: Its configuration.
+
+    Returns:
+        A path of at most LONGEST_SOCKET bytes.
+
+    Raises:
+        FedkinError: It is longer.
+    """
     path = (folder / config.state / "host.socket").absolute()
     if len(str(path).encode()) > LONGEST_SOCKET:
         raise FedkinError(f"{path} is too long for the path of a socket: move the node's folder")

@@ -9,7 +9,14 @@ from fedkin.transforms.registry import check_deployable as check_transforms
 
 
 def check_deployable(spec: Spec) -> None:
-    """Raise FedkinError for what only a simulation does."""
+    """Refuse what only a simulation does.
+
+    Args:
+        spec: The experiment.
+
+    Raises:
+        FedkinError: Its transforms, noise, device, measure or canaries are not for nodes.
+    """
     check_transforms([one.name for one in spec.transforms])
     check_multiplier(spec)
     check_device(spec)
@@ -42,7 +49,14 @@ def unused(spec: Spec) -> str | None:
 
 
 def check_device(spec: Spec) -> None:
-    """Raise FedkinError for another device than a node computes on."""
+    """Refuse another device than a node computes on.
+
+    Args:
+        spec: The experiment.
+
+    Raises:
+        FedkinError: [engine] device is not "cpu".
+    """
     if spec.engine.device != "cpu":
         raise FedkinError(
             "engine.device is for simulations, nodes compute on their CPU: leave it out"

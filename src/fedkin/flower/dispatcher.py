@@ -41,11 +41,32 @@ Enough = Callable[[Collection[str]], bool]  # names that replied → whether the
 class Grid(Protocol):
     """What is used of Flower's Grid."""
 
-    def get_nodes(self) -> Iterable[Any]: ...
+    def get_nodes(self) -> Iterable[Any]:
+        """The nodes that the SuperLink knows.
 
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
+        Returns:
+            Each with "node_id", "name" and "status".
+        """
 
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Send messages to nodes.
+
+        Args:
+            messages: Each to one node.
+
+        Returns:
+            An id a message, by which its reply is pulled.
+        """
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """Take replies that are there.
+
+        Args:
+            message_ids: Of messages that were sent.
+
+        Returns:
+            As many as have arrived.
+        """
 
 
 class RunIdentity(NamedTuple):
@@ -57,7 +78,13 @@ class RunIdentity(NamedTuple):
 
 
 class Dispatcher:
-    """Requests to clients by their names, replies or reasons back, before the deadline."""
+    """Requests to clients by their names, replies or reasons back, before the deadline.
+
+    Args:
+        grid: Flower's.
+        deployment: Its configuration.
+        about: What every request says.
+    """
 
     def __init__(self, grid: Grid, deployment: Deployment, about: RunIdentity) -> None:
         self.grid, self.deployment, self.about = grid, deployment, about
@@ -69,7 +96,15 @@ class Dispatcher:
         self.reached: set[str] = set()  # names to whom the last exchange's requests were sent
 
     def request(self, name: str, **content: Any) -> Request:
-        """A request of this run to a client."""
+        """A request of this run to a client.
+
+        Args:
+            name: Of the client.
+            **content: Further fields of the request.
+
+        Returns:
+            A request with fedkin's version, the experiment's digest and the run's id.
+        """
         return Request(
             version=self.about.version,
             experiment=self.about.experiment,
@@ -86,7 +121,13 @@ class Dispatcher:
     ) -> dict[str, tuple[NodeReply, list[bytes]] | str]:
         """name → (reply, its messages), or in one sentence why there is none.
 
-        ``enough``: of the names that replied, whether a quorum of them may close the round.
+        Args:
+            requests: name → (request, its message; None where there is none).
+            deadline: Seconds that a client has; None: the deployment's.
+            enough: Of the names that replied, whether a quorum of them may close the round.
+
+        Returns:
+            An entry for each name that was asked.
         """
         deadline = deadline or self.deployment.deadline
         nodes = self.nodes()
@@ -115,7 +156,11 @@ class Dispatcher:
         return found
 
     def nodes(self) -> dict[str, int]:
-        """name → node of the clients that are connected, each by one node."""
+        """name → node of the clients that are connected, each by one node.
+
+        Returns:
+            Names of the deployment alone; of several nodes with one name none.
+        """
         online = [node for node in self.grid.get_nodes() if node.status == "online"]
         if not self.deployment.insecure:
             names = [(node.name, node.node_id) for node in online]
@@ -132,7 +177,14 @@ class Dispatcher:
         }
 
     def why_not(self, name: str) -> str:
-        """Why a client has no node."""
+        """Why a client has no node.
+
+        Args:
+            name: Of the client.
+
+        Returns:
+            A sentence.
+        """
         if name in self._twice and self.deployment.insecure:
             return f"several nodes say that they are {name}: stop all but one"
         if name in self._twice:
@@ -265,7 +317,17 @@ class Dispatcher:
 
 
 def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
-    """What to say of a node's clock, which showed ``clock`` between two times of this one."""
+    """What to say of a node's clock, which showed ``clock`` between two times of this one.
+
+    Args:
+        name: Of the node.
+        clock: What the node's clock showed: seconds since 1970.
+        sent: When it was asked, by this machine's clock.
+        received: When it answered, by this machine's clock.
+
+    Returns:
+        [] or one sentence.
+    """
     away, way = max((clock - received, "ahead of"), (sent - clock, "behind"))
     if away < SKEW:
         return []
@@ -274,10 +336,15 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
 
 
 def states_follow(request: Request, reply: NodeReply) -> None:
-    """Raise Refused unless the states that a reply names are those that its work leaves.
+    """Refuse a reply unless the states that it names are those that its work leaves. Work that went
+    well leaves a state of its round, whose sha256 is sent; anything else leaves the one before it.
 
-    Work that went well leaves a state of its round, whose sha256 is sent; anything else leaves the
-    one before it.
+    Args:
+        request: What was asked.
+        reply: What was answered.
+
+    Raises:
+        Refused: A state is not the one that its step leaves.
     """
     own, digest = request.base.round, request.base.digest
     for done in reply.steps:

@@ -58,7 +58,14 @@ def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
 
 
 def cleaned(text: str) -> str:
-    """One printable line of a stranger's text, which may say nothing."""
+    """One printable line of a stranger's text, which may say nothing.
+
+    Args:
+        text: Of any length.
+
+    Returns:
+        At most SENTENCE letters.
+    """
     shown = "".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE])
     return " ".join(shown.split())[:SENTENCE] or "it gives no reason"
 
@@ -233,7 +240,18 @@ def spoken(header: bytes) -> Spoken | None:
 
 
 def opened(kind: type[Some], header: bytes) -> Some:
-    """A header of somebody else's making. Raises Refused for anything but a well-formed one."""
+    """A header of somebody else's making.
+
+    Args:
+        kind: What it should be.
+        header: JSON, or anything.
+
+    Returns:
+        The header, checked.
+
+    Raises:
+        Refused: It is too large, or not well-formed.
+    """
     _check_size(header)
     try:
         return kind.model_validate_json(header)
@@ -254,5 +272,12 @@ def _check_size(header: bytes) -> None:
 
 
 def sealed(header: BaseModel) -> bytes:
-    """A header as bytes."""
+    """A header as bytes.
+
+    Args:
+        header: Of this version.
+
+    Returns:
+        JSON, UTF-8.
+    """
     return header.model_dump_json().encode()

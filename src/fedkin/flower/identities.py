@@ -32,6 +32,9 @@ def masked(spec: Spec, insecure: bool) -> bool:
     Args:
         spec: The experiment.
         insecure: Whether nodes have no keys (loopback only).
+
+    Returns:
+        False without masks.
     """
     return spec.privacy.secure_aggregation is not None and not insecure
 
@@ -77,6 +80,9 @@ def verifier(folder: Path, experiment: str) -> Verify:
         folder: Of a node, or of the deployment.
         experiment: Its fingerprint: a signature is of one experiment.
 
+    Returns:
+        (client, text, its signature) → whether the client signed the text.
+
     Raises:
         FedkinError: The list is not there, or is none.
     """
@@ -101,6 +107,9 @@ def identity(folder: Path, experiment: str) -> Identity:
     Args:
         folder: The node's.
         experiment: Its fingerprint.
+
+    Returns:
+        What signs a text, and what tells others' signatures.
 
     Raises:
         FedkinError: Its key, or its list of the others', cannot be read.

@@ -36,7 +36,15 @@ from fedkin.setup.snapshot import snapshot
 
 
 class Afar:
-    """A newcomer on its node. What it is asked in each place is a run of its own there."""
+    """A newcomer on its node. What it is asked in each place is a run of its own there.
+
+    Args:
+        grid: Flower's.
+        deployment: Its configuration, with the newcomer as the only client.
+        about: What every request says.
+        place: The newcomer's place in the federation.
+        stop: The file by which somebody ends it, between two questions; None: nobody can.
+    """
 
     def __init__(
         self,
@@ -51,6 +59,17 @@ class Afar:
         self._left: dict[tuple[int, int], Base] = {}
 
     def ask(self, ask: Ask) -> list[TaskResult]:
+        """Send it what it is asked, and wait for the answers.
+
+        Args:
+            ask: Steps, one after the other, with one message.
+
+        Returns:
+            One answer a step, in order.
+
+        Raises:
+            Interrupted: Somebody wants it to end.
+        """
         heed(self.stop, f"stopped before round {ask.steps[0][1]}")
         about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
@@ -68,7 +87,15 @@ class Afar:
 
 
 def run_of(token: str, place: int) -> str:
-    """What a node calls the run of a newcomer's place: its states lie in a folder of this name."""
+    """What a node calls the run of a newcomer's place: its states lie in a folder of this name.
+
+    Args:
+        token: Of the join.
+        place: Its number, from 0.
+
+    Returns:
+        Hexadecimal digits.
+    """
     return f"{token}{place:04x}"
 
 
@@ -81,9 +108,23 @@ def serve(
     waiting: Path | None = None,
     stop: Path | None = None,
 ) -> dict[str, Any]:
-    """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to
-    out/joined/NAME. ``waiting``: where it is left that its node is waited for; ``stop``: the file
-    by which somebody ends it, between two questions.
+    """Let a node join a run, finished or not. What came of it goes to out/joined/NAME.
+
+    Args:
+        grid: Flower's.
+        folder: Of the deployment.
+        out: The run directory.
+        name: Of the node.
+        rounds: Rounds of work, 0 or more; None: its validation data choose.
+        waiting: Where it is left that its node is waited for; None: nowhere.
+        stop: The file by which somebody ends it, between two questions; None: nobody can.
+
+    Returns:
+        What came of it, as plain values.
+
+    Raises:
+        FedkinError: It is no newcomer of the deployment, has no data of its own, or is to work more
+            rounds than the run has.
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:

@@ -24,6 +24,9 @@ class Pulls:
     Flower's call for a reply returns when all of it is there, however long its sender takes. So a
     thread looks at one message after the other; where it is held, the next one goes on with the
     rest. There are never more threads than messages.
+
+    Args:
+        pull: Takes the reply to a message, as Flower does.
     """
 
     def __init__(self, pull: Pull) -> None:
@@ -78,7 +81,11 @@ class Pulls:
             return set(self._busy)
 
     def held(self) -> set[str]:
-        """Messages whose reply is being taken now."""
+        """Messages whose reply is being taken now.
+
+        Returns:
+            Ids of messages.
+        """
         with self._changed:
             return set(self._busy)
 

@@ -14,7 +14,14 @@ RECORD = "fedkin"
 
 
 def pack(parts: list[bytes]) -> RecordDict:
-    """Byte strings as one record."""
+    """Byte strings as one record.
+
+    Args:
+        parts: A header, and messages.
+
+    Returns:
+        What Flower carries.
+    """
     arrays = [Array(dtype="uint8", shape=(len(part),), stype="fedkin", data=part) for part in parts]
     return RecordDict(
         {RECORD: ArrayRecord(OrderedDict((str(k), array) for k, array in enumerate(arrays)))}
@@ -22,7 +29,18 @@ def pack(parts: list[bytes]) -> RecordDict:
 
 
 def unpack(content: RecordDict, limit: int) -> list[bytes]:
-    """What ``pack`` packed. Raises Refused for anything else, and for more than ``limit`` bytes."""
+    """What ``pack`` packed.
+
+    Args:
+        content: Of Flower's message, which may be anybody's.
+        limit: Bytes that all parts may have together.
+
+    Returns:
+        At most MOST_PARTS byte strings.
+
+    Raises:
+        Refused: It is no message of fedkin, or too large.
+    """
     if set(content) != {RECORD} or not isinstance(content[RECORD], ArrayRecord):
         raise Refused("it is no message of fedkin")
     record = content.array_records[RECORD]

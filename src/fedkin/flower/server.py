@@ -35,6 +35,13 @@ app = ServerApp()
 def main(grid: Grid, context: Context) -> None:
     """Flower's entry: where the deployment lies and where the run goes are in the run's
     configuration.
+
+    Args:
+        grid: Flower's.
+        context: With the run's number and its configuration.
+
+    Raises:
+        FedkinError: The run could not go on; the same sentence is left for who watches.
     """
     folder, out, name, rounds = (
         str(context.run_config[key]) for key in ("deployment", "out", "join", "rounds")
@@ -67,13 +74,32 @@ def main(grid: Grid, context: Context) -> None:
 
 
 def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
-    """Leave word for who watches from another process."""
+    """Leave word for who watches from another process.
+
+    Args:
+        word: Where it is left.
+        error: Why it ended; None: it came to its end.
+        interrupted: Whether somebody stopped it.
+    """
     write_file(word, json.dumps({"error": error, "interrupted": interrupted}).encode())
 
 
 def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None = None) -> Path:
-    """Begin the run in ``out``, or continue it where there is one, until ``stop`` is there.
-    ``waiting``: where it is left which nodes are waited for.
+    """Begin a run, or continue it where there is one.
+
+    Args:
+        grid: Flower's.
+        folder: Of the deployment.
+        out: The run directory.
+        stop: The file by which somebody ends it after a round.
+        waiting: Where it is left which nodes are waited for; None: nowhere.
+
+    Returns:
+        The run directory.
+
+    Raises:
+        FedkinError: The run began with another experiment or other clients, or cannot go on.
+        Interrupted: ``stop`` is there.
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
@@ -105,8 +131,16 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
 
 
 def progress_of(stop: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
-    """After every round: keep what the nodes reported in the run directory, and look whether
-    somebody wants to ``stop``.
+    """What is done after every round: keep what the nodes reported in the run directory, and look
+    whether somebody wants it to end.
+
+    Args:
+        stop: The file by which somebody does.
+        known: Where the report goes, once.
+        facts: {node: what it sent about its data}.
+
+    Returns:
+        Takes the record of a round; raises Interrupted where ``stop`` is there.
     """
 
     def progress(record: Record) -> None:

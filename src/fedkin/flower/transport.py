@@ -30,14 +30,19 @@ Then = Callable[[int], Sequence[Following]]
 
 
 class FlowerTransport:
-    """The Transport. ``then(round)``: what follows the evaluation of a round, (op, round, clients)
-    each. ``needed(round)``: how many replies a round needs. ``survivors``: of sums under masks,
-    which a server that was stopped may have begun to take off.
+    """The Transport of a deployment.
 
     What follows travels with the evaluation and its answers wait here until they are asked for: the
     message down is the same, and nothing else of the server is needed for it. Personal states stay
     on their nodes, by round; the checkpoint holds receipts in their place: which round's state is a
     client's, and its sha256.
+
+    Args:
+        dispatcher: Reaches the nodes.
+        places: {client: (its name, its place in the federation)}.
+        then: round → what follows its evaluation, (op, round, clients) each.
+        needed: round → how many replies it needs.
+        survivors: Of sums under masks, which a server that was stopped may have begun to take off.
     """
 
     def __init__(
@@ -60,6 +65,16 @@ class FlowerTransport:
         self._unscored: dict[int, Counter[str]] = {}  # client → why it was not evaluated, how often
 
     def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+        """Ask clients for one op of a round; what was answered ahead is not asked again.
+
+        Args:
+            op: What they are to do.
+            round: Of the work.
+            tasks: A client and its message each.
+
+        Yields:
+            An answer a client; a client that is away has no scores this time.
+        """
         assert op != "views"  # a model stays on its node
         found: list[tuple[TaskResult, Base]] = []
         open_tasks: list[Task] = []
@@ -96,10 +111,22 @@ class FlowerTransport:
 
         Args:
             clients: None, for no node holds one.
+
+        Returns:
+            [], always.
         """
         return []
 
     def save(self, folder: Path, round: int) -> list[int]:
+        """Write a receipt for each client whose state changed since the last call.
+
+        Args:
+            folder: Of the checkpoint.
+            round: Of the commit.
+
+        Returns:
+            Numbers of those clients.
+        """
         changed = sorted(self._changed)
         for client in changed:
             own = self.own[client]
@@ -118,6 +145,11 @@ class FlowerTransport:
         return changed
 
     def load(self, states: Mapping[int, Path]) -> None:
+        """Take the receipts of a checkpoint for what nodes have.
+
+        Args:
+            states: {client: the file of its receipt}.
+        """
         for client, path in states.items():
             receipt: Any = read_state(path)
             self.own[client] = Base(
@@ -127,9 +159,22 @@ class FlowerTransport:
         self._committed = self._saved = {client: own.round for client, own in self.own.items()}
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        """What clients last said of their states.
+
+        Args:
+            clients: Their numbers.
+
+        Returns:
+            {client: sha256}; "" of one that has none.
+        """
         return {client: self._seen.get(client, "") for client in clients}
 
     def said(self) -> list[str]:
+        """What the operator should know: of clients that were not evaluated, and of clocks.
+
+        Returns:
+            Each sentence once.
+        """
         unscored = [
             f"{self.places[client][0]} was not evaluated: {reason}{more}"
             for client, reasons in self._unscored.items()
@@ -139,7 +184,7 @@ class FlowerTransport:
         return sorted({*unscored, *self.dispatcher.said})
 
     def close(self) -> None:
-        pass
+        """Nothing: nodes go on."""
 
     def _send(
         self, op: RemoteOp, round: int, tasks: Sequence[Task]
@@ -206,7 +251,16 @@ class FlowerTransport:
 def answers_of(
     client: int, steps: Sequence[tuple[RemoteOp, int]], reply: tuple[NodeReply, list[bytes]] | str
 ) -> list[tuple[TaskResult, Base]]:
-    """One answer a step, in order, with the personal state that it left."""
+    """One answer a step, in order, with the personal state that it left.
+
+    Args:
+        client: Its number.
+        steps: (op, round) that were asked.
+        reply: What came, or why nothing did.
+
+    Returns:
+        (answer, state) a step.
+    """
     if isinstance(reply, str):
         return [(TaskResult(client, error=reply), Base()) for _ in steps]
     blobs = iter(reply[1])

@@ -59,6 +59,9 @@ class Waiting:
 
         Args:
             missing: Their names.
+
+        Returns:
+            Words.
         """
         return f"{some(missing, SHOWN)} ({len(missing)} of {self._clients} nodes)"
 

@@ -37,5 +37,15 @@ class _Adapted(nn.Module):
 
 
 def dnn_adapter(shape: Shape, classes: int, hidden: int = 128, adapter: int = 16) -> nn.Module:
-    """``dnn`` with a residual bottleneck adapter between its hidden layer and its head."""
+    """``dnn`` with a residual bottleneck adapter between its hidden layer and its head.
+
+    Args:
+        shape: Of one sample; it is flattened.
+        classes: Numbers that it gives a sample.
+        hidden: Units of the hidden layer.
+        adapter: Units of the bottleneck.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+    """
     return _Adapted(math.prod(shape), hidden, adapter, classes)

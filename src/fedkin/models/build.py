@@ -142,6 +142,9 @@ def options_of(name: str) -> Mapping[str, inspect.Parameter]:
 
     Returns:
         {option: its parameter in the signature}.
+
+    Raises:
+        FedkinError: There is no such architecture.
     """
     return {
         key: one

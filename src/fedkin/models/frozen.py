@@ -15,13 +15,26 @@ BODY = "body"
 
 
 def without_gradient(module: nn.Module) -> frozenset[str]:
-    """The names of the parameters whose ``requires_grad`` is False, as every integer's is."""
+    """The names of the parameters whose ``requires_grad`` is False, as every integer's is.
+
+    Args:
+        module: Any torch module.
+
+    Returns:
+        Names as ``named_parameters`` has them.
+    """
     return frozenset(name for name, value in module.named_parameters() if not value.requires_grad)
 
 
 def all_names(module: nn.Module) -> dict[str, str]:
     """Every name of each parameter, in the module's order → the one that it goes by. Tied weights
     have several.
+
+    Args:
+        module: Any torch module.
+
+    Returns:
+        {name: the first name of the same parameter}.
     """
     first = {id(value): name for name, value in module.named_parameters()}
     named = module.named_parameters(remove_duplicate=False)

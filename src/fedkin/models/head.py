@@ -26,7 +26,17 @@ class _Seen(NamedTuple):
 
 
 def some_samples(shape: tuple[int, ...], classes: int, tokens: bool, rows: int = 2) -> Tensor:
-    """Samples that differ [rows, …]: numbers in [0, 1), or symbols."""
+    """Samples that differ [rows, …]: numbers in [0, 1), or symbols.
+
+    Args:
+        shape: Of one sample.
+        classes: How many symbols there are, where samples are symbols.
+        tokens: Whether samples are symbols.
+        rows: How many samples.
+
+    Returns:
+        [rows, …], float32 or int64; the same at each call.
+    """
     count = rows * torch.Size(shape).numel()
     if tokens:
         return torch.arange(count).remainder(max(classes, 1)).view(rows, *shape)
@@ -42,6 +52,9 @@ def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = No
         x: A few samples that the model takes [rows, …].
         named: The name of the head among the module's parts; without it the last linear layer whose
             output is the module's.
+
+    Returns:
+        A model with ``head``, or with ``headless``, which says why there is none.
 
     Raises:
         FedkinError: ``named`` is no part that may be a head.

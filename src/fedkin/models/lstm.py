@@ -75,6 +75,9 @@ def lstm(
         width: Cells of a layer.
         layers: How many layers.
 
+    Returns:
+        A module: symbols [batch, length] → logits of the next symbol [batch, classes].
+
     Raises:
         FedkinError: A sample is no row of symbols.
 

@@ -24,6 +24,12 @@ allow = _code.allow
 def own_class(path: str) -> Callable[..., nn.Module | Learner]:
     """The class, or the function with a declared result, that ``package.module:Class`` names.
 
+    Args:
+        path: "package.module:Class", or of a function.
+
+    Returns:
+        What makes a module or a learner when it is called.
+
     Raises:
         FedkinError: nobody has allowed it, it cannot be imported, or it makes neither a torch
             module nor a learner.

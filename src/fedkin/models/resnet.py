@@ -75,6 +75,16 @@ def _head(channels: int, classes: int) -> list[nn.Module]:
 def resnet18(shape: Shape, classes: int) -> nn.Module:
     """ResNet-18 (He et al., 2016) with the 3×3 stem for 28×28 or 32×32 images: 11.17 M parameters
     for 10 classes.
+
+    Args:
+        shape: Of one sample, [channels, height, width] with at least 28×28 pixels.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of that size.
     """
     _needs_small_image("resnet18", shape)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 64, 3), nn.ReLU()]
@@ -88,6 +98,16 @@ def resnet18(shape: Shape, classes: int) -> nn.Module:
 def mobilenet_v2(shape: Shape, classes: int) -> nn.Module:
     """MobileNet-V2 (Sandler et al., 2018), stem and second stage with stride 1: 2.24 M parameters
     for 10 classes.
+
+    Args:
+        shape: Of one sample, [channels, height, width] with at least 28×28 pixels.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of that size.
     """
     _needs_small_image("mobilenet_v2", shape)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 32, 3), nn.ReLU6()]

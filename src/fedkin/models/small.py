@@ -15,13 +15,29 @@ Shape = tuple[int, ...]
 
 
 def mlr(shape: Shape, classes: int) -> nn.Module:
-    """Multinomial logistic regression: one linear layer."""
+    """Multinomial logistic regression: one linear layer.
+
+    Args:
+        shape: Of one sample; it is flattened.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+    """
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), classes))
 
 
 def dnn(shape: Shape, classes: int, hidden: int = 128) -> nn.Module:
     """One hidden ReLU layer: 128 units in CGPFL and PPFL's code, 100 in PersFL
     (``hidden = 100``).
+
+    Args:
+        shape: Of one sample; it is flattened.
+        classes: Numbers that it gives a sample.
+        hidden: Units of the hidden layer.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
     """
     return nn.Sequential(
         nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes)
@@ -31,6 +47,13 @@ def dnn(shape: Shape, classes: int, hidden: int = 128) -> nn.Module:
 def glm(shape: Shape, classes: int) -> nn.Module:
     """A generalized linear model: one linear predictor. The likelihood comes from
     [model] family.
+
+    Args:
+        shape: Of one sample; it is flattened.
+        classes: Not used: there is one linear predictor.
+
+    Returns:
+        A module: [batch, …] → linear predictors [batch, 1].
     """
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), 1))
 
@@ -84,6 +107,16 @@ def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
     400-120-84-C.
 
     With 3×32×32 images the flattened features are the paper's 400.
+
+    Args:
+        shape: Of one sample, [channels, height, width] with at least 16×16 pixels.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of that size.
     """
     _needs_image("cnn_persfl", shape, 16)
     return _Convolutional(_two_convolutions(shape[0], 6, 16), shape, (120, 84), classes)
@@ -91,6 +124,16 @@ def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
 
 def cnn_comet(shape: Shape, classes: int) -> nn.Module:
     """COMET's CNN: two 5×5 convolutions with max pool, fully connected 120-100-84-50-C.
+
+    Args:
+        shape: Of one sample, [channels, height, width] with at least 16×16 pixels.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of that size.
 
     Reading: the paper does not give the channels; 6 and 16, as in the LeNet of the other papers.
     """
@@ -100,6 +143,16 @@ def cnn_comet(shape: Shape, classes: int) -> nn.Module:
 
 def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
     """CGPFL's CNN: two 5×5 convolutions (32, 64 channels) with max pool, fully connected 512-C.
+
+    Args:
+        shape: Of one sample, [channels, height, width] with at least 16×16 pixels.
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of that size.
 
     Reading: the paper says "two convolutional and two fully connected layers"; widths as in
     FedAvg's CNN.

@@ -17,6 +17,9 @@ def softmax_remark(model: Model, x: Tensor) -> str:
     Args:
         model: with its first parameters.
         x: some samples [rows, …].
+
+    Returns:
+        The end of a remark, or "".
     """
     if model.learner is not None or model.family.name != CATEGORICAL.name or not len(x):
         return ""

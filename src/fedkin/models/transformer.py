@@ -90,6 +90,20 @@ def transformer_lm(
 ) -> nn.Module:
     """A transformer encoder over the window of symbols; its last position predicts the next one
     (``data.length``).
+
+    Args:
+        shape: Of one sample, [length].
+        classes: Symbols that can be predicted.
+        width: Numbers of a symbol's state; a multiple of ``heads``.
+        layers: How many layers, at least 1.
+        heads: Of attention, at least 1.
+
+    Returns:
+        A module: symbols [batch, length] → logits of the next symbol [batch, classes].
+
+    Raises:
+        FedkinError: A size is below 1, ``width`` is no multiple of ``heads``, or a sample is no row
+            of symbols.
     """
     for name, value in (("width", width), ("layers", layers), ("heads", heads)):
         if value < 1:

@@ -39,6 +39,9 @@ def sized(name: str, module: nn.Module, shape: Shape, tokens: bool) -> nn.Module
         shape: Of one sample.
         tokens: Whether samples are symbols.
 
+    Returns:
+        The same module, with all of its sizes known.
+
     Raises:
         FedkinError: It does not take such samples, or does not call one of its lazy layers.
     """

@@ -40,10 +40,31 @@ def _vgg(name: str, shape: Shape, classes: int) -> nn.Module:
 def vgg11(shape: Shape, classes: int) -> nn.Module:
     """VGG11 with classifier 512-512-C: 9.76 M parameters for 10 classes, what the papers' tables
     count with.
+
+    Args:
+        shape: Of one sample, [channels, 32, 32].
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of 32×32 pixels.
     """
     return _vgg("vgg11", shape, classes)
 
 
 def vgg13(shape: Shape, classes: int) -> nn.Module:
-    """VGG13 with classifier 512-512-C."""
+    """VGG13 with classifier 512-512-C.
+
+    Args:
+        shape: Of one sample, [channels, 32, 32].
+        classes: Numbers that it gives a sample.
+
+    Returns:
+        A module: [batch, …] → logits [batch, classes].
+
+    Raises:
+        FedkinError: Samples are no pictures of 32×32 pixels.
+    """
     return _vgg("vgg13", shape, classes)

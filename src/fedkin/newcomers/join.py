@@ -40,15 +40,27 @@ def join(
     method: Method | None = None,
     trust_code: bool = False,
 ) -> dict[str, Any]:
-    """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of
-    it.
+    """Let a newcomer join a run as it is now. Neither the run's record nor its checkpoint changes.
 
-    ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept
-    out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
-    never a run's own. Only the same newcomer is replaced. ``rounds``, ``architecture``: as in
-    ``joined``. ``method``: the Method value that the run had, where it was one.
-    ``trust_code``: the code that its specification names may be imported. Neither the run's
-    record nor its checkpoint changes. Raises FedkinError.
+    Args:
+        run: The run directory.
+        data: A file of the newcomer's own; None where ``client`` is named.
+        client: The name of one of those that [run] holdout_clients kept out; None where ``data`` is
+            given.
+        out: The folder of personal.safetensors and join.json, never a run's own; None:
+            DIR/joined/NAME. Only the same newcomer is replaced.
+        rounds: Rounds of work, 0 or more; None: its validation data choose.
+        architecture: The name of its model's architecture; None: as ``joined`` chooses.
+        method: The Method value that the run had; None where its method has a name.
+        trust_code: Whether the code that its specification names may be imported
+            (docs/security.md).
+
+    Returns:
+        What came of it, as plain values, which join.json holds as well; "model" is the file.
+
+    Raises:
+        FedkinError: Not exactly one of ``data`` and ``client`` is given; the run, the samples or
+            the number of rounds do not fit; or the folder is somebody else's, or cannot be written.
     """
     at_least(0, rounds=rounds)
     rounds = None if rounds is None else int(rounds)  # one of numpy's is nothing for JSON

@@ -37,10 +37,20 @@ class Learned(NamedTuple):
 def joined(
     run: Learned, own: Population, rounds: int | None, architecture: str | None = None
 ) -> tuple[Joined, AtHome]:
-    """Let the one client of ``own`` join in this process; raises FedkinError for what does not fit.
+    """Let the one client of ``own`` join in this process.
 
-    ``rounds``: how many it works; None: as many as its validation data choose, at most as many as
-    the run has trained. ``architecture``: one of the run's.
+    Args:
+        run: The run, as it stands.
+        own: The newcomer's samples, as the only client.
+        rounds: Rounds of work, 0 or more; None: as many as its validation data choose, at most as
+            many as the run has trained.
+        architecture: One of the run's; None: what [model] says of so many samples.
+
+    Returns:
+        (what came of it, the newcomer, which can be asked for its model).
+
+    Raises:
+        FedkinError: Its samples, its architecture or the method do not fit, or it cannot work.
     """
     guest = _guest(run, own, architecture)
     (info,) = guest.host.infos.values()
@@ -48,7 +58,19 @@ def joined(
 
 
 def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
-    """The server's side, for a newcomer with so many validation samples."""
+    """The server's side of a run that stands still, for one newcomer.
+
+    Args:
+        run: The run, as it stands.
+        info: What the newcomer knows of itself.
+        validation: How many validation samples it has.
+
+    Returns:
+        What ``join`` takes.
+
+    Raises:
+        FedkinError: The method chooses by validation, and the newcomer has no validation samples.
+    """
     parts, method = run.parts, run.parts.method
     if method.needs.validation and not validation:
         who = "method.safe" if method.hyper.get("safe") else method.name
@@ -60,7 +82,19 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
 
 
 def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[int, str]:
-    """The number and the architecture of a newcomer with so many training samples."""
+    """The number and the architecture of a newcomer with so many training samples.
+
+    Args:
+        run: The run's objects.
+        samples: How many training samples it has.
+        architecture: One of the run's; None: what [model] says of so many samples.
+
+    Returns:
+        (the first number that no client has, the name of the architecture).
+
+    Raises:
+        FedkinError: The run has no such architecture.
+    """
     number = len(run.infos)
     if architecture is None:
         return number, architectures_of(
@@ -103,8 +137,13 @@ def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:
     """[run] holdout_clients: every one joins, with few labelled samples and with all; beyond the
     first ``done`` ones.
 
-    Yields a client's results, one a number of labelled samples (those that train and those that
-    choose).
+    Args:
+        run: The run, as it stands.
+        done: How many clients have joined already.
+
+    Yields:
+        A client's results as plain values, one for each number of labelled samples (those that
+        train and those that choose).
     """
     parts = run.parts
     if parts.held_out is None:
@@ -129,6 +168,14 @@ def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:
 def fewer(own: Population, labels: int, key: Key) -> Population:
     """The first client with so many labelled samples, drawn from its training and validation ones
     in their ratio.
+
+    Args:
+        own: The first client's samples count.
+        labels: How many labelled samples it keeps, of training and validation together.
+        key: Draws them.
+
+    Returns:
+        A copy; test samples stay as they are.
     """
     sizes = [len(own.train[0]), len(own.val[0])]
     train, val = split_sizes(labels, [size / sum(sizes) for size in sizes])
@@ -141,12 +188,31 @@ def fewer(own: Population, labels: int, key: Key) -> Population:
 
 
 def described(found: Joined, own: Population) -> dict[str, Any]:
-    """What is kept of a join in this process: JSON values."""
+    """What is kept of a join in this process: JSON values.
+
+    Args:
+        found: What came of the join.
+        own: The newcomer's samples.
+
+    Returns:
+        As of ``described_by``.
+    """
     return described_by(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
 
 
 def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
-    """What is kept of a join of a client with so many samples: JSON values."""
+    """What is kept of a join of a client with so many samples: JSON values.
+
+    Args:
+        found: What came of the join.
+        train: How many training samples the newcomer has.
+        val: How many validation samples.
+        test: How many test samples.
+
+    Returns:
+        {name: value}: losses are means per sample, accuracies fractions 0..1, "seconds" seconds,
+        "bytes" bytes each way; None for a number that is not finite.
+    """
     ways = {way: [one for one in found.sent if one.direction == way] for way in ("up", "down")}
     return {
         "train": train,

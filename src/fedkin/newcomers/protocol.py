@@ -39,7 +39,14 @@ class Guest(Protocol):
     """The newcomer, from where its server stands. In every place it begins anew."""
 
     def ask(self, ask: Ask) -> list[TaskResult]:
-        """One answer a step, in order."""
+        """One answer a step, in order.
+
+        Args:
+            ask: What it is asked.
+
+        Returns:
+            One answer a step.
+        """
 
 
 class Standing(NamedTuple):
@@ -85,12 +92,23 @@ class Joined(NamedTuple):
 
 
 def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joined:
-    """Let the newcomer work in every place, then finish in the best one.
+    """Let the newcomer work in every place, then finish in the best one. Of places, and where there
+    are no validation data, the loss on its training data decides, after all rounds. Test data have
+    no say.
 
-    ``rounds``: so many in each place; None: after how many its validation loss is least, at most
-    ``most``. Of places, and where there are no validation data, the loss on its training data
-    decides, after all rounds. Test data have no say. Raises FedkinError where the method has no
-    place for it, or where it cannot work.
+    Args:
+        server: The run, as it stands.
+        guest: The newcomer.
+        rounds: How many in each place, 0 or more; None: after how many its validation loss is
+            least.
+        most: The most rounds that are tried.
+
+    Returns:
+        What came of it, with the newcomer's scores.
+
+    Raises:
+        FedkinError: The method has no place for it, nothing has been learned yet, or it cannot
+            work.
     """
     began = time.perf_counter()
     sent: list[Sent] = []
@@ -153,7 +171,17 @@ def _finish(
 
 
 def placements_of(server: Standing) -> tuple[Tree, ...]:
-    """The server's state with a place for the newcomer, once for every place that it may take."""
+    """The server's state with a place for the newcomer, once for every place that it may take.
+
+    Args:
+        server: The run, as it stands.
+
+    Returns:
+        At least one state.
+
+    Raises:
+        FedkinError: The method has no place for a client that was not in the run.
+    """
     method, client = server.method, server.info.client
     try:
         places = method.newcomer_placements(server.state, client, server.info)
@@ -226,13 +254,26 @@ def _answers(guest: Guest, ask: Ask) -> list[TaskResult]:
 
 
 class AtHome:
-    """A newcomer in this process: a host with one client."""
+    """A newcomer in this process: a host with one client.
+
+    Args:
+        host: It has the newcomer alone.
+        client: The newcomer's number.
+    """
 
     def __init__(self, host: Host, client: int) -> None:
         self.host, self.client = host, client
         self._states: dict[tuple[int, int], Tree] = {}
 
     def ask(self, ask: Ask) -> list[TaskResult]:
+        """Its work, step by step; states that may be asked for again are kept.
+
+        Args:
+            ask: What it is asked.
+
+        Returns:
+            One answer a step, in order.
+        """
         self._take(ask.place, ask.base)
         self._states = {
             k: state for k, state in self._states.items() if k[0] != ask.place or k[1] >= ask.keep
@@ -248,6 +289,15 @@ class AtHome:
     def views(self, last: Ask) -> dict[str, Tree]:
         """What it would deploy after its last work: {view: parameters, or what the method predicts
         with}.
+
+        Args:
+            last: What it was asked last.
+
+        Returns:
+            {view: parameters, or what the method predicts with}.
+
+        Raises:
+            FedkinError: It has no model to show.
         """
         works = [round for op, round in last.steps if op in CHANGING]
         self._take(last.place, works[-1] if works else last.base)

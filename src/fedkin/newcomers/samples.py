@@ -57,8 +57,20 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
     the key does.
 
     .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's
-    columns and label, and perhaps a column "split" with train, val or test. Raises FedkinError, in
-    one sentence, for what does not fit.
+    columns and label, and perhaps a column "split" with train, val or test.
+
+    Args:
+        path: The file: .npz or a table.
+        like: The run's population.
+        layout: What the run says of its data.
+        key: Draws which rows train, choose and test.
+
+    Returns:
+        A population of one client, called as the file.
+
+    Raises:
+        FedkinError: The file is not there, of another kind, without labels, or of other columns,
+            shapes or classes than the run's.
     """
     if not path.exists():
         raise FedkinError(f"{path} does not exist")

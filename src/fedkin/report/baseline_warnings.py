@@ -16,7 +16,14 @@ def beaten(run: Run, measure: str, headline: Mapping[str, Any], names: list[str]
     """A sentence where a baseline is better than the first view, client by client and beyond
     chance.
 
-    ``names``: the baselines that are known by this measure, the best last.
+    Args:
+        run: An open run.
+        measure: The run's measure.
+        headline: Of its summary.
+        names: The baselines that are known by this measure, the best last.
+
+    Returns:
+        [] or one sentence.
     """
     if measure in ASIDE or not headline or not run.finished:
         return []

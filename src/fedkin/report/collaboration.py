@@ -40,14 +40,28 @@ class Groups(NamedTuple):
 
     @property
     def names(self) -> list[str]:
+        """Numbers of the groups as text, in rising order."""
         return [str(number) for number in sorted(set(self.of.values()))]
 
     def members(self, group: str) -> list[int]:
+        """Args:
+            group: Its name, a number as text.
+
+        Returns:
+            Numbers of clients.
+        """
         return [client for client, number in self.of.items() if str(number) == group]
 
 
 def read_collaboration(run: Run) -> Collaboration:
-    """All notes that those charts can show."""
+    """All notes that those charts can show.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        What is not reported is None, or {}.
+    """
     kinds = run.rows(
         "SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name"
     )
@@ -72,6 +86,12 @@ def read_collaboration(run: Run) -> Collaboration:
 def groups_of(found: Collaboration) -> Groups | None:
     """The groups at the end: clusters; where there are memberships, clients with like ones; None
     with neither.
+
+    Args:
+        found: All notes on who learns from whom.
+
+    Returns:
+        {client: its group}, with what a group is called.
     """
     if found.clusters is not None:
         return _groups(CLUSTER, found.clusters)
@@ -85,7 +105,14 @@ def groups_of(found: Collaboration) -> Groups | None:
 
 
 def shares(clients: Mapping[int, Client]) -> dict[int, NDArray[np.float64]]:
-    """The label distribution of every client that has one: [classes], of sum 1."""
+    """The label distribution of every client that has one: [classes], of sum 1.
+
+    Args:
+        clients: {number: client}.
+
+    Returns:
+        {client: [classes]}; clients whose labels are unknown are left out.
+    """
     width = max((len(client.histogram) for client in clients.values()), default=0)
     found = {}
     for k, client in clients.items():
@@ -99,6 +126,13 @@ def explained(groups: Groups, distributions: Mapping[int, NDArray[np.float64]]) 
     """Which part of the differences between clients' label distributions (squared distances to
     their mean) lies between the groups: 1 where all members of a group are alike, near 0 where
     groups and labels are unrelated. None where there are no differences.
+
+    Args:
+        groups: Of the clients.
+        distributions: {client: [classes]}, each of sum 1.
+
+    Returns:
+        A share in 0..1.
     """
     clients = [k for k in groups.of if k in distributions]
     rows = np.array([distributions[k] for k in clients])

@@ -50,6 +50,12 @@ def by_client(found: Mapping[str, Any]) -> dict[str, str]:
 def of_notes(notes: Mapping[str, Any]) -> str | None:
     """What a client deploys, and why, by the notes of its last round; None where none of them says
     so.
+
+    Args:
+        notes: {name: value} of one client.
+
+    Returns:
+        Text, or None.
     """
     return what_and_why(notes[SHARE], notes.get(CHANCE)) if SHARE in notes else None
 

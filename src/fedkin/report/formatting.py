@@ -36,12 +36,27 @@ SMALL, ROUNDING = 1e-3, 1e-12  # below the first digits are counted, below the s
 
 
 def percent(value: float | None) -> str:
-    """0.7346 → 73.46 %."""
+    """0.7346 → 73.46 %.
+
+    Args:
+        value: A fraction; None or nan: unknown.
+
+    Returns:
+        With two decimals; a dash for what is unknown.
+    """
     return NONE if value is None or math.isnan(value) else f"{100 * value:.2f} %"
 
 
 def decimal(value: float | None, digits: int = 4) -> str:
-    """1.23456 → 1.2346; 0.000012345 → 1.234e-05, for errors in small units are no zeros."""
+    """1.23456 → 1.2346; 0.000012345 → 1.234e-05, for errors in small units are no zeros.
+
+    Args:
+        value: A number; None or nan: unknown.
+        digits: After the point.
+
+    Returns:
+        Text; a dash for what is unknown.
+    """
     if value is None or math.isnan(value):
         return NONE
     small = ROUNDING < abs(value) < SMALL
@@ -49,19 +64,40 @@ def decimal(value: float | None, digits: int = 4) -> str:
 
 
 def whole(value: float | None) -> str:
-    """A whole number that a table may hold as 3.0, or lack."""
+    """A whole number that a table may hold as 3.0, or lack.
+
+    Args:
+        value: A number; None or nan: unknown.
+
+    Returns:
+        Text; a dash for what is unknown.
+    """
     return NONE if value is None or math.isnan(value) else str(int(value))
 
 
 def count(value: float | None) -> str:
-    """1234567 → 1,234,567; from ten millions on 1.23e+07."""
+    """1234567 → 1,234,567; from ten millions on 1.23e+07.
+
+    Args:
+        value: A number; None or nan: unknown.
+
+    Returns:
+        Text; a dash for what is unknown.
+    """
     if value is None or math.isnan(value):
         return NONE
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
 
 
 def size(value: float | None) -> str:
-    """Bytes in powers of 1000."""
+    """Bytes in powers of 1000.
+
+    Args:
+        value: Bytes; None or nan: unknown.
+
+    Returns:
+        "1.23 MB", say; a dash for what is unknown.
+    """
     if value is None or math.isnan(value):
         return NONE
     for unit in ("B", "kB", "MB", "GB", "TB"):
@@ -80,6 +116,12 @@ def size(value: float | None) -> str:
 def seconds(value: float | None) -> str:
     """0.25 → 250 ms, 90 → 90.0 s, 3600 → 60.0 min; from two hours on hours, from two
     days on days.
+
+    Args:
+        value: Seconds; None or nan: unknown.
+
+    Returns:
+        Text; a dash for what is unknown.
     """
     if value is None or math.isnan(value):
         return NONE
@@ -92,22 +134,52 @@ def seconds(value: float | None) -> str:
 
 
 def label(measure: str) -> str:
-    """A measure as people write it: "auc" → "AUC"."""
+    """A measure as people write it: "auc" → "AUC".
+
+    Args:
+        measure: The name of a measure, or of what is recorded beside measures.
+
+    Returns:
+        Words for a heading, without a unit.
+    """
     return ASIDE[measure].label if measure in ASIDE else measure_named(measure).label
 
 
 def share(measure: str) -> bool:
-    """Whether a measure is shown in per cent."""
+    """Whether a measure is shown in per cent.
+
+    Args:
+        measure: The name of a measure, or of what is recorded beside measures.
+
+    Returns:
+        True of accuracies; False of an AUC.
+    """
     return measure not in ASIDE and measure_named(measure).percent
 
 
 def value(measure: str, number: float | None) -> str:
-    """A value of a measure: 73.46 % of an accuracy, 0.7346 of an AUC."""
+    """A value of a measure: 73.46 % of an accuracy, 0.7346 of an AUC.
+
+    Args:
+        measure: The name of a measure.
+        number: Its value, a fraction where it is a share; None: unknown.
+
+    Returns:
+        Text; a dash for what is unknown.
+    """
     return percent(number) if share(measure) else decimal(number)
 
 
 def at_round(round: int | None, planned: int | None) -> str:
-    """The round a number is from; what follows the last round is the finish."""
+    """The round a number is from; what follows the last round is the finish.
+
+    Args:
+        round: From 0; None: unknown.
+        planned: Rounds of the run; None: unknown.
+
+    Returns:
+        Text; a dash for what is unknown.
+    """
     if round is None:
         return NONE
     return "finish" if planned is not None and round > planned else str(round)
@@ -128,6 +200,12 @@ def other_measures(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     final.
 
     A global view that is the personal one in every number is left out.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        {} where the run measures nothing else.
     """
     every: dict[str, dict[str, Any]] = {}
     for view, measures in found["measures"].items():
@@ -143,19 +221,43 @@ def other_measures(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def rank(place: int, tie: bool) -> str:
-    """1, or 1= where it is shared."""
+    """1, or 1= where it is shared.
+
+    Args:
+        place: From 1.
+        tie: Whether another one has it, too.
+
+    Returns:
+        Text.
+    """
     return f"{place}=" if tie else str(place)
 
 
 def half(measure: str, width: float | None) -> str:
-    """± 1.2 after a mean; nothing where there is no interval."""
+    """± 1.2 after a mean; nothing where there is no interval.
+
+    Args:
+        measure: The name of a measure.
+        width: Half of the interval, a fraction where the measure is a share; None: there is none.
+
+    Returns:
+        Text, or "".
+    """
     if width is None or not math.isfinite(width):
         return ""
     return f" ± {value(measure, width).removesuffix(' %')}"
 
 
 def interval(measure: str, ends: Sequence[float] | None) -> str:
-    """An interval of a measure: 71.20 … 75.30 %."""
+    """An interval of a measure: 71.20 … 75.30 %.
+
+    Args:
+        measure: The name of a measure.
+        ends: (low, high), fractions where the measure is a share; None: there is none.
+
+    Returns:
+        Text; a dash where there is none.
+    """
     if ends is None:
         return NONE
     low, high = (value(measure, end) for end in ends)
@@ -163,7 +265,14 @@ def interval(measure: str, ends: Sequence[float] | None) -> str:
 
 
 def notes_of(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): what is to be said beside its numbers."""
+    """Of a run (a ``summary``): what is to be said beside its numbers.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        A sentence each.
+    """
     said = [
         f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
     ]
@@ -172,14 +281,28 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
 
 
 def way(clients: int) -> str:
-    """How an interval over so many clients is found."""
+    """How an interval over so many clients is found.
+
+    Args:
+        clients: How many.
+
+    Returns:
+        "Student's t", "bootstrap" or "normal distribution".
+    """
     if clients < FOR_BOOTSTRAP:
         return "Student's t"
     return "normal distribution" if clients > LARGE else "bootstrap"
 
 
 def asked(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody."""
+    """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        [] or one sentence.
+    """
     panel = found.get("evaluated")
     if not panel:
         return []
@@ -198,6 +321,12 @@ def asked(found: Mapping[str, Any]) -> list[str]:
 def diverged(found: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite
     number.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        A sentence each.
     """
     finals = {view: picks["final"] for view, picks in found["loss"].items()}
     return [
@@ -212,6 +341,12 @@ def diverged(found: Mapping[str, Any]) -> list[str]:
 def undefined(found: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): a sentence for each view that was predicted with, and of which the
     measure yet says nothing of anybody.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        A sentence each.
     """
     said = []
     for view, picks in found["headline"].items():
@@ -226,7 +361,14 @@ def undefined(found: Mapping[str, Any]) -> list[str]:
 
 
 def privacy(facts: Mapping[str, Any]) -> str:
-    """What a run's noise gives (its fact ``privacy``), in one line."""
+    """What a run's noise gives (its fact ``privacy``), in one line.
+
+    Args:
+        facts: The run's fact "privacy".
+
+    Returns:
+        Text.
+    """
 
     def shown(name: str) -> str:
         value = facts.get(name)
@@ -247,7 +389,14 @@ def privacy(facts: Mapping[str, Any]) -> str:
 
 
 def progress(found: Mapping[str, Any]) -> str:
-    """How far a run (a ``summary``) has come."""
+    """How far a run (a ``summary``) has come.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        "12 of 50 rounds, NOT finished", say.
+    """
     planned = NONE if found["planned"] is None else found["planned"]
     return (
         f"{found['rounds']} of {planned} rounds, "
@@ -256,18 +405,39 @@ def progress(found: Mapping[str, Any]) -> str:
 
 
 def source(found: Mapping[str, Any]) -> str:
-    """The data of a run (a ``summary``): a name, or a file without its folders."""
+    """The data of a run (a ``summary``): a name, or a file without its folders.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        Text.
+    """
     return Path(str(found["data"])).name
 
 
 def split(found: Mapping[str, Any]) -> str:
-    """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10."""
+    """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        Text.
+    """
     options = [f"{name}={plain(value)}" for name, value in found["split_parameters"].items()]
     return " ".join([str(found["split"]), *options])
 
 
 def plain(value: Any) -> str:
-    """A note or a setting, short: of what fills no page, all; of the rest, its beginning."""
+    """A note or a setting, short: of what fills no page, all; of the rest, its beginning.
+
+    Args:
+        value: Plain values, of any depth.
+
+    Returns:
+        At most LONGEST letters, and an ellipsis where it was cut.
+    """
     text = _plain(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 

@@ -17,11 +17,14 @@ def metrics(folder: Path) -> pd.DataFrame:
     """What each client's evaluation of each round found, on every split.
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         round, client, name, view, split, samples, loss (mean per sample), accuracy (a fraction);
         nan where nothing was measured.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     with opened(folder) as run:
         rows = run.rows("SELECT round, client, view, split, loss, accuracy FROM metrics")
@@ -45,11 +48,14 @@ def rounds(folder: Path) -> pd.DataFrame:
     """What each round took.
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         round, phase, participants (their number), missing (clients left out), and seconds_… of each
         part.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     with opened(folder) as run:
         left = dict(
@@ -76,11 +82,14 @@ def communication(folder: Path) -> pd.DataFrame:
     """What was sent.
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         round, phase, client, name, direction, copy (0: the first of a broadcast), bytes, and
         scalars by kind.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     with opened(folder) as run:
         columns = ["round", "phase", "client", "direction", "copy", "bytes", *KINDS]
@@ -95,10 +104,13 @@ def notes(folder: Path) -> pd.DataFrame:
     """What the method says of its rounds.
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         round, client (-1: the federation), client_name, name, value (as JSON has it).
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     with opened(folder) as run:
         rows = [
@@ -114,11 +126,14 @@ def clients(folder: Path) -> pd.DataFrame:
     """Who took part in the run.
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         client, name, architecture, samples in train, val and test, histogram (list: training
         samples by class).
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     with opened(folder) as run:
         columns = ["client", "name", "architecture", "train", "val", "test", "histogram"]

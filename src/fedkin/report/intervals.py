@@ -85,6 +85,9 @@ def student(degrees: float) -> float:
     Args:
         degrees: Of freedom, at least 1.
 
+    Returns:
+        A number above 1.96.
+
     >>> round(student(1), 3), round(student(9), 3)
     (12.706, 2.262)
     """
@@ -106,6 +109,9 @@ def over_clients(
         values: {client: value}.
         measure: What the values are, beyond whose least and most no end goes; None: differences.
         weights: {client: how much it counts} in the mean; None: all the same.
+
+    Returns:
+        (low, high), in the values' unit.
     """
     finite = {k: v for k, v in values.items() if v is not None and math.isfinite(v)}
     counts = None if weights is None else np.array([weights[k] for k in finite], dtype=float)
@@ -125,6 +131,12 @@ def _measure(name: str) -> Measure:
 def half_width(values: Sequence[float]) -> float:
     """Half of the interval of the mean over clients that were drawn, by the normal distribution;
     nan for fewer than two. Quick, for what is shown while a run goes on.
+
+    Args:
+        values: Of clients, all finite.
+
+    Returns:
+        In the values' unit.
     """
     if len(values) < 2:
         return math.nan
@@ -132,7 +144,15 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def of_share(share: float, rows: int) -> tuple[float, float]:
-    """Wilson's interval of a share (an accuracy) that was found on so many test rows."""
+    """Wilson's interval of a share (an accuracy) that was found on so many test rows.
+
+    Args:
+        share: In 0..1.
+        rows: At least 1.
+
+    Returns:
+        (low, high), in 0..1.
+    """
     z = NORMAL
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
@@ -140,13 +160,28 @@ def of_share(share: float, rows: int) -> tuple[float, float]:
 
 
 def of_error(value: float, error: float) -> tuple[float, float]:
-    """The interval of a value with a standard error, by the normal distribution."""
+    """The interval of a value with a standard error, by the normal distribution.
+
+    Args:
+        value: A number.
+        error: Its standard error, in the same unit.
+
+    Returns:
+        (low, high).
+    """
     half = NORMAL * error
     return value - half, value + half
 
 
 def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of the mean over seeds, by Student's t; None for one seed."""
+    """The interval of the mean over seeds, by Student's t; None for one seed.
+
+    Args:
+        values: One a seed.
+
+    Returns:
+        (low, high), in the values' unit; None where one is not finite, too.
+    """
     known = np.asarray(values, dtype=float)
     if len(known) < 2 or not np.isfinite(known).all():
         return None
@@ -169,6 +204,9 @@ def ranks(
         means: What orders them where something else has chosen by it; one that is not finite
             differs from all that are.
         weights: {pair: how much it counts} in those means; None: all the same.
+
+    Returns:
+        In the order given; ranks count from 1.
 
     Who leads a rank is the best of those not ranked yet. It shares the rank with all whose paired
     difference from it has an interval that holds 0; the next rank begins with the first
@@ -200,7 +238,16 @@ def apart(
     other: Mapping[Any, float],
     weights: Mapping[Any, float] | None = None,
 ) -> bool:
-    """Whether two differ: the interval of their paired differences leaves out 0."""
+    """Whether two differ: the interval of their paired differences leaves out 0.
+
+    Args:
+        one: {pair: value}.
+        other: The same of the other.
+        weights: {pair: how much it counts}; None: all the same.
+
+    Returns:
+        False without two pairs in common.
+    """
     both = [k for k in one if k in other]
     differences = np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12)
     counts = None if weights is None else np.array([weights.get(k, 1.0) for k in both], dtype=float)

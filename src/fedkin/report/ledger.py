@@ -27,6 +27,12 @@ def communication(run: Run) -> dict[str, Any]:
     beside them, and what the engine "moved" of the replies.
 
     Scalars under ``paper`` leave out kind "control"; its bytes are not known apart and stay in.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        Scalars are counts of numbers, sizes bytes.
     """
     lines = _lines(run)
     totals: dict[str, Any] = {rule: total(lines, rule, "round") for rule in RULES}
@@ -38,6 +44,12 @@ def communication(run: Run) -> dict[str, Any]:
 def moved(run: Run) -> dict[str, int] | None:
     """{messages, bytes} that reached the coordinator in all rounds: where hosts sum, their partial
     sums; None where the run has no record of it.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        Messages are a count, "bytes" bytes.
     """
     if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'moved'"):
         return None
@@ -51,6 +63,14 @@ def moved(run: Run) -> dict[str, int] | None:
 def total(lines: list[LedgerRow], rule: str, phase: str) -> dict[str, Any]:
     """{scalars, bytes: {up, down, total}, by_kind: {kind: {up, down, total}}} of one phase under
     one rule.
+
+    Args:
+        lines: Of one run.
+        rule: "paper" or "unicast".
+        phase: "setup", "round" or "finish".
+
+    Returns:
+        Scalars are counts of numbers, sizes bytes.
     """
     counted = [line for line in lines if line.phase == phase and (rule == "unicast" or line.first)]
     kinds = [kind for kind in KINDS if rule == "unicast" or kind != "control"]
@@ -67,7 +87,14 @@ def total(lines: list[LedgerRow], rule: str, phase: str) -> dict[str, Any]:
 
 
 def bytes_by_round(run: Run) -> dict[int, tuple[int, int]]:
-    """{round: (paper bytes, unicast bytes)} of the rounds (phase "round")."""
+    """{round: (paper bytes, unicast bytes)} of the rounds (phase "round").
+
+    Args:
+        run: An open run.
+
+    Returns:
+        Rounds without a message are left out.
+    """
     query = """SELECT round, sum(CASE WHEN direction = 'up' OR copy = 0 THEN bytes ELSE 0 END),
                sum(bytes)
                FROM messages WHERE phase = 'round' GROUP BY round ORDER BY round"""

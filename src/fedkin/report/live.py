@@ -19,12 +19,25 @@ class Pages(Protocol):
     """What ``fedkin watch`` serves."""
 
     def page(self) -> tuple[str, bool]:
-        """(the page, whether it can still change). Raises FedkinError where there is none."""
+        """(the page, whether it can still change).
+
+        Returns:
+            (HTML, whether it can still change).
+
+        Raises:
+            FedkinError: There is none.
+        """
 
 
 class Live:
     """The page of a run, of the newest run of a deployment, or of all runs of a folder (a sweep's
     trials), as it is now; made again when a record has changed.
+
+    Args:
+        folder: A run directory, a folder of runs, or a deployment.
+
+    Raises:
+        FedkinError: There is no run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,7 +47,14 @@ class Live:
         self.runs()
 
     def runs(self) -> list[Path]:
-        """Raises FedkinError where there is none."""
+        """The runs that the page is of.
+
+        Returns:
+            Run directories; at most RUNS.
+
+        Raises:
+            FedkinError: There is none, or the folder cannot be read.
+        """
         if (self.folder / RECORD).is_file():
             return [self.folder]
         try:
@@ -52,7 +72,14 @@ class Live:
         return found
 
     def page(self) -> tuple[str, bool]:
-        """(the page, whether it can still change)."""
+        """The page as it is now.
+
+        Returns:
+            (HTML, whether it can still change).
+
+        Raises:
+            FedkinError: There is none, or a record is damaged.
+        """
         with self._lock:
             runs = self.runs()
             state = [(str(run), _changed(run)) for run in runs]

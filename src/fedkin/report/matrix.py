@@ -21,7 +21,14 @@ class Matrix:
     values: NDArray[np.float64]
 
     def row(self, at: int) -> dict[int, float]:
-        """{client: value} of the round with that index, those that have one."""
+        """{client: value} of the round with that index, those that have one.
+
+        Args:
+            at: The index of a round in ``rounds``, from 0.
+
+        Returns:
+            In the order of ``clients``.
+        """
         row = self.values[at]
         known = np.isfinite(row)
         return dict(zip(compress(self.clients, known), row[known].tolist(), strict=True))
@@ -29,6 +36,9 @@ class Matrix:
     def bands(self) -> list[tuple[int, float, float, float]]:
         """(round, mean of the lowest ⌊n / 10⌋ clients (at least one), mean, mean of the highest)
         for every round.
+
+        Returns:
+            Rounds without a value are left out.
         """
         found = []
         for at, values in zip(self.rounds, self.values, strict=True):
@@ -49,7 +59,12 @@ class Matrix:
 def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]]:
     """(the experiment's measure, {view: its Matrix on test}); empty if nothing was evaluated.
 
-    ``found``: the run's ``summary``.
+    Args:
+        run: An open run.
+        found: The run's ``summary``.
+
+    Returns:
+        (the name of the measure, {view: matrix}); accuracies are fractions 0..1.
     """
     measure = found["measure"]
     matrices = {view: _test(run, view, measure) for view in found["loss"]}
@@ -59,6 +74,13 @@ def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]
 def in_charts(matrix: Matrix, run: Run) -> Matrix:
     """The matrix with the finish right after the last round that trained, where an axis of rounds
     has it: its number is that after the planned end.
+
+    Args:
+        matrix: Of the run.
+        run: An open run.
+
+    Returns:
+        A copy with other rounds; the values stay.
     """
     last = run.ended()
     if last is None:
@@ -69,6 +91,12 @@ def in_charts(matrix: Matrix, run: Run) -> Matrix:
 def distinct(matrices: Mapping[str, Matrix]) -> dict[str, Matrix]:
     """The views without the global one where it is the personal one in every number, as
     in FedAvg.
+
+    Args:
+        matrices: {view: matrix}.
+
+    Returns:
+        {view: matrix}.
     """
     personal, shared = matrices.get("personal"), matrices.get("global")
     if personal is None or shared is None or not _equal(personal, shared):
@@ -83,7 +111,15 @@ def _equal(one: Matrix, other: Matrix) -> bool:
 
 
 def among(matrices: Mapping[str, Matrix], clients: Collection[int] | None) -> dict[str, Matrix]:
-    """The matrices of some clients (of a panel, whose rounds can be compared); all for None."""
+    """The matrices of some clients (of a panel, whose rounds can be compared); all for None.
+
+    Args:
+        matrices: {view: matrix}.
+        clients: Their numbers; None: all.
+
+    Returns:
+        {view: matrix}.
+    """
     if clients is None:
         return dict(matrices)
     chosen, found = set(clients), {}
@@ -98,6 +134,12 @@ def matched(clusters: Matrix) -> Matrix:
     """Cluster numbers made to last: a method may number the same groups anew in every round. The
     last round keeps its numbers; each group before gets that of the later group which shares most
     members with it.
+
+    Args:
+        clusters: Cluster numbers.
+
+    Returns:
+        A new matrix of the same rounds and clients.
     """
     values = clusters.values.copy()
     # of each client, its number in the next round that tells it
@@ -152,18 +194,30 @@ class Stack:
     among: int
 
     def largest(self) -> Matrix:
-        """The number of each client's largest part."""
+        """The number of each client's largest part.
+
+        Returns:
+            From 0; nan where nothing was reported.
+        """
         known = np.isfinite(self.values).any(2)
         values = np.nan_to_num(self.values, nan=-np.inf).argmax(2).astype(float)
         return Matrix(self.rounds, self.clients, np.where(known, values, np.nan))
 
     def last(self) -> NDArray[np.float64]:
-        """[clients, parts]: what was reported last of each client."""
+        """[clients, parts]: what was reported last of each client.
+
+        Returns:
+            Nan where nothing was ever reported.
+        """
         last: NDArray[np.float64] = carried(self.values)[-1]
         return last
 
     def mean(self) -> NDArray[np.float64]:
-        """[clients, parts]: over the rounds; 0 where nothing was reported."""
+        """[clients, parts]: over the rounds; 0 where nothing was reported.
+
+        Returns:
+            A float each.
+        """
         known = np.isfinite(self.values)
         total: NDArray[np.float64] = np.where(known, self.values, 0.0).sum(0) / np.maximum(
             known.sum(0), 1
@@ -172,7 +226,14 @@ class Stack:
 
 
 def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Along the first axis, nan becomes what was there before it."""
+    """Along the first axis, nan becomes what was there before it.
+
+    Args:
+        values: [rounds, …].
+
+    Returns:
+        A copy [rounds, …]; nan stays where nothing was before it.
+    """
     found = values.copy()
     for before, row in pairwise(found):
         np.copyto(row, before, where=np.isnan(row))
@@ -182,6 +243,14 @@ def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def note_matrix(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
     """A note that is one number, client by client; None if it is something else. The federation
     (-1) is no client, unless ``clients`` names it.
+
+    Args:
+        run: An open run.
+        name: Of the note.
+        clients: Numbers of those that are read; None: all clients.
+
+    Returns:
+        A row a round that has the note.
     """
     chosen = "client >= 0" if clients is None else f"client IN ({', '.join(map(str, clients))})"
     rows = run.rows(f"SELECT round, client, value FROM notes WHERE name = ? AND {chosen}", name)
@@ -196,6 +265,14 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
     """A note that is a list of numbers, client by client; None if it is something else. Shorter
     ones end in nan; {place: number} is a list with 0 at the other places. Of many rounds ``most``
     are read (the last one alone for 1): a large run has a million lists.
+
+    Args:
+        run: An open run.
+        name: Of the note.
+        most: Rounds that are read, at least 1.
+
+    Returns:
+        A row a round that was read.
     """
     times = [
         at

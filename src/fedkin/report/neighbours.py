@@ -21,6 +21,13 @@ def nearest_clients(
     Weights between clients if the method has them; else the inner product of memberships, the
     chance that two draws of a component agree; else the share of rounds in one cluster. Nothing
     where the method reports none of these.
+
+    Args:
+        run: An open run.
+        found: All notes on who learns from whom.
+
+    Returns:
+        At most NEAREST others a client; ("", {}) where there is nothing.
     """
     if found.weights:
         name, stack = next(iter(found.weights.items()))

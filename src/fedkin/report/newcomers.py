@@ -18,6 +18,12 @@ NAMES = {"accuracy": "accuracy", "rmse": "RMSE", "loss": "loss"}
 def unseen(run: Run) -> dict[str, Any] | None:
     """{clients, by_labels, each}: means over held-out clients, and every one's join; None where
     none was held out.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        Plain values; losses are means per sample, accuracies fractions 0..1.
     """
     each: Sequence[Mapping[str, Any]] = run.facts.get("newcomers") or []
     if not each:
@@ -34,7 +40,15 @@ def unseen(run: Run) -> dict[str, Any] | None:
 
 
 def value_of(one: Mapping[str, Any], what: str) -> float | None:
-    """A joined client's test "accuracy", "loss" or "rmse"; None where it has none."""
+    """A joined client's test "accuracy", "loss" or "rmse"; None where it has none.
+
+    Args:
+        one: What came of a client's join.
+        what: "accuracy", "loss" or "rmse".
+
+    Returns:
+        In the measure's own unit.
+    """
     test: Mapping[str, float | None] = one["scores"]["personal"]["test"]
     of = one.get("measures", {}).get("personal", {}).get("test", {})
     return test[what] if what in test else of.get(what)
@@ -43,6 +57,12 @@ def value_of(one: Mapping[str, Any], what: str) -> float | None:
 def newcomers_measure(found: Mapping[str, Any]) -> str:
     """What the numbers of ``unseen`` are shown as: "accuracy", or of regression "rmse" (of older
     runs "loss").
+
+    Args:
+        found: What ``unseen`` gave.
+
+    Returns:
+        A key of NAMES.
     """
     return next(
         (what for what in NAMES if any(one[what]["clients"] for one in found["by_labels"])), "loss"
@@ -60,7 +80,14 @@ def _by_labels(joins: Sequence[Mapping[str, Any]], asked: int | None) -> dict[st
 
 
 def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
-    """Test accuracy (RMSE, for regression) of held-out clients against their labelled samples."""
+    """Test accuracy (RMSE, for regression) of held-out clients against their labelled samples.
+
+    Args:
+        found: What ``unseen`` gave.
+
+    Returns:
+        None where nobody was held out, or has a score.
+    """
     if found is None:
         return None
     what = newcomers_measure(found)

@@ -24,6 +24,13 @@ def panel_of(run: Run, matrices: Mapping[str, Matrix]) -> Panel | None:
     """The panel of a run, by the final scores of its first view; None where all clients are shown.
 
     The random ones are the same in every page of a run, and drawn from those between.
+
+    Args:
+        run: An open run.
+        matrices: {view: its scores}.
+
+    Returns:
+        At most 3 × EACH clients, and who they are.
     """
     if len(run.clients) <= LARGE:
         return None

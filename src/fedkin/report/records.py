@@ -61,14 +61,38 @@ class Run:
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was read once
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query, of the chosen clients alone.
+
+        Args:
+            query: SQL that reads.
+            *values: What its question marks stand for.
+
+        Returns:
+            All rows, as tuples of Python values; NULL is None.
+        """
         return self.database.rows(self._narrowed(query), *values)
 
     def columns(self, query: str, *values: Any) -> NDArray[np.float64]:
-        """Numbers [rows, columns]; nan for NULL."""
+        """Numbers [rows, columns]; nan for NULL.
+
+        Args:
+            query: SQL that reads numbers alone.
+            *values: What its question marks stand for.
+
+        Returns:
+            float64 [rows, columns].
+        """
         return self.database.columns(self._narrowed(query), *values)
 
     def narrowed(self, clients: Sequence[int]) -> "Run":
-        """The same run, as if it had these clients alone."""
+        """The same run, as if it had these clients alone.
+
+        Args:
+            clients: Their numbers; unknown ones are left out.
+
+        Returns:
+            A run that shares the database.
+        """
         kept = {k: self.clients[k] for k in clients if k in self.clients}
         return replace(self, clients=kept, only=tuple(kept), kept={})
 
@@ -80,48 +104,82 @@ class Run:
         return f"WITH {', '.join(parts)} {query}"
 
     def name(self, client: int) -> str:
-        """What people call a client; -1 is the federation."""
+        """What people call a client; -1 is the federation.
+
+        Args:
+            client: Its number, or -1.
+
+        Returns:
+            The name, which is unique; the number as text where it is not known.
+        """
         if client in self.clients:
             return self.clients[client].name
         return "federation" if client == FEDERATION else str(client)
 
     @property
     def finished(self) -> bool:
+        """Whether the run came to its end."""
         return self.facts.get("finished") is True
 
     def planned(self) -> int | None:
-        """The number of rounds the run was asked for."""
+        """The number of rounds the run was asked for.
+
+        Returns:
+            Rounds of training; None where the record does not say.
+        """
         rounds = self.facts.get("rounds")
         return rounds if isinstance(rounds, int) else None
 
     def ended(self) -> int | None:
         """The round after which the finish comes: the planned one, or that after which training
         ended early.
+
+        Returns:
+            From 1; None where the record does not say.
         """
         if not self.finished:
             return self.planned()
         return self.database.last_trained() or self.planned()
 
     def last_scored(self, until: int | None = None) -> int:
-        """The last round that has scores, ``until`` at most; 0 where none has."""
+        """The last round that has scores, ``until`` at most; 0 where none has.
+
+        Args:
+            until: A round; None: the last committed one.
+
+        Returns:
+            A round, counted from 1; 0 where none has scores, or setup alone has.
+        """
         most = self.database.last_round() if until is None else until
         query = "SELECT coalesce(max(round), 0) FROM metrics WHERE round <= ?"
         return int(self.rows(query, most)[0][0])
 
     def evaluated(self) -> str:
-        """Whom rounds before the last evaluated: all, panel:N or participants."""
+        """Whom rounds before the last evaluated: all, panel:N or participants.
+
+        Returns:
+            As [run] evaluate has it.
+        """
         of_run = (self.facts.get("spec") or {}).get("run") or {}
         return str(of_run.get("evaluate", "all"))
 
     def panel_round(self) -> int | None:
-        """The first round that the panel was asked in; None where there is no panel."""
+        """The first round that the panel was asked in; None where there is no panel.
+
+        Returns:
+            A round, counted from 1; setup is 0.
+        """
         if not self.evaluated().startswith("panel:"):
             return None
         ((first,),) = self.rows("SELECT min(round) FROM metrics")
         return first if isinstance(first, int) else None
 
     def panel(self) -> frozenset[int] | None:
-        """The clients of the panel; None where there is none."""
+        """The clients of the panel; None where there is none.
+
+        Returns:
+            Numbers of clients.
+        """
         first = self.panel_round()
         if first is None:
             return None
@@ -129,22 +187,50 @@ class Run:
         return frozenset(client for (client,) in found)
 
     def committed(self) -> int:
-        """How many rounds are in the record (setup and finish not counted)."""
+        """How many rounds are in the record (setup and finish not counted).
+
+        Returns:
+            A count of committed rounds, 0 before the first.
+        """
         return int(self.rows("SELECT count(*) FROM rounds WHERE phase = 'round'")[0][0])
 
     def seconds(self) -> list[tuple[str, dict[str, float]]]:
-        """(phase, {part: seconds}) of every row of ``rounds``, in order."""
+        """(phase, {part: seconds}) of every row of ``rounds``, in order.
+
+        Returns:
+            Parts are "local", "server", "evaluation" and "total".
+        """
         return [
             (phase, self.read(text))
             for phase, text in self.rows("SELECT phase, seconds FROM rounds ORDER BY round")
         ]
 
     def read(self, text: str) -> Any:
-        """A JSON value of the record. Raises FedkinError where it is damaged."""
+        """A JSON value of the record, in which no string commands a terminal.
+
+        Args:
+            text: As the database has it.
+
+        Returns:
+            Plain values.
+
+        Raises:
+            FedkinError: The text is no JSON: the record is damaged.
+        """
         return _plainly(text, self.database.path)
 
     def read_all(self, texts: Sequence[str]) -> list[Any]:
-        """``read`` of many, at once: a large run has a million notes."""
+        """``read`` of many, at once: a large run has a million notes.
+
+        Args:
+            texts: As the database has them.
+
+        Returns:
+            A value each, in their order.
+
+        Raises:
+            FedkinError: One is no JSON: the record is damaged.
+        """
         values: list[Any] = _plainly(f"[{','.join(texts)}]", self.database.path)
         return values if len(values) == len(texts) else [self.read(text) for text in texts]
 
@@ -153,7 +239,14 @@ class Run:
 def opened(folder: Path) -> Iterator[Run]:
     """``with opened(folder) as run:``.
 
-    Raises FedkinError for a folder that is no run, or a damaged one.
+    Args:
+        folder: The run directory.
+
+    Yields:
+        The run.
+
+    Raises:
+        FedkinError: The folder is no run, or a damaged one.
     """
     folder = Path(folder)
     with read_only(folder) as database:
@@ -165,12 +258,27 @@ def opened(folder: Path) -> Iterator[Run]:
 
 
 def number(value: float | None) -> float | None:
-    """A number that JSON can hold: None for nan and infinity."""
+    """A number that JSON can hold: None for nan and infinity.
+
+    Args:
+        value: Any number; None stays None.
+
+    Returns:
+        A float that is finite, or None.
+    """
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def evenly(items: Sequence[Any], most: int) -> list[Any]:
-    """At most ``most`` items, evenly spaced, the first and the last among them."""
+    """At most ``most`` items, evenly spaced, the first and the last among them.
+
+    Args:
+        items: In order.
+        most: At least 2.
+
+    Returns:
+        In their order; all of them where they are no more than ``most``.
+    """
     if len(items) <= most:
         return list(items)
     return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

@@ -30,6 +30,12 @@ class Curve(NamedTuple):
 def measure_of(run: Run) -> str:
     """What the experiment goes by; of runs from before it was a choice: accuracy, or the loss of a
     regression.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        The name of a measure, or "loss".
     """
     chosen = run.facts.get("measure")
     if isinstance(chosen, str) and is_measure(chosen):
@@ -44,6 +50,13 @@ def measure_of(run: Run) -> str:
 def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
     """{view: Curve} of a measure, personal first; every view and round that was
     evaluated is there.
+
+    Args:
+        run: An open run.
+        measure: The name of a measure, or "loss".
+
+    Returns:
+        Values in the measure's own unit; read once.
     """
     key = ("curves", measure)
     if key not in run.kept:
@@ -81,6 +94,12 @@ def _curves(run: Run, measure: str) -> dict[str, Curve]:
 def of_panel(run: Run) -> str:
     """One more condition, in SQL, that keeps the panel's rows of ``metrics m``: rounds are compared
     by the same clients. Empty where everybody, or each round's participants, were evaluated.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        Words of SQL, or "".
     """
     first = run.panel_round()
     if first is None:
@@ -100,7 +119,13 @@ def chosen_rounds(curve: Curve, higher: bool = True) -> dict[str, int | None]:
     """The round of each reported number: the last, the best by validation, the best on test (ties:
     the earliest).
 
-    ``higher``: whether more of the curve's measure is better.
+    Args:
+        curve: Of one view.
+        higher: Whether more of the curve's measure is better.
+
+    Returns:
+        {"final", "best_by_validation", "best_on_test": a round, or None where nothing was
+        measured}.
     """
     return {
         "final": curve.rounds[-1] if curve.rounds else None,
@@ -114,6 +139,16 @@ def values(
 ) -> dict[int, float | None]:
     """{client: a measure} of one round; None where it is not defined, or was not taken in that
     round.
+
+    Args:
+        run: An open run.
+        at: The round.
+        view: "personal" or "global", say.
+        measure: The name of a measure, or "loss".
+        split: "train", "val" or "test".
+
+    Returns:
+        In the measure's own unit; accuracies are fractions 0..1.
     """
     of = scores(run, at, view, split)
     if measure in COLUMNS:
@@ -126,7 +161,17 @@ def values(
 def scores(
     run: Run, at: int, view: str, split: str = "test"
 ) -> Mapping[int, tuple[float | None, float | None]]:
-    """{client: (loss, accuracy)} of one round."""
+    """{client: (loss, accuracy)} of one round.
+
+    Args:
+        run: An open run.
+        at: The round.
+        view: "personal" or "global", say.
+        split: "train", "val" or "test".
+
+    Returns:
+        Losses are means per sample, accuracies fractions 0..1; None where nothing was measured.
+    """
     key = ("scores", at, view, split)
     if key not in run.kept:  # half a dozen numbers of a page are of the same rounds
         query = (
@@ -142,7 +187,17 @@ def scores(
 def measures(
     run: Run, at: int, view: str, split: str = "test"
 ) -> dict[str, dict[int, float | None]]:
-    """{"rmse": {client: value}, …} of one round; {} in runs that have none."""
+    """{"rmse": {client: value}, …} of one round; {} in runs that have none.
+
+    Args:
+        run: An open run.
+        at: The round.
+        view: "personal" or "global", say.
+        split: "train", "val" or "test".
+
+    Returns:
+        Each in its own unit.
+    """
     if not _has(run, "measures"):
         return {}
     query = (
@@ -158,6 +213,15 @@ def measures(
 def counted(run: Run, at: int, view: str, measure: str) -> tuple[int, int]:
     """Of a test score that arrived as a sum, how many clients it is of, and how many others have
     test samples; 0 and 0 of scores that arrived client by client.
+
+    Args:
+        run: An open run.
+        at: The round.
+        view: "personal" or "global", say.
+        measure: The name of a measure, or "loss".
+
+    Returns:
+        (clients in the mean, others that have test samples).
     """
     if not _has(run, "counted"):
         return 0, 0
@@ -172,13 +236,19 @@ def spread(
     worst: str = "low",
     summed: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
-    """Mean, sample-weighted mean, population standard deviation and worst decile over clients.
+    """Mean, sample-weighted mean, population standard deviation and worst decile over clients. The
+    worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one. Of scores that arrived
+    as a sum there is a mean alone.
 
-    ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy),
-    "high" for losses. The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one.
-    ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
-    no finite value. Of scores that arrived as a sum there is a mean alone; ``summed`` is what their
-    clients counted of themselves (``counted``).
+    Args:
+        values: {client: value}, None where it is not known.
+        weights: {client: its test samples}.
+        worst: "low" where small numbers are bad (accuracy), "high" for losses.
+        summed: What clients counted of themselves, of scores that arrived as a sum (``counted``).
+
+    Returns:
+        {"mean", "weighted", "std", "worst_decile": in the values' unit, or None; "clients": n,
+        those with a value; "without": those that have test samples and yet no finite value}.
     """
     every = np.array(list(values.values()), dtype=float)  # None becomes nan
     tested = np.array([weights.get(client, 0) for client in values], dtype=float)

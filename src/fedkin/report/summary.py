@@ -63,7 +63,7 @@ def summary(folder: Path) -> dict[str, Any]:
     it is committed (``finished`` is False).
 
     Args:
-        folder: The run's.
+        folder: The run directory.
 
     Returns:
         {name: value}, all of them plain JSON values; None where nothing was measured.
@@ -79,8 +79,8 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
     """``summary`` of an open run.
 
     Args:
-        run: The run.
-        asked: A measure in place of the run's own.
+        run: Opened for reading.
+        asked: A measure in place of the run's own; None: its own.
 
     Returns:
         As ``summary``.
@@ -156,7 +156,7 @@ def extras(run: Run) -> dict[str, dict[str, Any]]:
     """The last value of everything that clients or the server said of the run.
 
     Args:
-        run: The run.
+        run: Opened for reading.
 
     Returns:
         {name: {client's name: the last value it reported}}; what is said of all of them has the
@@ -177,7 +177,7 @@ def label_counts(run: Run) -> list[int]:
     """Training samples of each class over all clients.
 
     Args:
-        run: The run.
+        run: Opened for reading.
 
     Returns:
         [classes]; [] for a regression, and where counts are unknown.
@@ -312,7 +312,7 @@ def evaluated(run: Run) -> dict[str, Any] | None:
     """Whom rounds before the last evaluated.
 
     Args:
-        run: The run.
+        run: Opened for reading.
 
     Returns:
         {"who": "participants" or "panel", "of": all clients}, and "clients" of a panel; None where

@@ -18,7 +18,14 @@ VALUES = 8  # clients whose last value of a method's is shown
 
 
 def show(found: Mapping[str, Any]) -> RenderableType:
-    """What ``fedkin show DIR`` prints, from a ``summary``."""
+    """What ``fedkin show DIR`` prints, from a ``summary``.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        What rich prints.
+    """
     parts: list[RenderableType] = [_head(found)]
     if found["loss"]:
         parts.append(_headline(found))

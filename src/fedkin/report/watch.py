@@ -52,22 +52,40 @@ class Watch(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
+        """The page's address, with its token: http://127.0.0.1:PORT/TOKEN/."""
         return f"http://{HERE}:{self.server_port}/{self.token}/"
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, or not at all where AT_ONCE are being answered.
+
+        Args:
+            request: The connection.
+            client_address: Whose it is.
+        """
         if not self.room.acquire(blocking=False):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, and make room for another request.
+
+        Args:
+            request: The connection.
+            client_address: Whose it is.
+        """
         try:
             super().process_request_thread(request, client_address)
         finally:
             self.room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Who goes away in the middle of an answer is nobody's mistake."""
+        """Who goes away in the middle of an answer is nobody's mistake.
+
+        Args:
+            request: The connection.
+            client_address: Whose it is.
+        """
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -17,6 +17,15 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     ``test``: its test rows; ``interval``: 95 %, of an accuracy by Wilson's formula, of other
     measures by the bootstrap error that the client sent, None where it sent none; ``few``: whether
     it has fewer than FEW test rows, whose number is coarse.
+
+    Args:
+        run: An open run.
+        at: The round.
+        view: "personal" or "global", say.
+        measure: The name of a measure, or "loss".
+
+    Returns:
+        A dict a client, of at least one where there is any; values are in the measure's own unit.
     """
     found = values(run, at, view, measure)
     known = {

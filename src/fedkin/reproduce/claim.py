@@ -73,6 +73,7 @@ class Claim(NamedTuple):
 
     @property
     def needs(self) -> tuple[str, ...]:
+        """The names of all rows that its tests compare, each once."""
         return tuple(dict.fromkeys(name for case in self.cases for name in case.needs))
 
 
@@ -90,7 +91,17 @@ class Register(NamedTuple):
 
 
 def register(paper: str | None = None) -> Register:
-    """The claims of a paper, or of all of them. Raises FedkinError for a paper that has none."""
+    """The claims of a paper, or of all of them.
+
+    Args:
+        paper: Its short name, such as "comet"; None: all.
+
+    Returns:
+        The claims, with the rows that they compare.
+
+    Raises:
+        FedkinError: The paper has no claims, or its file is wrong.
+    """
     texts = _texts()
     if paper is not None and paper not in texts:
         raise unknown("paper", paper, texts)
@@ -108,7 +119,15 @@ def register(paper: str | None = None) -> Register:
 def read_claims(paper: str, text: str) -> Register:
     """The register of one file.
 
-    Raises FedkinError that names the file, the claim, and the nearest valid choice.
+    Args:
+        paper: The file's name, without its ending.
+        text: TOML.
+
+    Returns:
+        The claims of that file.
+
+    Raises:
+        FedkinError: The first mistake; names the file, the claim, and the nearest valid choice.
     """
     try:
         content = tomllib.loads(text)
@@ -126,7 +145,18 @@ def read_claims(paper: str, text: str) -> Register:
 
 
 def rows_of(found: Register, scale: str) -> dict[str, Row]:
-    """The rows that the claims compare, by their names in the claims; at a scale."""
+    """The rows that the claims compare, by their names in the claims; at a scale.
+
+    Args:
+        found: The claims.
+        scale: "small" or "full".
+
+    Returns:
+        {name in the claims: row}.
+
+    Raises:
+        FedkinError: A claim compares a row that is not there.
+    """
     known = preset_rows(scale)
     rows = {}
     for claim in found.claims:
@@ -139,13 +169,28 @@ def rows_of(found: Register, scale: str) -> dict[str, Row]:
 
 @cache
 def preset_rows(scale: str) -> dict[str, Row]:
-    """Every row of every preset by its name at full scale."""
+    """Every row of every preset by its name at full scale.
+
+    Args:
+        scale: "small" or "full".
+
+    Returns:
+        {name at full scale: row at this scale}.
+    """
     pairs = ((preset(name, "full").rows, preset(name, scale).rows) for name in names())
     return {full.name: row for whole, rows in pairs for full, row in zip(whole, rows, strict=True)}
 
 
 def like(name: str, own: Mapping[str, Content]) -> str:
-    """The preset's row whose cost a row is estimated from."""
+    """The preset's row whose cost a row is estimated from.
+
+    Args:
+        name: Of a row, in a claim.
+        own: Definitions of the rows that no preset has.
+
+    Returns:
+        The name of a preset's row.
+    """
     return str(own[name]["of"]) if name in own else name
 
 

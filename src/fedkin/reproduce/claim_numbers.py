@@ -193,7 +193,16 @@ EXACT = {"scalars", "rounds"}  # the same for every seed
 
 
 def numbers(folder: Path, measure: str) -> Numbers:
-    """A measure of a finished run; {} where it has none."""
+    """A measure of a finished run, by client.
+
+    Args:
+        folder: The run directory.
+        measure: A key of NUMBERS.
+
+    Returns:
+        {client's name: value}, or one value of the whole run; {} where it has none. Accuracies are
+        in per cent.
+    """
     reader = NUMBERS[measure][1]
     if reader is None:
         return {}

@@ -56,6 +56,12 @@ LATER = "not run yet"  # no reason
 def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
     """One line a case, plain values; nan is None. What begins with full_ is at the papers' own
     scale: by seed, without an interval.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Returns:
+        A dict a case.
     """
     return [
         {
@@ -99,7 +105,21 @@ def _flat(line: dict[str, Any]) -> dict[str, Any]:
 def write(
     register: Register, found: Sequence[Judged], scale: str, asked: str, out: Path
 ) -> list[Path]:
-    """claims.md, claims.html, claims.csv and claims.json in ``out``."""
+    """Write claims.md, claims.html, claims.csv and claims.json.
+
+    Args:
+        register: The claims that were asked about.
+        found: Each with its verdict.
+        scale: "small" or "full".
+        asked: The command that made it.
+        out: The folder of the files.
+
+    Returns:
+        The four paths.
+
+    Raises:
+        FedkinError: A file cannot be written.
+    """
     cases = lines(found)
     table = io.StringIO()
     writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
@@ -121,7 +141,17 @@ def write(
 
 
 def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
-    """How many claims hold, then the claims paper by paper, with what was measured of each."""
+    """How many claims hold, then the claims paper by paper, with what was measured of each.
+
+    Args:
+        register: The claims that were asked about.
+        found: Each with its verdict.
+        scale: "small" or "full".
+        asked: The command that made it.
+
+    Returns:
+        The page.
+    """
     text = [f"# {TITLE}", ""]
     text += [f"Scale: {scale}. Made by `{asked}`.", ""]
     told = any(pairs(found))

@@ -66,17 +66,41 @@ class Asked(NamedTuple):
     full: Mapping[str, tuple[Finding, ...]] = {}
 
     def before(self, claim: Claim, case: Case, rows: Mapping[str, Row]) -> KeptVerdict | None:
-        """The kept verdict of a case, where what it tested is as it is today."""
+        """The kept verdict of a case, where what it tested is as it is today.
+
+        Args:
+            claim: Of the register.
+            case: One of its tests.
+            rows: {name: row} at the scale that is asked for.
+
+        Returns:
+            None where there is none, or what it tested has changed.
+        """
         found = self.kept.get((claim.id, case.name))
         same = found is not None and found.settings == settings(case, rows, self.changes)
         return found if same else None
 
     def rows(self) -> dict[str, Row]:
+        """The rows that the claims compare.
+
+        Returns:
+            {name in the claims: row}.
+
+        Raises:
+            FedkinError: A claim compares a row that is not there.
+        """
         return rows_of(self.register, self.scale)
 
     def cost(self, name: str, row: Row) -> Estimate:
         """Of all seeds of a row; a row that no preset has costs what the row costs that it is made
         of, roughly.
+
+        Args:
+            name: In the claims.
+            row: The row of that name.
+
+        Returns:
+            Processor seconds, and whether they are a rough guess.
         """
         other = like(name, self.register.own)
         found = estimate(
@@ -89,7 +113,15 @@ class Asked(NamedTuple):
 
 
 def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:
-    """Every row as it is there, with all its finished seeds; trains nothing."""
+    """Every row as it is there, with all its finished seeds; trains nothing.
+
+    Args:
+        asked: What the claims need.
+        rows: {name in the claims: row}.
+
+    Returns:
+        {name: what came of it}; one that is not run says why.
+    """
     return {
         name: known(row, asked.seeds, asked.out, asked.changes, asked.speed)
         for name, row in rows.items()
@@ -99,6 +131,14 @@ def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:
 def todo(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) -> dict[str, Row]:
     """The rows of which fewer seeds are finished than were asked for; not those whose cases all
     have kept verdicts.
+
+    Args:
+        asked: What the claims need.
+        rows: {name in the claims: row}.
+        there: {name: what came of it so far}.
+
+    Returns:
+        {name: row}.
     """
     left = {name: row for name, row in rows.items() if len(there[name].seeds) < asked.seeds}
     if not asked.kept:
@@ -122,7 +162,17 @@ def _settled(asked: Asked, claim: Claim, case: Case, rows: Mapping[str, Row]) ->
 def complete(
     asked: Asked, rows: Mapping[str, Row], there: dict[str, Outcome], tell: Callable[[str], None]
 ) -> dict[str, Outcome]:
-    """The same after the runs that were missing; a row that cannot be run says why."""
+    """The same after the runs that were missing; a row that cannot be run says why.
+
+    Args:
+        asked: What the claims need.
+        rows: {name in the claims: row}.
+        there: {name: what came of it so far}.
+        tell: Takes a sentence after each row.
+
+    Returns:
+        {name: what came of it}.
+    """
     for name, row in todo(asked, rows, there).items():
         (one,) = outcomes([row], asked.seeds, asked.out, asked.changes, asked.speed)
         there = {**there, name: one if not one.missing or not there[name].seeds else there[name]}
@@ -131,7 +181,16 @@ def complete(
 
 
 def judged(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) -> list[Judged]:
-    """Every claim of the register with its verdict."""
+    """Every claim of the register with its verdict.
+
+    Args:
+        asked: What the claims need.
+        rows: {name in the claims: row}.
+        there: {name: what came of it}.
+
+    Returns:
+        In the order of the register.
+    """
     return [_one(asked, claim, rows, there) for claim in asked.register.claims]
 
 

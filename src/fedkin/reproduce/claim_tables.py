@@ -50,7 +50,14 @@ def by_paper_there(register: Register, found: Sequence[Judged]) -> list[list[str
 
 
 def against(found: Sequence[Judged]) -> list[list[str]]:
-    """The cases that hold at one scale and do not at the other, with the columns ``AGAINST``."""
+    """The cases that hold at one scale and do not at the other, with the columns ``AGAINST``.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Returns:
+        A row a case, of texts.
+    """
     return [
         [
             one.claim.id,

@@ -70,11 +70,18 @@ class Statement(NamedTuple):
 def judge(
     case: Case, numbers: Mapping[str, Values], persons: bool = False, clients: bool = True
 ) -> Finding:
-    """The finding of one test. ``numbers``: row → values; rows without runs may be missing.
-    ``persons``: a client is the same one under every seed; those are judged whom all runs have.
-    ``clients``: the values are by client; without them the seeds decide alone.
+    """The finding of one test. A row that is below one of the others is not the best, whatever
+    those that were not run say.
 
-    A row that is below one of the others is not the best, whatever those that were not run say.
+    Args:
+        case: The test.
+        numbers: row → its values, a dict a seed; rows without runs may be missing.
+        persons: Whether a client is the same one under every seed; those are judged whom all runs
+            have.
+        clients: Whether the values are by client; without them the seeds decide alone.
+
+    Returns:
+        The verdict, with the mean of what was judged and its 95 % interval.
     """
     missing = [name for name in case.needs if not numbers.get(name)]
     untested = Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
@@ -97,7 +104,14 @@ def judge(
 
 
 def needed(case: Case) -> int:
-    """The seeds below which nothing is decided."""
+    """The seeds below which nothing is decided.
+
+    Args:
+        case: The test.
+
+    Returns:
+        A number of seeds, from 1.
+    """
     return 1 if case.measure in EXACT else MANY.get(case.kind, SEEDS)
 
 
@@ -109,6 +123,13 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
     "fmnist")).
 
     A claim that has failed nowhere and has cases with too few seeds is undecided.
+
+    Args:
+        claim: Whose cases were tested.
+        found: A finding a case, in their order.
+
+    Returns:
+        (the verdict, names of the cases).
     """
     names = tuple(
         case.name for case, one in zip(claim.cases, found, strict=True) if one.verdict == HOLDS
@@ -126,7 +147,16 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
 
 
 def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[Statement]:
-    """What has to be true of the numbers for the test to be passed."""
+    """What has to be true of the numbers for the test to be passed.
+
+    Args:
+        case: The test.
+        numbers: row → its values, a dict a seed.
+        seeds: How many seeds all rows have.
+
+    Returns:
+        One or several, of which all have to be true.
+    """
     margin = case.bounds.get("margin", 0.0)
     rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
     if case.kind == "above":
@@ -179,9 +209,16 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
 
 
 def interval(values: Sequence[Floats], persons: bool = False) -> tuple[float, float]:
-    """Percentiles of the mean over seeds of the means over clients, both drawn again with
-    replacement. ``persons``: the n-th client is the same under every seed, and so one draw of
-    clients is for all of them: a mean over seeds does not make it surer who is drawn.
+    """The 95 % interval of the mean over seeds of the means over clients: percentiles, both drawn
+    again with replacement.
+
+    Args:
+        values: An array of clients' values a seed.
+        persons: Whether the n-th client is the same under every seed, and so one draw of clients is
+            for all of them: a mean over seeds does not make it surer who is drawn.
+
+    Returns:
+        (low, high), in the values' unit.
     """
     rng = np.random.default_rng(SEED)
     count = len(values)

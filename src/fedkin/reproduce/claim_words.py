@@ -21,7 +21,14 @@ HOW = {
 
 
 def verdict(one: Judged) -> str:
-    """The verdict in words: "holds only where mnist"."""
+    """The verdict in words: "holds only where mnist".
+
+    Args:
+        one: A claim with its verdict.
+
+    Returns:
+        Words.
+    """
     if one.verdict == ONLY:
         return f"{one.verdict} {'; '.join(one.where)}"
     if one.verdict == OPEN and one.where:
@@ -30,7 +37,14 @@ def verdict(one: Judged) -> str:
 
 
 def legend(scale: str) -> list[str]:
-    """How to read the page, sentence by sentence; "" is a break."""
+    """How to read the page, sentence by sentence; "" is a break.
+
+    Args:
+        scale: "small" or "full".
+
+    Returns:
+        Sentences and breaks.
+    """
     lines = [
         "Each number is a mean over pairs: the same client under the same seed in both runs.",
         "In brackets: its 95 % interval, seeds and clients drawn again.",
@@ -49,7 +63,14 @@ def legend(scale: str) -> list[str]:
 
 
 def bound(case: Case) -> str:
-    """What the number is held against: ", at least 3"."""
+    """What the number is held against: ", at least 3".
+
+    Args:
+        case: The test.
+
+    Returns:
+        Words that begin with a comma, or "".
+    """
     lines = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
     if case.kind == "within":
         lines["margin"] = "at most"
@@ -57,14 +78,28 @@ def bound(case: Case) -> str:
 
 
 def measured(one: Finding) -> str:
-    """The number and its interval."""
+    """The number and its interval.
+
+    Args:
+        one: The finding.
+
+    Returns:
+        Text; a dash where nothing was measured.
+    """
     if math.isnan(one.effect):
         return formatting.NONE
     return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
 
 
 def reached(one: Finding) -> str:
-    """A case's verdict and why, on one line."""
+    """A case's verdict and why, on one line.
+
+    Args:
+        one: The finding.
+
+    Returns:
+        Text.
+    """
     if not one.seeds:
         return "not run"
     return f"{one.verdict}: {one.why}" if one.why else one.verdict

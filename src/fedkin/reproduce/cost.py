@@ -38,6 +38,10 @@ def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
 
     Where an earlier session was killed before it could say what it cost, nothing is kept: the rest
     is not the whole.
+
+    Args:
+        folder: The run directory.
+        work: Runs or resumes it; takes what is called with each record, and gives the folder.
     """
     marks: list[tuple[str, float]] = []
     numbers: list[int] = []
@@ -69,7 +73,14 @@ def _write(folder: Path, found: Cost, numbers: list[int]) -> None:
 
 
 def cost(folder: Path) -> Cost | None:
-    """What was kept; None of a run that was not made here."""
+    """What a run cost, as it was kept.
+
+    Args:
+        folder: The run directory.
+
+    Returns:
+        Processor seconds; None of a run that was not made here.
+    """
     try:
         found = Cost(**json.loads(read_file(folder / KEPT, LARGEST)))
         return found if isinstance(found.total, float) else None
@@ -78,7 +89,16 @@ def cost(folder: Path) -> Cost | None:
 
 
 def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:
-    """``marks``: (phase, processor seconds when it was done), in order."""
+    """A session's cost in parts.
+
+    Args:
+        marks: (phase, processor seconds when it was done), in order.
+        began: Processor seconds at the beginning.
+        ended: Processor seconds at the end.
+
+    Returns:
+        The total alone where the session is not a whole run.
+    """
     rounds = [at for phase, at in marks if phase == "round"]
     whole = marks[0][0] == FIRST and marks[-1][0] == "finish" and len(rounds) > 1
     if not whole:
@@ -88,6 +108,10 @@ def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:
 
 
 def processor() -> float:
-    """Processor seconds so far of this process and of its children that have ended."""
+    """Processor seconds so far of this process and of its children that have ended.
+
+    Returns:
+        Seconds, from 0.
+    """
     now = os.times()
     return now.user + now.system + now.children_user + now.children_system

@@ -35,7 +35,14 @@ class Costs(NamedTuple):
     how: str
 
     def seconds(self, rounds: int) -> float:
-        """Of a whole run."""
+        """Processor seconds of a whole run.
+
+        Args:
+            rounds: How many it has.
+
+        Returns:
+            Seconds.
+        """
         return self.once + max(0, rounds - 1) * self.round + self.finish
 
 
@@ -54,7 +61,17 @@ class Estimate(NamedTuple):
 def estimate(
     row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0, seeds: int = 1
 ) -> Estimate:
-    """What a row costs on a machine that is ``speed`` times as fast as the one of costs.csv."""
+    """What a row costs on a machine that is ``speed`` times as fast as the one of costs.csv.
+
+    Args:
+        row: Of a preset.
+        changes: {"section.key": value} of the run; None: there are none.
+        speed: How many times as fast this machine is as the one of costs.csv.
+        seeds: How many are run.
+
+    Returns:
+        Processor seconds; nan where nothing is known.
+    """
     if row.runner != "experiment":
         return Estimate(0.1 * seeds)
     known = costs().get(row.name)
@@ -65,14 +82,25 @@ def estimate(
 
 
 def together(found: Iterable[Estimate]) -> Estimate:
-    """Their sum."""
+    """Their sum.
+
+    Args:
+        found: Costs.
+
+    Returns:
+        Rough where one of them is.
+    """
     each = list(found)
     return Estimate(sum(one.seconds for one in each), any(one.rough for one in each))
 
 
 @cache
 def costs() -> dict[str, Costs]:
-    """By row."""
+    """By row.
+
+    Returns:
+        {row: what it costs}.
+    """
     text = resources.files("fedkin.reproduce").joinpath("costs.csv").read_text(encoding="utf-8")
     lines = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {
@@ -86,6 +114,9 @@ def costs() -> dict[str, Costs]:
 def speed() -> float:
     """How many times as fast as the machine of costs.csv this one is, from a probe of a fraction of
     a second.
+
+    Returns:
+        Above 0; 1 of a machine as fast.
     """
     return costs()[PROBE].once / probe()
 
@@ -93,6 +124,9 @@ def speed() -> float:
 def probe() -> float:
     """Processor seconds of the fastest of three short trainings, with one thread as in runs:
     waiting threads cost processor time too, the more the busier the machine is.
+
+    Returns:
+        Seconds.
     """
     with one_thread():
         return min(_training() for _ in range(3))

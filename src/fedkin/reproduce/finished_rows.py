@@ -56,9 +56,16 @@ Keeping = Mapping[tuple[str, int, str], Kept]  # by row, seed and settings
 
 
 def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
-    """What is asked for, by dotted key, but for what is as [section]s have it by default: a new key
-    changes no old row. ``hyper``: the method's hyper-parameters with their defaults, so that
-    another default is another setting; a new one at what the method did before is none.
+    """A digest of what is asked for, but for what is as [section]s have it by default: a new key
+    changes no old row. Another default is another setting; a new one at what the method did before
+    is none.
+
+    Args:
+        settings: {"section.key": value} of the run.
+        hyper: The method's hyper-parameters with their defaults.
+
+    Returns:
+        16 hexadecimal digits.
     """
     asked = {
         key: value for key, value in settings.items() if key not in PLAIN or PLAIN[key] != value
@@ -70,7 +77,14 @@ def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
 
 
 def text_of(runs: Iterable[Kept]) -> str:
-    """The file's text."""
+    """The file's text.
+
+    Args:
+        runs: Finished runs.
+
+    Returns:
+        CSV with a head line: one line a number.
+    """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -86,8 +100,15 @@ def text_of(runs: Iterable[Kept]) -> str:
 def read(folder: Path) -> Keeping:
     """The runs that the CSV files of a folder tell; verdicts of claims are passed over.
 
-    Raises FedkinError for a file that is none of ours, and for two files that tell of different
-    runs of one row, seed and settings.
+    Args:
+        folder: With CSV files of finished rows.
+
+    Returns:
+        By row, seed and settings.
+
+    Raises:
+        FedkinError: A file is none of ours, or two files tell of different runs of one row, seed
+            and settings.
     """
     if not folder.is_dir():
         raise FedkinError(
@@ -113,8 +134,14 @@ def read(folder: Path) -> Keeping:
 def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
     """The runs that one CSV file tells.
 
-    Raises FedkinError for a file that is none of ours, and for two runs of one row, seed and
-    settings in it.
+    Args:
+        path: Of the file.
+
+    Returns:
+        By row, seed and settings.
+
+    Raises:
+        FedkinError: The file is none of ours, or tells of two runs of one row, seed and settings.
     """
     found: dict[tuple[str, int, str], Kept] = {}
     for number, line in enumerate(_lines(path), start=2):
@@ -130,7 +157,14 @@ def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
 
 
 def key_of(one: Kept) -> tuple[str, int, str]:
-    """By what a finished run is found."""
+    """By what a finished run is found.
+
+    Args:
+        one: The run.
+
+    Returns:
+        (row, seed, digest of its settings).
+    """
     return one.row, one.seed, one.settings
 
 

@@ -14,6 +14,12 @@ RECOVERY = "recovery"
 def recovery_figure(folder: Path) -> Figure | None:
     """The histogram of Σ_k |α_ik − ĉ_ik| / 2 over clients after a run's last round; None where no
     truth is known.
+
+    Args:
+        folder: The run directory.
+
+    Returns:
+        A figure, or None.
     """
     errors = recovery_errors(folder, summary(folder))
     if errors is None:

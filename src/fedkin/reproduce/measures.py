@@ -40,6 +40,13 @@ def highest_weighted(folder: Path, found: Mapping[str, Any]) -> float | None:
     """The highest over rounds of the personal accuracy weighted by test samples.
 
     The round of the highest plain mean may be another one, with a lower weighted mean.
+
+    Args:
+        folder: The run directory.
+        found: Its summary, which is not used.
+
+    Returns:
+        Per cent; None where nothing was evaluated.
     """
     with opened(folder) as run:
         curve, panel = curves(run).get("personal"), run.panel()
@@ -82,6 +89,13 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
     """Each client's Σ_k |α_ik − ĉ_ik| / 2 for the best order of the components (PPFL, Fig. 11).
 
     None where no truth is known.
+
+    Args:
+        folder: The run directory.
+        found: Its summary.
+
+    Returns:
+        [clients], in 0..1.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -97,7 +111,15 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
 
 
 def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
-    """Its mean over clients."""
+    """The mean over clients of ``recovery_errors``.
+
+    Args:
+        folder: The run directory.
+        found: Its summary.
+
+    Returns:
+        In 0..1; None where no truth is known.
+    """
     errors = recovery_errors(folder, found)
     return None if errors is None else float(errors.mean())
 
@@ -115,7 +137,15 @@ def _model(place: int) -> Measure:
 
 
 def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
-    """Samples of the client that has most."""
+    """Samples of the client that has most.
+
+    Args:
+        folder: The run directory.
+        found: Its summary, which is not used.
+
+    Returns:
+        Training, validation and test samples together.
+    """
     with opened(folder) as run:
         return float(
             max(client.train + client.val + client.test for client in run.clients.values())
@@ -167,6 +197,14 @@ OVER_SEEDS: dict[str, tuple[str, Callable[[Sequence[Path]], float | None]]] = {
 
 
 def measured(folder: Path, names: list[str]) -> dict[str, float | None]:
-    """These measures of a finished run; None where the run has none."""
+    """Measures of a finished run.
+
+    Args:
+        folder: The run directory.
+        names: Keys of MEASURES.
+
+    Returns:
+        {name: number}, None where the run has none; accuracies are in per cent.
+    """
     found = summary(folder)
     return {name: MEASURES[name][1](folder, found) for name in names}

@@ -35,7 +35,14 @@ class Outcome(NamedTuple):
 
 
 def single(row: Row) -> list[str]:
-    """The measures of a row that each run has by itself."""
+    """The measures of a row that each run has by itself.
+
+    Args:
+        row: Of a preset.
+
+    Returns:
+        Keys of MEASURES.
+    """
     return [value.measure for value in row.values if value.measure not in OVER_SEEDS]
 
 
@@ -81,5 +88,12 @@ def together(taken: Outcome, here: Outcome) -> Outcome:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """None of nothing."""
+    """The plain mean.
+
+    Args:
+        values: Any number of numbers.
+
+    Returns:
+        None of nothing.
+    """
     return float(np.mean(values)) if len(values) else None

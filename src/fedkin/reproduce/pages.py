@@ -62,7 +62,14 @@ MOST = 4  # rows whose charts a page shows
 
 
 def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """One line a row and number, plain values; ``missing`` says why a row was not run."""
+    """One line a row and number, plain values; ``missing`` says why a row was not run.
+
+    Args:
+        found: What came of each row.
+
+    Returns:
+        A dict a number.
+    """
     rows = []
     for one in found:
         for value in one.row.values:
@@ -100,7 +107,14 @@ def _seeds(one: Outcome, measure: str) -> list[int]:
 
 
 def cells(line: dict[str, Any]) -> list[str]:
-    """A line as text, in the order of COLUMNS."""
+    """A line as text, in the order of COLUMNS.
+
+    Args:
+        line: Of ``lines``.
+
+    Returns:
+        A text a column.
+    """
     spread = "" if line["sd"] is None else f" ± {_number(line['sd'])}"
     measured = "not run" if line["missing"] else f"{_number(line['measured'])}{spread}"
     difference = "" if line["difference"] is None else f"{line['difference']:+.2f}"
@@ -126,6 +140,12 @@ def shared(names: Sequence[str]) -> tuple[str, str]:
 
     >>> shared(["comet-f2-local-small", "comet-f2-fedavg-client 0-small"])
     ('comet-f2-', '-small')
+
+    Args:
+        names: Of rows.
+
+    Returns:
+        (beginning, end), perhaps "".
     """
     parts = [name.split("-") for name in names]
     room = min(len(part) for part in parts) - 1 if len(parts) > 1 else 0  # each keeps a word
@@ -139,7 +159,17 @@ def shared(names: Sequence[str]) -> tuple[str, str]:
 
 
 def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
-    """The table, with what it is about, what was not run, and the command that made it."""
+    """The table, with what it is about, what was not run, and the command that made it.
+
+    Args:
+        preset: What was run.
+        found: What came of each row.
+        scale: "small" or "full".
+        asked: The command that made it.
+
+    Returns:
+        The page.
+    """
     head = [f"# {preset.title}", "", preset.about, "", f"Scale: {scale}. Made by `{asked}`.", ""]
     rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for line in lines(found):
@@ -151,12 +181,26 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
 
 
 def flags(preset: Preset) -> list[str]:
-    """What is wrong with the published numbers themselves."""
+    """What is wrong with the published numbers themselves.
+
+    Args:
+        preset: What was run.
+
+    Returns:
+        A sentence each.
+    """
     return [f"Published numbers that contradict themselves: {flag.says}" for flag in preset.flagged]
 
 
 def notes(found: Sequence[Outcome]) -> list[str]:
-    """How to read the numbers, and why rows are missing."""
+    """How to read the numbers, and why rows are missing.
+
+    Args:
+        found: What came of each row.
+
+    Returns:
+        A sentence each.
+    """
     asked = {value.measure for one in found for value in one.row.values}
     but = ", but in lines that say “highest over rounds”" if asked & {*HIGHEST} else ""
     remarks = [
@@ -193,11 +237,22 @@ def notes(found: Sequence[Outcome]) -> list[str]:
 def write(
     preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path
 ) -> list[Path]:
-    """NAME.md, NAME.html and NAME.csv (the finished runs, for another machine to take)
-    in ``out``. Runs that the CSV tells already and this call did not ask for, of another row, seed
-    or setting, stay in it.
+    """Write NAME.md, NAME.html and NAME.csv (the finished runs, for another machine to take). Runs
+    that the CSV tells already and this call did not ask for, of another row, seed or setting, stay
+    in it.
 
-    Raises FedkinError where a file of that name is no CSV of finished rows.
+    Args:
+        preset: What was run.
+        found: What came of each row.
+        scale: "small" or "full".
+        asked: The command that made it.
+        out: The folder of the files.
+
+    Returns:
+        The three paths.
+
+    Raises:
+        FedkinError: A file of that name is no CSV of finished rows, or cannot be written.
     """
     kept = text_of(_merged(found, out / f"{preset.name}.csv"))
     made = {
@@ -217,8 +272,17 @@ def _merged(found: Sequence[Outcome], path: Path) -> list[Kept]:
 
 
 def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
-    """The table sorts; below are the runs over rounds and bytes, and the charts that the preset is
-    about.
+    """The whole page. The table sorts; below are the runs over rounds and bytes, and the charts
+    that the preset is about.
+
+    Args:
+        preset: What was run.
+        found: What came of each row.
+        scale: "small" or "full".
+        asked: The command that made it.
+
+    Returns:
+        HTML, which needs no network.
     """
     head = [
         (name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)

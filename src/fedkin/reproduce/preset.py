@@ -79,12 +79,27 @@ class Preset(NamedTuple):
 
 
 def names() -> list[str]:
-    """All presets, in the order of their papers."""
+    """All presets, in the order of their papers.
+
+    Returns:
+        Keys for ``preset``.
+    """
     return list(_files())
 
 
 def preset(name: str, scale: str = "small") -> Preset:
-    """A preset with its rows at a scale. Raises FedkinError for a name that does not exist."""
+    """A preset with its rows at a scale.
+
+    Args:
+        name: One of ``names``.
+        scale: "small" or "full".
+
+    Returns:
+        Title, charts, flags and rows, in the order of the file.
+
+    Raises:
+        FedkinError: The name does not exist.
+    """
     found = _files()
     if name not in found:
         raise unknown("preset", name, found)
@@ -123,6 +138,9 @@ def contains(row: Row, words: str | None) -> bool:
     Args:
         row: One of a preset.
         words: Separated by commas; None or "": every row is meant.
+
+    Returns:
+        True for every row where no word is given.
     """
     wanted = [word.strip() for word in words.split(",") if word.strip()] if words else [""]
     return any(word in row.name for word in wanted)
@@ -138,7 +156,14 @@ def _shown(flag: Flag, rows: tuple[Row, ...]) -> bool:
 
 
 def content_of(row: Row) -> Content:
-    """The row's specification."""
+    """The row's specification.
+
+    Args:
+        row: Of a preset.
+
+    Returns:
+        {section: {key: value}}, as TOML has them.
+    """
     content: Content = tomllib.loads(_text("specs", f"{row.spec}.toml"))
     for key, value in deepcopy(row.changes).items():  # its tables are those of all its group's rows
         if "." in key:
@@ -225,6 +250,12 @@ def _published(line: Mapping[str, str], column: str) -> float | str | None:
 def packaged(file: Path) -> Path:
     """``examples/papers/NAME.toml``, which commands on pages name, where there is no such file:
     fedkin's own copy.
+
+    Args:
+        file: The path of an experiment, as it was typed.
+
+    Returns:
+        The same path, or that of fedkin's copy.
     """
     if file.exists() or file.parts[-3:-1] != ("examples", "papers"):
         return file
@@ -234,7 +265,14 @@ def packaged(file: Path) -> Path:
 
 @cache
 def published(name: str) -> list[dict[str, str]]:
-    """The lines of a file of published numbers; what they are stands in its first lines."""
+    """The lines of a file of published numbers; what they are stands in its first lines.
+
+    Args:
+        name: Of the file, without its ending.
+
+    Returns:
+        {column: text} a line.
+    """
     lines = _text("published", f"{name}.csv").splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 

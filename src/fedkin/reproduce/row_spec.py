@@ -11,9 +11,16 @@ from fedkin.runs.spec import Spec, assign, parse
 
 
 def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
-    """Raises FedkinError for changes that no row can have; those that only some can have are named
-    with the others. A row that is no run (COMET's toy, in closed form) has no keys: it says nothing
-    of a change, and where all rows are such every change is refused.
+    """Refuse changes that no row can have. Those that only some can have are named with the others.
+    A row that is no run (COMET's toy, in closed form) has no keys: it says nothing of a change, and
+    where all rows are such every change is refused.
+
+    Args:
+        rows: Of a preset.
+        changes: {"section.key": value}.
+
+    Raises:
+        FedkinError: No row can have the changes, or they set the seed.
     """
     wrong: list[FedkinError] = []
     if "run.seed" in changes:
@@ -32,12 +39,31 @@ def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
 
 
 def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes as a page shows them: where this machine has its data is left out."""
+    """Changes as a page shows them: where this machine has its data is left out.
+
+    Args:
+        changes: {"section.key": value}.
+
+    Returns:
+        A copy without "data.dir".
+    """
     return {key: value for key, value in changes.items() if key != "data.dir"}
 
 
 def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
-    """The specification of a row's run, checked."""
+    """The specification of a row's run, checked.
+
+    Args:
+        row: Of a preset.
+        seed: Of the run.
+        changes: {"section.key": value}.
+
+    Returns:
+        A checked specification with the changes and the seed.
+
+    Raises:
+        FedkinError: The row cannot have the changes.
+    """
     content = content_of(row)
     for key, value in {**changes, "run.seed": seed}.items():
         assign(content, key, value)
@@ -47,6 +73,13 @@ def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
 def same_persons(row: Row, changes: Mapping[str, Any]) -> bool:
     """Whether every seed has the same clients: all natural ones. Other splits deal the samples anew
     with each seed, and of natural clients of whom a number is asked for each seed draws others.
+
+    Args:
+        row: Of a preset.
+        changes: {"section.key": value}.
+
+    Returns:
+        False of a row that is no run.
     """
     if row.runner != "experiment":
         return False
@@ -55,7 +88,16 @@ def same_persons(row: Row, changes: Mapping[str, Any]) -> bool:
 
 
 def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -> str:
-    """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
+    """The same run from the command line, wherever fedkin is installed (``preset.packaged``).
+
+    Args:
+        row: Of a preset.
+        seed: Of the run.
+        changes: {"section.key": value}; None: there are none.
+
+    Returns:
+        What is typed in a shell.
+    """
     if row.runner != "experiment":
         return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
     options: dict[str, str] = {}  # by key: of two settings of one option, the later one counts

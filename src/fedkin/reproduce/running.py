@@ -46,9 +46,21 @@ def outcomes(
 ) -> Iterator[Outcome]:
     """The rows one after the other; what cannot be run (its data are not there) says why.
 
-    ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS:
-    they train nothing. ``elsewhere``: finished runs of other machines; one that is not begun here
-    and has the same settings is taken, and one that is here is held against it.
+    Args:
+        rows: Of a preset.
+        seeds: How many of each: 0, 1, ….
+        out: The folder of the runs.
+        changes: {"section.key": value} of every run.
+        speed: How many times as fast this machine is as the one of costs.csv.
+        runners: RUNNERS, or READERS, which train nothing; None: RUNNERS.
+        elsewhere: Finished runs of other machines. One that is not begun here and has the same
+            settings is taken, and one that is here is held against it. None: there are none.
+
+    Yields:
+        What came of each row.
+
+    Raises:
+        Interrupted: After Ctrl-C; the same call goes on.
     """
     for row in rows:
         try:
@@ -83,6 +95,17 @@ def known(
 ) -> Outcome:
     """A row that is not asked for, as it is there: with all the seeds that are finished. Trains
     nothing.
+
+    Args:
+        row: Of a preset.
+        seeds: How many are meant where none is finished.
+        out: The folder of the runs.
+        changes: {"section.key": value} of every run.
+        speed: How many times as fast this machine is as the one of costs.csv.
+        elsewhere: Finished runs of other machines; None: there are none.
+
+    Returns:
+        What is there.
     """
     others = elsewhere or {}
 

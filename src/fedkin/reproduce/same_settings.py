@@ -23,12 +23,27 @@ LEFT_TO_DATA = (
 
 
 def digest_of(spec: Spec) -> str:
-    """Of what a run of this specification would be."""
+    """A digest of what a run of this specification would be.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        A few hexadecimal digits.
+    """
     return digest(settings_of(spec), hyper_of(method_of(spec)))
 
 
 def check_same(folder: Path, spec: Spec) -> None:
-    """A finished run is taken for this row only if it was made of the same specification."""
+    """Refuse a finished run for this row unless it was made of the same specification.
+
+    Args:
+        folder: The run directory.
+        spec: Of the row.
+
+    Raises:
+        FedkinError: A setting differs.
+    """
     now = settings_of(spec)
     try:
         known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
@@ -51,7 +66,14 @@ def check_same(folder: Path, spec: Spec) -> None:
 
 
 def settings_of(spec: Spec) -> dict[str, Any]:
-    """All that decides what a run computes, by dotted key."""
+    """All that decides what a run computes, by dotted key.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        {"section.key": value}.
+    """
     # when records are written decides nothing, nor does where data lie
     left_out: Any = {"engine": True, "data": {"dir"}, "run": {"commit_every"}}
     content = rooted(spec).model_dump(mode="json", exclude=left_out)
@@ -63,6 +85,16 @@ def settings_of(spec: Spec) -> dict[str, Any]:
 
 
 def parse_file(path: Path) -> Spec:
-    """The specification that a run directory keeps."""
+    """The specification that a run directory keeps.
+
+    Args:
+        path: Of a TOML file.
+
+    Returns:
+        A checked specification.
+
+    Raises:
+        FedkinError: It is not there, or not valid.
+    """
     content, text = read(path)
     return parse(content, text, str(path))[0]

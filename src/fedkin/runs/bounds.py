@@ -126,7 +126,12 @@ BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS, "released_again": 
 def check_facts(facts: dict[str, Any], where: str) -> None:
     """Refuse a record whose facts are of another kind than a run writes, or count too far.
 
-    Raises FedkinError.
+    Args:
+        facts: name → value, as read.
+        where: The record's path, for the sentence.
+
+    Raises:
+        FedkinError: A fact is of another kind, or a number is below 0 or too large.
     """
     for name, kinds in FACTS.items():
         value = facts.get(name)
@@ -158,21 +163,49 @@ def check_rows(rows: Callable[[str], list[tuple[Any, ...]]], where: str) -> None
 
 
 def loss(value: float) -> float | None:
-    """A loss or a measure as it is kept: None for what is not finite, or too large to be one."""
+    """A loss or a measure as it is kept: None for what is not finite, or too large to be one.
+
+    Args:
+        value: A mean per sample, or a measure in its own unit.
+
+    Returns:
+        The same number, or None.
+    """
     return value if math.isfinite(value) and abs(value) <= LOSS else None
 
 
 def accuracy(value: float) -> float | None:
-    """The share of right predictions as it is kept: None for what is no share."""
+    """The share of right predictions as it is kept: None for what is no share.
+
+    Args:
+        value: A share; honest ones are in 0..1.
+
+    Returns:
+        The same number, which may be off by SLACK, or None.
+    """
     return value if math.isfinite(value) and -SLACK <= value <= 1 + SLACK else None
 
 
 def sentence(text: str) -> str:
-    """A reason as it is kept, cut where it does not end."""
+    """A reason as it is kept, cut where it does not end.
+
+    Args:
+        text: Of any length.
+
+    Returns:
+        At most SENTENCE letters, and an ellipsis where it was cut.
+    """
     return text if len(text) <= SENTENCE else f"{text[:SENTENCE]}…"
 
 
 def note(value: Any) -> str:
-    """A client's metrics as JSON; what is too long is replaced by its length."""
+    """A client's metrics as JSON; what is too long is replaced by its length.
+
+    Args:
+        value: Plain values: numbers, texts, lists, dicts.
+
+    Returns:
+        JSON of at most NOTE letters.
+    """
     text = json.dumps(value)
     return text if len(text) <= NOTE else json.dumps(f"not kept: {len(text):,} letters")

@@ -25,12 +25,24 @@ OURS = re.compile(r"(server|\d{1,10})\.\d{1,10}\.safetensors(\.\d{1,10}\.part)?"
 
 
 def name(client: int, round: int) -> str:
-    """The file of one state: the server's, or a client's."""
+    """The name of the file of one state: the server's, or a client's.
+
+    Args:
+        client: Its number, from 0; SERVER for the server.
+        round: The round of the commit, from 0 (setup).
+
+    Returns:
+        "3.12.safetensors" for client 3 after round 12, say.
+    """
     return f"{'server' if client == SERVER else client}.{round}.safetensors"
 
 
 def sync(folder: Path) -> None:
-    """Make renames in a folder durable, where a folder can be opened: on Windows it cannot."""
+    """Make renames in a folder durable, where a folder can be opened: on Windows it cannot.
+
+    Args:
+        folder: The folder, which is there.
+    """
     if not POSIX:
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -41,8 +53,17 @@ def sync(folder: Path) -> None:
 
 
 def named(run: Path, database: Database) -> dict[int, Path]:
-    """client (SERVER for the server) → file of the last committed state, whether it is there or
-    not.
+    """The file of each last committed state, whether it is there or not.
+
+    Args:
+        run: The run's folder.
+        database: Its record.
+
+    Returns:
+        {client: path}; SERVER is the server.
+
+    Raises:
+        FedkinError: The record names a client or a round that cannot be one.
     """
     found: dict[int, Path] = {}
     for client, round in database.rows("SELECT client, round FROM states"):
@@ -59,7 +80,18 @@ def _whole(value: object, low: int, high: int) -> bool:
 
 
 def committed(run: Path, database: Database) -> dict[int, Path]:
-    """``named``. Raises FedkinError for a missing file."""
+    """``named``, of files that are all there.
+
+    Args:
+        run: The run's folder.
+        database: Its record.
+
+    Returns:
+        {client: path}; SERVER is the server.
+
+    Raises:
+        FedkinError: A file is missing, or a link.
+    """
     paths = named(run, database)
     for path in paths.values():
         if path.is_symlink() or not path.is_file():
@@ -70,6 +102,13 @@ def committed(run: Path, database: Database) -> dict[int, Path]:
 def tidy(run: Path, keep: dict[int, Path]) -> None:
     """Remove what no commit refers to: superseded states and half-written files, by their names,
     and nothing else.
+
+    Args:
+        run: The run's folder.
+        keep: {client: path} of what the last commit refers to.
+
+    Raises:
+        FedkinError: A folder of the run is a link.
     """
     check_own(run)  # a folder that is a link leads to somebody else's files
     wanted = set(keep.values())
@@ -86,6 +125,16 @@ def tidy(run: Path, keep: dict[int, Path]) -> None:
 def alone(run: Path) -> Iterator[None]:
     """One process at a time writes a run: two would remove each other's checkpoints. A killed one
     lets go.
+
+    Args:
+        run: The run's folder.
+
+    Yields:
+        Nothing; the run is locked within the block.
+
+    Raises:
+        FedkinError: A file or a folder of the run is a link.
+        Halted: Another process writes the run, or the folder cannot be written.
     """
     check_own(run)
     lock = FileLock(run / LOCK, timeout=0)

@@ -61,7 +61,13 @@ how many others have test samples.
 
 
 class Database:
-    """A run's records. Opened for writing by its run, read-only by everyone else."""
+    """A run's records. Opened for writing by its run, read-only by everyone else.
+
+    Args:
+        path: Of run.db, for messages.
+        connection: To it, or to a mended copy.
+        aside: The folder of that copy, which is removed at the end; None: there is none.
+    """
 
     def __init__(
         self,
@@ -73,7 +79,14 @@ class Database:
         self._connection, self._aside = connection, aside
 
     def facts(self) -> dict[str, Any]:
-        """name → value of everything that is true of the run as a whole."""
+        """name → value of everything that is true of the run as a whole.
+
+        Returns:
+            Plain values, in bounds.
+
+        Raises:
+            FedkinError: The record is damaged.
+        """
         try:
             found = {
                 name: json.loads(value)
@@ -87,7 +100,15 @@ class Database:
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query.
 
-        Raises FedkinError for a damaged record, one whose tables have no end among them.
+        Args:
+            query: SQL that reads.
+            *values: What its question marks stand for.
+
+        Returns:
+            All rows, as tuples of Python values; NULL is None.
+
+        Raises:
+            FedkinError: The record is damaged; one whose tables have no end is, too.
         """
         with self._asked(query, values) as (cursor, most):
             found = cursor.fetchmany(most + 1)
@@ -99,6 +120,13 @@ class Database:
         """The rows of a query for numbers alone, as an array [rows, columns]; NULL becomes nan.
 
         A tenth of the memory of ``rows``: they become numbers a part at a time.
+
+        Args:
+            query: SQL that reads numbers alone.
+            *values: What its question marks stand for.
+
+        Returns:
+            float64 [rows, columns].
 
         Raises:
             FedkinError: As ``rows`` does.
@@ -130,7 +158,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What is read in the block is of one commit."""
+        """What is read in the block is of one commit.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            FedkinError: The record is damaged.
+        """
         self.rows("BEGIN")
         try:
             yield
@@ -139,29 +174,53 @@ class Database:
 
     @contextmanager
     def commit(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on disk when the block ends, or has left no trace."""
+        """A transaction that is on disk when the block ends, or has left no trace.
+
+        Yields:
+            The connection, within a transaction.
+        """
         with self._connection as open_transaction:
             open_transaction.execute("BEGIN IMMEDIATE")
             yield open_transaction
 
     def last_round(self) -> int:
-        """The last committed round, -1 if there is none."""
+        """The last committed round, -1 if there is none.
+
+        Returns:
+            From 0, the setup; the finish counts as one.
+        """
         return int(self.rows("SELECT coalesce(max(round), -1) FROM rounds")[0][0])
 
     def last_trained(self) -> int:
-        """The last committed round of training, 0 if there is none: setup and finish are none."""
+        """The last committed round of training, 0 if there is none: setup and finish are none.
+
+        Returns:
+            A round, counted from 1; 0 where none is committed.
+        """
         query = "SELECT coalesce(max(round), 0) FROM rounds WHERE phase = 'round'"
         return int(self.rows(query)[0][0])
 
     def close(self) -> None:
+        """Close the connection; a mended copy is removed."""
         self._connection.close()
         if self._aside is not None:
             self._aside.cleanup()
 
 
 def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]] = ()) -> Database:
-    """A new run.db: there as a whole or not at all. Raises FedkinError if the folder cannot be
-    written.
+    """A new run.db: there as a whole or not at all.
+
+    Args:
+        path: Where it will be, in a folder that is there.
+        facts: What is true of the run as a whole, as plain values.
+        clients: A row a client: number, name, architecture, samples in train, val and test,
+            histogram.
+
+    Returns:
+        The record, opened for writing.
+
+    Raises:
+        Halted: It cannot be written.
     """
     part = path.with_name(path.name + ".part")
     try:
@@ -181,11 +240,20 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
 
 
 def open_run(folder: Path, write: bool = False, busy: float | None = None) -> Database:
-    """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it
-    is ``locked``, or a reader for its writer; None: WRITER_WAITS or READER_WAITS.
+    """The run.db of a run directory.
 
-    Raises FedkinError for a missing, damaged or other-version run, and for a folder that is not as
-    fedkin leaves one.
+    Args:
+        folder: The run directory.
+        write: Whether it is opened for writing, as its run does.
+        busy: Seconds that its writer waits for readers, before it is ``locked``, or a reader for
+            its writer; None: WRITER_WAITS or READER_WAITS.
+
+    Returns:
+        The record.
+
+    Raises:
+        FedkinError: The run is missing, damaged, or of another version; or the folder is not as
+            fedkin leaves one.
     """
     path = folder / RECORD
     if busy is None:
@@ -245,18 +313,36 @@ def _connect(
 
 
 def locked(error: Exception) -> bool:
-    """Whether somebody else holds the database just now, so that the same may be tried again."""
+    """Whether somebody else holds the database just now, so that the same may be tried again.
+
+    Args:
+        error: What SQLite raised.
+
+    Returns:
+        True while another connection reads or writes.
+    """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:
-    """Add or replace facts."""
+    """Add or replace facts.
+
+    Args:
+        transaction: Of ``Database.commit``.
+        facts: {name: plain value}.
+    """
     rows = [(name, json.dumps(value)) for name, value in facts.items()]
     transaction.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
 
 def put_rows(transaction: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows into a table of SCHEMA."""
+    """Insert rows into a table of SCHEMA.
+
+    Args:
+        transaction: Of ``Database.commit``.
+        table: A name of SCHEMA, or of a table that was made later.
+        rows: All of the same length, in the order of its columns.
+    """
     rows = list(rows)
     if rows:
         marks = ", ".join("?" * len(rows[0]))
@@ -264,13 +350,30 @@ def put_rows(transaction: sqlite3.Connection, table: str, rows: Iterable[tuple[A
 
 
 def read_only(folder: Path, busy: float | None = None) -> "closing[Database]":
-    """``with read_only(folder) as database:`` closes it again; ``busy`` as ``open_run`` has it."""
+    """``with read_only(folder) as database:`` closes it again.
+
+    Args:
+        folder: The run directory.
+        busy: Seconds that it waits for the run's writer; None: READER_WAITS.
+
+    Returns:
+        The record, as a context.
+
+    Raises:
+        FedkinError: The run is missing, damaged, or of another version.
+    """
     return closing(open_run(folder, busy=busy))
 
 
 def continued_by(folder: Path) -> str:
     """What continues the run that began in a folder (``resumed_by``), by its record, or where that
     cannot be read by its experiment.toml.
+
+    Args:
+        folder: The run directory.
+
+    Returns:
+        A command, or a call of Python.
     """
     facts = noted(folder)
     with suppress(FedkinError), read_only(folder) as database:

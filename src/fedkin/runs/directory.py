@@ -43,25 +43,51 @@ WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file wou
 
 
 def states_of(run: Path) -> Path:
-    """The folder of its states."""
+    """The folder of its states.
+
+    Args:
+        run: The run's folder.
+
+    Returns:
+        Its subfolder "checkpoint", which need not be there.
+    """
     return run / "checkpoint"
 
 
 def begun(run: Path) -> bool:
     """Whether a run began in this folder, so that it is resumed: one that was killed early has no
     record yet.
+
+    Args:
+        run: Any folder, which need not be there.
+
+    Returns:
+        True where there is a record or an experiment.toml.
     """
     return recorded(run) or (run / SPEC).is_file()
 
 
 def recorded(run: Path) -> bool:
-    """Whether there is a record of what happened."""
+    """Whether there is a record of what happened.
+
+    Args:
+        run: Any folder, which need not be there.
+
+    Returns:
+        True where there is a run.db.
+    """
     return (run / RECORD).is_file()
 
 
 def unrecorded(run: Path) -> bool:
     """Whether a run was killed before its record was there: it begins anew. States come after the
     record, so where there are some the record was lost.
+
+    Args:
+        run: Any folder, which need not be there.
+
+    Returns:
+        True where there is an experiment.toml, but neither a record nor a state.
     """
     return begun(run) and not recorded(run) and not any(states_of(run).glob("*"))
 
@@ -83,7 +109,14 @@ def resumed_by(folder: str, facts: Mapping[str, Any]) -> str:
 
 
 def of_value(facts: Mapping[str, Any]) -> bool:
-    """Whether a run's method was given as a Python value."""
+    """Whether a run's method was given as a Python value.
+
+    Args:
+        facts: What the run's record says of it.
+
+    Returns:
+        False where its method has a name.
+    """
     values = facts.get("values")
     return isinstance(values, Mapping) and "method" in values
 
@@ -107,7 +140,14 @@ def noted(run: Path) -> dict[str, Any]:
 
 
 def leftover(path: Path) -> bool:
-    """What stands in a run's folder before its first file, or is left by one that was killed."""
+    """What stands in a run's folder before its first file, or is left by one that was killed.
+
+    Args:
+        path: A file or folder within it.
+
+    Returns:
+        Whether a new run may begin beside it.
+    """
     return path.name in (LOCK, *GIVEN) or path.suffix == ".part"
 
 
@@ -135,7 +175,7 @@ def own(run: Path, *names: str) -> Path:
         names: one name a level; a client's name is one, whatever it holds.
 
     Returns:
-        The path.
+        A path below ``run`` with no link on the way.
 
     Raises:
         FedkinError: a name that is no name of a file, or a link on the way.

@@ -18,6 +18,14 @@ PAUSE = 0.5
 def follow(folder: Path, over: Callable[[], bool], since: int | None = None) -> Iterator[Record]:
     """Rounds committed after ``since`` (by default, after what is there now), until the run is
     over.
+
+    Args:
+        folder: The run directory, which need not be there yet.
+        over: Whether the process that writes it has ended; asked twice a second.
+        since: The last round that is known already; None: what is committed now.
+
+    Yields:
+        Rounds as they are committed, without notes and metrics of the server.
     """
     done = _last(folder) if since is None else since
     while True:
@@ -49,7 +57,15 @@ def _after(folder: Path, done: int) -> list[Record]:
 
 
 def record(database: Database, number: int) -> Record:
-    """A committed round, without its notes and metrics of the server."""
+    """A committed round, without its notes and metrics of the server.
+
+    Args:
+        database: The run's record.
+        number: The number of a committed round; 0 is the setup.
+
+    Returns:
+        What ``follow`` yields of it.
+    """
     ((phase, participants, seconds),) = database.rows(
         "SELECT phase, participants, seconds FROM rounds WHERE round = ?", number
     )

@@ -36,7 +36,7 @@ def write_outside(
         inputs: Files that the command has read, which are never replaced.
 
     Returns:
-        The path.
+        ``path``, which now has the new content.
 
     Raises:
         FedkinError: It cannot be written, is a run's own, an input, or of another kind.
@@ -77,6 +77,12 @@ def _keep(path: Path, instead_of: Sequence[str], inputs: Sequence[Path]) -> None
 def owner(real: Path) -> Path | None:
     """The run directory, or the sweep's, that a file is a part of; None for new files, and for what
     a user keeps there: a page, a table, a figure.
+
+    Args:
+        real: The whole path of a file, links followed.
+
+    Returns:
+        The folder, or None.
     """
     for folder in real.parents:
         if any((folder / name).is_file() for name in MARKS):

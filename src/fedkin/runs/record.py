@@ -31,7 +31,10 @@ class Moved(NamedTuple):
         """One more, unless it is empty.
 
         Args:
-            size: Its bytes.
+            size: Its bytes; 0 for an empty one.
+
+        Returns:
+            The new sums.
         """
         return Moved(self.messages + 1, self.bytes + size) if size else self
 

@@ -29,10 +29,19 @@ class Saved(NamedTuple):
 class Recorder:
     """Keeps finished rounds until they are committed.
 
-    ``save(folder, round) → clients`` writes the states that changed. Commits happen at most every
-    ``every`` seconds and at the end: what is between two commits is one transaction, and is done
-    again after a crash, with the same result. Where somebody reads run.db for long, rounds wait for
-    a later commit; the last one waits ``patience`` seconds.
+    Commits happen at most every ``every`` seconds and at the end. What is between two commits is
+    one transaction, and is done again after a crash, with the same result. Where somebody reads
+    run.db for long, rounds wait for a later commit.
+
+    Args:
+        run: The run's folder.
+        database: Its record, opened for writing.
+        save: (folder, round) → the clients whose states changed and are written there.
+        every: Seconds between two commits, at least.
+        patience: Seconds that the last commit waits for whoever reads run.db.
+
+    Raises:
+        Halted: The folder cannot be written.
     """
 
     def __init__(
@@ -66,13 +75,27 @@ class Recorder:
     def add(self, record: Record) -> None:
         """A round happened; commit if the last commit is long enough ago, and nobody is
         in the way.
+
+        Args:
+            record: What happened in the round.
+
+        Raises:
+            Halted: The folder cannot be written.
         """
         self.waiting.append(record)
         if time.monotonic() - self._last >= self.every:
             self._try({})
 
     def commit(self, **facts: Any) -> None:
-        """States to disk, then one transaction with all waiting rounds, then the old files away."""
+        """States to disk, then one transaction with all waiting rounds, then the old files away.
+
+        Args:
+            **facts: Facts of the run that are added or replaced in the same transaction.
+
+        Raises:
+            Halted: The folder cannot be written, or another program holds run.db for longer than
+                ``patience``.
+        """
         end = time.monotonic() + self.patience
         while (self.waiting or self._saved or facts) and not self._try(facts):
             if time.monotonic() > end:

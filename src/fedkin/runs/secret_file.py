@@ -16,7 +16,14 @@ from fedkin.runs.directory import SECRET, own
 
 
 def new_secret(run: Path) -> Secret:
-    """A secret for a run that begins, from the system's own source of randomness."""
+    """A secret for a run that begins, from the system's own source of randomness.
+
+    Args:
+        run: The run's folder, which is there.
+
+    Returns:
+        The secret, which is in the folder's file "secret", too.
+    """
     made = Secret(secrets.token_bytes(BYTES))
     write_secret(own(run, SECRET), made.key)
     return made
@@ -24,6 +31,12 @@ def new_secret(run: Path) -> Secret:
 
 def secret_of(run: Path) -> Secret:
     """The secret of a run that goes on.
+
+    Args:
+        run: The run's folder.
+
+    Returns:
+        What a resumed round draws the same noise from.
 
     Raises:
         FedkinError: It is gone, damaged, or readable by others.

@@ -9,11 +9,21 @@ from fedkin.core.toml import BadToml, parse_toml
 
 
 def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
-    """``name``, ``name:value`` or ``name:key=value,key=value``; ``first(name)`` is the key of a
-    bare first value.
+    """A choice with its parameters, as it is typed: ``name``, ``name:value`` or
+    ``name:key=value,key=value``.
 
     >>> short_form("dirichlet:0.1,floor=5", lambda name: "alpha")
     ('dirichlet', {'alpha': 0.1, 'floor': 5})
+
+    Args:
+        text: What was typed.
+        first: name → the key of a bare first value.
+
+    Returns:
+        (name, {key: value}); values as ``literal`` reads them.
+
+    Raises:
+        FedkinError: A later piece has no key, or one is empty.
     """
     name, mark, rest = text.partition(":")
     found: dict[str, Any] = {}
@@ -40,6 +50,12 @@ def pieces(text: str) -> list[str]:
 
     >>> pieces("groups=[3, 3, 2, 2],train=0.8")
     ['groups=[3, 3, 2, 2]', 'train=0.8']
+
+    Args:
+        text: What was typed.
+
+    Returns:
+        The pieces, without spaces around them.
     """
     depth, pieces = 0, [""]
     for part in MARK.split(text):
@@ -52,7 +68,16 @@ def pieces(text: str) -> list[str]:
 
 
 def assign(content: dict[str, Any], key: str, value: Any) -> None:
-    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest)."""
+    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest).
+
+    Args:
+        content: {section: {key: value}}, which is changed.
+        key: "section.key"; deeper dots nest.
+        value: What it becomes.
+
+    Raises:
+        FedkinError: What stands before a dot is no section but a value.
+    """
     *sections, last = key.split(".")
     place = content
     for section in sections:
@@ -63,7 +88,14 @@ def assign(content: dict[str, Any], key: str, value: Any) -> None:
 
 
 def literal(text: str) -> Any:
-    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
+    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself.
+
+    Args:
+        text: What was typed.
+
+    Returns:
+        A bool, number, list, dict or text.
+    """
     try:
         found = parse_toml(f"value = {text}")
     except BadToml:

@@ -34,6 +34,9 @@ def suggested(content: dict[str, Any], declared: Mapping[str, Collection[str]]) 
     Args:
         content: the sections as they were given.
         declared: the keys of each section that belong to no choice.
+
+    Returns:
+        A new dict of sections; those that chose something are as they were.
     """
     data = content.get("data", {})
     free = {
@@ -84,7 +87,14 @@ def _rounds(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_table(name: str) -> bool:
-    """Whether data are a table of one's own, or a folder of such tables."""
+    """Whether data are a table of one's own, or a folder of such tables.
+
+    Args:
+        name: The value of data.name; "" for none.
+
+    Returns:
+        True for .csv, .parquet, .arrow and .feather, and for a folder that has such files.
+    """
     path = typed_path(name) if name else None
     if path is None or path.suffix.lower() in TABLES:
         return path is not None
@@ -94,7 +104,14 @@ def is_table(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether data are symbols of a text: a named set of them, or LEAF's JSON with texts."""
+    """Whether data are symbols of a text: a named set of them, or LEAF's JSON with texts.
+
+    Args:
+        name: The value of data.name; "" for none.
+
+    Returns:
+        Of a file, by what its first sample begins with.
+    """
     if name in TEXTS:
         return True
     path = typed_path(name) if name else None
@@ -115,7 +132,14 @@ def _is_own(name: str) -> bool:
 
 
 def names_clients(data: Mapping[str, Any]) -> bool:
-    """Whether [data] says who the clients are."""
+    """Whether [data] says who the clients are.
+
+    Args:
+        data: The section [data] as it was given.
+
+    Returns:
+        True where a column is named, for a folder, and for LEAF's JSON.
+    """
     name = data.get("name", "")
     folder = isinstance(name, str) and "/" in name and typed_path(name).is_dir()
     return data.get("client") is not None or folder or str(name).endswith(".json")

@@ -55,7 +55,11 @@ class TrainSection(Section):
         return self
 
     def made_with(self) -> "Optimizer":
-        """The optimizer of clients' steps."""
+        """The optimizer of clients' steps.
+
+        Returns:
+            What the steps of all clients use.
+        """
         from fedkin.core.optimizers import Optimizer  # torch comes with it
 
         return Optimizer(

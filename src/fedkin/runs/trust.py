@@ -54,6 +54,10 @@ def require(file: Path, spec: Spec, names: Sequence[str], trust_code: bool) -> N
 def remember(folder: Path, spec: Spec) -> None:
     """The code that a folder's specification names is trusted from now on, where there is a place
     to remember it.
+
+    Args:
+        folder: The folder that is trusted.
+        spec: What its specification says; another one in the same folder is not trusted.
     """
     home = _home()
     if home is None:
@@ -68,7 +72,14 @@ def remember(folder: Path, spec: Spec) -> None:
 
 
 def digest(spec: Spec) -> str:
-    """sha256 of all that decides which code a specification calls, and with what."""
+    """sha256 of all that decides which code a specification calls, and with what.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     model, method = spec.model, spec.method
     content = [model.name, sorted(model.map.items()), _sorted(model.options)]
     if is_own(method.name):  # what else a method is called, was not asked about before

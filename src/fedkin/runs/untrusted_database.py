@@ -69,12 +69,22 @@ def check_file(path: Path, what: str = "run record") -> None:
 
 
 def journal_of(path: Path) -> Path:
-    """Where SQLite keeps what it would undo."""
+    """Where SQLite keeps what it would undo.
+
+    Args:
+        path: Of the database.
+
+    Returns:
+        The path of its journal, which need not be there.
+    """
     return path.with_name(f"{path.name}-journal")
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
     """Refuse tables that compute: views, triggers, virtual tables, columns that are made of others.
+
+    Args:
+        connection: To a database of anybody's; it is told to trust no schema.
 
     Raises:
         ValueError: something is no plain table.
@@ -94,6 +104,12 @@ def check_schema(connection: sqlite3.Connection) -> None:
 def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
     """Kind, name and definition of everything that a database holds, which is not opened to write.
 
+    Args:
+        path: Of the database.
+
+    Returns:
+        (kind, name, definition) of at most 2 × TABLES entries.
+
     Raises:
         FedkinError: it cannot be read.
     """
@@ -107,7 +123,11 @@ def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
 
 
 def short_values(connection: sqlite3.Connection) -> None:
-    """Bounds on every value of a connection that only reads."""
+    """Bounds on every value of a connection that only reads.
+
+    Args:
+        connection: Which is limited: LONGEST bytes a value, no other database beside.
+    """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
@@ -118,6 +138,10 @@ def ends(connection: sqlite3.Connection, path: Path) -> Iterator[int]:
     is interrupted.
 
     A table whose pages are their own children has a row for every way through them: it never ends.
+
+    Args:
+        connection: Which is asked.
+        path: The database's file, by whose size the steps are counted.
 
     Yields:
         How many rows an answer may have.
@@ -135,8 +159,16 @@ def recovered(path: Path) -> "tempfile.TemporaryDirectory[str]":
     """A folder with a copy of a record that was killed within a commit, which SQLite has undone
     there.
 
-    The record itself is not changed: who resumes the run does that. Raises Halted where it cannot
-    be copied.
+    The record itself is not changed: who resumes the run does that.
+
+    Args:
+        path: Of the record.
+
+    Returns:
+        A folder, which is removed with this object.
+
+    Raises:
+        Halted: It cannot be copied.
     """
     aside = tempfile.TemporaryDirectory(prefix="fedkin-")
     copy = Path(aside.name) / path.name

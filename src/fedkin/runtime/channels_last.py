@@ -20,6 +20,9 @@ def with_channels_last(graph: GraphModule) -> GraphModule:
         graph: A recorded step. It is changed where it has a plain convolution of pictures; those of
             several clients side by side are in groups, and stay as they are. So does a step that
             writes into what it has computed: a copy in another order would not see it.
+
+    Returns:
+        The same graph.
     """
     if any(_writes(node) for node in graph.graph.nodes):
         return graph

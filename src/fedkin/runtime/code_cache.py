@@ -29,6 +29,13 @@ def kept(name: str, make: Callable[[], Path]) -> Path:
 
     Of processes that want the same one, the first makes it, and the others wait.
 
+    Args:
+        name: Of the file, without its digest and ending; it changes whenever the code would.
+        make: Makes a file of machine code.
+
+    Returns:
+        The path of a file, which is whole.
+
     Raises:
         NotImplementedError: On Windows, for which no such file was ever made: torch works there.
     """
@@ -87,6 +94,9 @@ def compiler_folder() -> Path:
     What lies there is loaded and run. The folder is named to Inductor by its own variable; one that
     is set already is left only if nobody else can write to it. Where there is no private place, a
     new one for this process alone.
+
+    Returns:
+        A folder that nobody else can write to.
     """
     given = os.environ.get(INDUCTOR)
     if given and _torchs_own(Path(given)):
@@ -132,7 +142,11 @@ def _digest(content: bytes) -> str:
 
 @cache
 def processor() -> str:
-    """A digest of what this CPU is and can do: code made for one may stop on another."""
+    """A digest of what this CPU is and can do: code made for one may stop on another.
+
+    Returns:
+        16 hexadecimal digits.
+    """
     parts = [platform.processor(), platform.machine()]
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -34,8 +34,18 @@ def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
     """The function of the graph that ``record`` makes, which is called only where nothing of
     ``name`` is kept.
 
-    ``name`` is one that ``named`` gave. What the function is called with must have the shapes,
-    dtypes and strides of ``inputs``. Raises Uncompiled.
+    What the function is called with must have the shapes, dtypes and strides of ``inputs``.
+
+    Args:
+        name: What ``named`` gave of the graph.
+        record: Makes the graph.
+        inputs: Flat leaves, as the function will be called with.
+
+    Returns:
+        A function of flat leaves that returns flat leaves.
+
+    Raises:
+        Uncompiled: There is no compiler, or it does not take the graph.
     """
     try:
         if any(leaf.device.type != "cpu" for leaf in inputs):
@@ -53,7 +63,16 @@ def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
 
 
 def named(graph: GraphModule, *facts: object) -> str:
-    """Equal only for equal graphs and facts, under the same torch, on the same kind of CPU."""
+    """A name of a graph, equal only for equal graphs and facts, under the same torch, on the same
+    kind of CPU.
+
+    Args:
+        graph: A recorded step.
+        *facts: What else tells its code from other code.
+
+    Returns:
+        32 hexadecimal digits.
+    """
     whole = hashlib.sha256(repr((_maker(), graph.code, facts)).encode())
     for node in graph.graph.nodes:
         # a constant: the code holds its values

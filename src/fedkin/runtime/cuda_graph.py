@@ -26,7 +26,11 @@ class Uncaptured(Exception):
 
 
 class Captures:
-    """The CUDA graphs of one GPU, which are called in turn and share their memory."""
+    """The CUDA graphs of one GPU, which are called in turn and share their memory.
+
+    Args:
+        device: The GPU.
+    """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -126,6 +130,9 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
     Args:
         graph: A recorded step. It is changed.
         device: Where it computes.
+
+    Returns:
+        The same graph.
     """
     values: dict[Node, Tensor] = {}
     for node in list(graph.graph.nodes):

@@ -14,7 +14,17 @@ CPU = torch.device("cpu")
 
 
 def device_named(name: str) -> torch.device:
-    """The device of a name ("cpu", "cuda" or "cuda:1"), which must be there. Raises FedkinError."""
+    """The device of a name, which must be there.
+
+    Args:
+        name: "cpu", "cuda" or "cuda:1".
+
+    Returns:
+        A ``torch.device`` that torch can use here.
+
+    Raises:
+        FedkinError: There is no such GPU.
+    """
     device = torch.device(name)
     if device.type == "cpu":
         return CPU
@@ -33,7 +43,15 @@ def device_named(name: str) -> torch.device:
 
 
 def moved(tree: Tree, device: torch.device) -> Tree:
-    """The tree with its tensors on ``device``; those that are there already are not copied."""
+    """The tree with its tensors on ``device``; those that are there already are not copied.
+
+    Args:
+        tree: Of tensors and numbers.
+        device: Where its tensors shall be.
+
+    Returns:
+        A new tree; numbers stay.
+    """
     return map_tree(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, tree)
 
 
@@ -42,6 +60,13 @@ def placed(model: Model, device: torch.device) -> Model:
     to the samples.
 
     Training steps are on the device as a whole (``Runtime.device``), and so find everything there.
+
+    Args:
+        model: Any one.
+        device: Where it computes.
+
+    Returns:
+        A model of the same parameters; the same one on the CPU.
     """
     if device == CPU or model.learner is not None:
         return model

@@ -14,6 +14,12 @@ def fused_updates(recorded: GraphModule) -> GraphModule:
 
     lr is a tensor without axes; only what nothing else uses is taken away. The smaller factor is
     scaled, so results differ from those of the graph, which stays as it is, by rounding.
+
+    Args:
+        recorded: A recorded step.
+
+    Returns:
+        A new graph.
     """
     graph = Graph()
     graph.output(graph.graph_copy(recorded.graph, {}))

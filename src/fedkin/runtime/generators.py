@@ -16,13 +16,20 @@ class Draws(Protocol):
     """A source of random numbers that a process has one of, as torch's generators are."""
 
     def get_state(self) -> Any:
-        """Where it stands."""
+        """Where it stands.
+
+        Returns:
+            What ``set_state`` takes.
+        """
 
     def set_state(self, state: Any, /) -> Any:
         """Let it stand there.
 
         Args:
             state: What ``get_state`` found.
+
+        Returns:
+            Whatever the generator gives.
         """
 
     def manual_seed(self, seed: int, /) -> Any:
@@ -30,6 +37,9 @@ class Draws(Protocol):
 
         Args:
             seed: In 0..2⁶³ − 1.
+
+        Returns:
+            Whatever the generator gives.
         """
 
 
@@ -46,7 +56,11 @@ class PythonDraws:
     _own: np.random.MT19937 | None = None
 
     def get_state(self) -> Any:
-        """Where both stand."""
+        """Where both stand.
+
+        Returns:
+            What ``set_state`` takes.
+        """
         found = np.random.get_state(legacy=False)
         second = {name: found[name] for name in ("has_gauss", "gauss")}
         return random.getstate(), get_bit_generator(), second
@@ -145,12 +159,24 @@ def kept(drawn_from: Sequence[Draws]) -> Iterator[None]:
 
 
 def states(drawn_from: Sequence[Draws]) -> list[Any]:
-    """Where each generator stands."""
+    """Where each generator stands.
+
+    Args:
+        drawn_from: Generators.
+
+    Returns:
+        A state each, for ``restore``.
+    """
     return [generator.get_state() for generator in drawn_from]
 
 
 def restore(drawn_from: Sequence[Draws], before: Sequence[Any]) -> None:
-    """Let each generator stand where ``states`` found it."""
+    """Let each generator stand where ``states`` found it.
+
+    Args:
+        drawn_from: Generators, in the same order.
+        before: What ``states`` found.
+    """
     for generator, state in zip(drawn_from, before, strict=True):
         generator.set_state(state)
 

@@ -32,8 +32,14 @@ def with_own(graph: GraphModule, kinds: Collection[str] = tuple(KINDS)) -> Graph
     """The graph with fedkin's operators of some kinds in the place of torch's, where they are
     faster.
 
-    ``graph`` has the facts about its tensors (``meta``), and is changed itself. Inductor needs
-    ``settings`` for it.
+    Inductor needs ``settings`` for it.
+
+    Args:
+        graph: With the facts about its tensors (``meta``); it is changed.
+        kinds: Keys of KINDS.
+
+    Returns:
+        The same graph.
     """
     if not _measured():
         return graph
@@ -50,6 +56,12 @@ def with_own(graph: GraphModule, kinds: Collection[str] = tuple(KINDS)) -> Graph
 def settings(graph: GraphModule) -> dict[str, Any]:
     """Inductor's settings that compile the operators of a graph: their C++, each piece of which is
     put behind an ``extern``.
+
+    Args:
+        graph: Of ``with_own``.
+
+    Returns:
+        {setting: value}; {} where the graph has none of them.
     """
     if not _measured():
         return {}

@@ -41,6 +41,14 @@ LARGEST = 400
 def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
     """Equal for calls of a step that one graph serves: the same step, structure, shapes
     and dtypes.
+
+    Args:
+        step: Of one client.
+        model: Whose parameters it moves.
+        arguments: The carry, a batch, and what is the same in all steps.
+
+    Returns:
+        A key of a dictionary.
     """
     return (
         step,
@@ -51,10 +59,13 @@ def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
 
 class Replay:
     """A step, prepared for one set of shapes: a function of its flat leaves that returns flat
-    leaves.
+    leaves. Where it is compiled, both of its functions are made when they are first needed.
 
-    Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are
-    first needed. ``recorded``: it does the same operations whatever the values.
+    Args:
+        one: One step.
+        several: ``size`` steps in one call; None: there is no such function.
+        size: How many.
+        recorded: Whether it does the same operations whatever the values.
     """
 
     def __init__(
@@ -68,7 +79,16 @@ class Replay:
     def over(
         self, state: Sequence[Tensor], block: Sequence[Tensor], tail: Sequence[Tensor]
     ) -> Sequence[Tensor]:
-        """The state after each batch of a block, whose leaves are stacked along a first axis."""
+        """The state after each batch of a block, whose leaves are stacked along a first axis.
+
+        Args:
+            state: The leaves of the carry.
+            block: The leaves of a few batches, [steps, …] each.
+            tail: The leaves of what is the same in all steps.
+
+        Returns:
+            The leaves of the carry, after the last of them.
+        """
         state, block, tail = ([leaf.contiguous() for leaf in part] for part in (state, block, tail))
         done = 0
         if self.several is not None and len(block[0]) >= self.size:
@@ -82,13 +102,15 @@ class Replay:
 
 
 class Runtime:
-    """The steps of one host, prepared once per (step, structure, shapes) and replayed.
+    """The steps of one host, prepared once per (step, structure, shapes) and replayed. ``said``
+    collects what the run record should tell, once each.
 
-    ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd
-    each time (the reference), "auto" compiles, on a CPU, a graph if ``replays`` (how often the
-    whole run will call it, over all hosts) times its operations exceeds ``WORTH_COMPILING``.
-    ``said`` collects what the run record should tell, once each. ``device``: where steps compute;
-    what they start from and what they leave is in main memory.
+    Args:
+        mode: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd
+            each time (the reference). "auto" compiles, on a CPU, a graph if ``replays`` times its
+            operations exceeds ``WORTH_COMPILING``.
+        replays: How often the whole run will call a step, over all hosts.
+        device: Where steps compute; what they start from and what they leave is in main memory.
     """
 
     def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
@@ -111,6 +133,16 @@ class Runtime:
     ) -> Tree:
         """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a
         first axis.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            carry: What goes from step to step.
+            blocks: Trees of batches along a first axis, a few steps each.
+            constants: What is the same in all steps.
+
+        Returns:
+            The carry after the last step, in main memory.
         """
         constants = self._there(constants)
         tail = leaves(constants)
@@ -132,6 +164,14 @@ class Runtime:
     def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
         """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called
         with their leaves.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            arguments: The carry, a batch, and what is the same in all steps.
+
+        Returns:
+            What was prepared, the same one for equal shapes.
         """
         key = kind_of(step, model, arguments)
         if key not in self._ready:
@@ -215,7 +255,11 @@ class Runtime:
         return _Late(made)
 
     def say(self, sentence: str) -> None:
-        """Something for the record, which has it once."""
+        """Something for the record, which has it once.
+
+        Args:
+            sentence: A text; one that is there already is not added.
+        """
         if sentence not in self.said:
             self.said.append(sentence)
 

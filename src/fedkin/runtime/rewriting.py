@@ -12,19 +12,43 @@ FEW = 16  # channels, from which on a library's vectors are full: it may lay the
 
 
 def plain(tensor: Any) -> TypeGuard[Tensor]:
-    """Whether it is a tensor of float32 in main memory, with something in it."""
+    """Whether it is a tensor of float32 in main memory, with something in it.
+
+    Args:
+        tensor: Of a node's facts, or None.
+
+    Returns:
+        False of anything else.
+    """
     if not isinstance(tensor, Tensor) or tensor.layout is not torch.strided:
         return False
     return tensor.device.type == "cpu" and tensor.dtype == torch.float32 and tensor.numel() > 0
 
 
 def side_by_side(tensor: Any) -> TypeGuard[Tensor]:
-    """Whether it is such a tensor, whose numbers lie row by row."""
+    """Whether it is such a tensor, whose numbers lie row by row.
+
+    Args:
+        tensor: Of a node's facts, or None.
+
+    Returns:
+        False of anything else.
+    """
     return plain(tensor) and tensor.is_contiguous()
 
 
 def put(graph: Graph, node: Node, operator: Any, given: tuple[Any, ...]) -> Node:
-    """The call of an operator in the place of a node."""
+    """The call of an operator in the place of a node.
+
+    Args:
+        graph: Which is changed.
+        node: Whose place is taken.
+        operator: Of torch's library.
+        given: Its arguments.
+
+    Returns:
+        The new node.
+    """
     with graph.inserting_before(node):
         made = graph.call_function(operator, given)
     made.meta = dict(node.meta)

@@ -38,7 +38,12 @@ SCHEMAS: dict[str, Callable[..., Any]] = {
 
 
 def replace(graph: Graph, node: Node) -> None:
-    """A convolution with few channels, and its gradients, where that was found to be faster."""
+    """A convolution with few channels, and its gradients, where that was found to be faster.
+
+    Args:
+        graph: Which is changed.
+        node: That is looked at; any other stays.
+    """
     given: tuple[Any, ...] = node.args
     if node.target is aten.convolution.default and _plain(given, 3):
         x, w, bias = given[:3]

@@ -25,7 +25,12 @@ LONGEST = 2**12  # of them for one number, whose sum is one after the other
 
 
 def replace(graph: Graph, node: Node) -> None:
-    """A small product of float32 as an operator of fedkin's: a @ b, or w − a @ b."""
+    """A small product of float32 as an operator of fedkin's: a @ b, or w − a @ b.
+
+    Args:
+        graph: Which is changed.
+        node: That is looked at; any other stays.
+    """
     given: tuple[Any, ...] = node.args
     if node.target in (aten.mm.default, aten.bmm.default) and _suits(*given):
         put(graph, node, ops.fedkin.small_product.default, given)

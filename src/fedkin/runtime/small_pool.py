@@ -44,7 +44,12 @@ SCHEMAS: dict[str, Callable[..., Any]] = {
 
 
 def replace(graph: Graph, node: Node) -> None:
-    """A pool and the gradients through it, where nothing else asks where the maxima were."""
+    """A pool and the gradients through it, where nothing else asks where the maxima were.
+
+    Args:
+        graph: Which is changed.
+        node: That is looked at; any other stays.
+    """
     if node.target is not aten.max_pool2d_with_indices.default or not _by_two(node.args[1:]):
         return
     x: Any = node.args[0]

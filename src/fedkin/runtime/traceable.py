@@ -100,7 +100,17 @@ def check_call(operation: Any, given: tuple[Any, ...], named: dict[str, Any]) ->
 
 
 def check_calls(graph: GraphModule) -> GraphModule:
-    """The graph, whose nodes have ``meta["val"]``. Raises Untraceable as ``check_call`` does."""
+    """Refuse a graph with a call that ``check_call`` refuses.
+
+    Args:
+        graph: Its nodes have ``meta["val"]``.
+
+    Returns:
+        The same graph.
+
+    Raises:
+        Untraceable: A call's result depends on values, or draws from a generator of its own.
+    """
     for node in graph.graph.nodes:
         if isinstance(node.target, torch._ops.OpOverload):
             check_call(

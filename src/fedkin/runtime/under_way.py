@@ -13,7 +13,14 @@ _listener: ContextVar[Heard | None] = ContextVar("fedkin_under_way", default=Non
 
 @contextmanager
 def heard(listener: Heard) -> Iterator[None]:
-    """Within, ``listener`` is called."""
+    """Within, ``listener`` is called.
+
+    Args:
+        listener: Takes (what, how many are done, of how many).
+
+    Yields:
+        Nothing.
+    """
     token = _listener.set(listener)
     try:
         yield
@@ -22,19 +29,42 @@ def heard(listener: Heard) -> Iterator[None]:
 
 
 def tell(what: str, done: int, of: int) -> None:
-    """So many are done of so many."""
+    """So many are done of so many.
+
+    Args:
+        what: Is under way, in words.
+        done: How many are done.
+        of: How many there are.
+    """
     listener = _listener.get()
     if listener is not None:
         listener(what, done, of)
 
 
 def counted(what: str, items: Sequence[T]) -> Iterator[T]:
-    """The items; the listener is called when one is done."""
+    """The items; the listener is called when one is done.
+
+    Args:
+        what: Is under way, in words.
+        items: In their order.
+
+    Yields:
+        Each item; the one before is done then.
+    """
     return arriving(what, items, len(items))
 
 
 def arriving(what: str, items: Iterable[T], of: int) -> Iterator[T]:
-    """The same of items whose number is known before they are."""
+    """The same of items whose number is known before they are.
+
+    Args:
+        what: Is under way, in words.
+        items: As they arrive.
+        of: How many there will be.
+
+    Yields:
+        Each item.
+    """
     tell(what, 0, of)
     for done, item in enumerate(items, 1):
         yield item

@@ -33,7 +33,18 @@ class Mechanism(NamedTuple):
 
 @cache
 def epsilon(mechanism: Mechanism, rounds: int) -> float:
-    """ε after so many rounds; 0 before the first."""
+    """ε after so many rounds; 0 before the first.
+
+    Args:
+        mechanism: What a client goes through in a round.
+        rounds: How many there were, from 0.
+
+    Returns:
+        ε, from 0.
+
+    Raises:
+        FedkinError: The extra ``privacy`` is not installed.
+    """
     if rounds == 0:
         return 0.0
     release = Release(mechanism.noise, mechanism.share, rounds)
@@ -44,12 +55,28 @@ def bound(mechanism: Mechanism, rounds: int, last: int) -> float:
     """ε after so many rounds, from above: that of the next power of two, at most of ``last``.
 
     The library takes about a second a call, so that not every round has one of its own.
+
+    Args:
+        mechanism: What a client goes through in a round.
+        rounds: How many there were, from 0.
+        last: How many there will be.
+
+    Returns:
+        ε, from 0; never below the true one.
     """
     return epsilon(mechanism, next_power(rounds, max(last, rounds)))
 
 
 def next_power(rounds: int, last: int) -> int:
-    """The next power of two, at most ``last``; 0 of 0."""
+    """The next power of two, at most ``last``; 0 of 0.
+
+    Args:
+        rounds: A number from 0.
+        last: The largest result.
+
+    Returns:
+        1, 2, 4, …; 0 of 0.
+    """
     at = 1
     while at < rounds:
         at *= 2
@@ -58,7 +85,20 @@ def next_power(rounds: int, last: int) -> int:
 
 @cache
 def noise_for(target: float, delta: float, share: float, rounds: int) -> float:
-    """The smallest σ (to TOLERANCE) with which so many rounds cost at most ε = ``target``."""
+    """The smallest σ (to TOLERANCE) with which so many rounds cost at most ε = ``target``.
+
+    Args:
+        target: The largest ε, above 0.
+        delta: δ, in (0, 1).
+        share: The chance that a client takes part, in (0, 1].
+        rounds: How many there will be.
+
+    Returns:
+        σ, in clips.
+
+    Raises:
+        FedkinError: No multiplier gives this ε, or the extra ``privacy`` is not installed.
+    """
     library = _library()
 
     def event(noise: float) -> Any:
@@ -80,7 +120,16 @@ class Release(NamedTuple):
 
 @cache
 def epsilon_of(releases: tuple[Release, ...], delta: float, interval: float = FINE) -> float:
-    """ε of all of them together, from above; coarser intervals are faster and a little larger."""
+    """ε of all of them together, from above; coarser intervals are faster and a little larger.
+
+    Args:
+        releases: What is released of one sample.
+        delta: δ, in (0, 1).
+        interval: Of the discretization.
+
+    Returns:
+        ε, from 0.
+    """
     some = [one for one in releases if one.times]
     if not some:
         return 0.0
@@ -96,6 +145,18 @@ def noise_of_samples(
 ) -> float:
     """The smallest factor (to TOLERANCE) of the releases' noise with which they cost at most
     ε = ``target``.
+
+    Args:
+        target: The largest ε, above 0.
+        delta: δ, in (0, 1).
+        releases: With σ for a multiplier of 1.
+        rounds: How many there will be, for the message.
+
+    Returns:
+        A multiplier of every release's σ, at least 0.
+
+    Raises:
+        FedkinError: No multiplier gives this ε.
     """
     library = _library()
 
@@ -132,7 +193,16 @@ def _calibrated(
 
 
 def rounds_within(mechanism: Mechanism, budget: float, rounds: int) -> int:
-    """How many of the rounds cost at most ε = ``budget``."""
+    """How many of the rounds cost at most ε = ``budget``.
+
+    Args:
+        mechanism: What a client goes through in a round.
+        budget: The largest ε, above 0.
+        rounds: The most that are asked for.
+
+    Returns:
+        From 0 to ``rounds``.
+    """
     if epsilon(mechanism, rounds) <= budget:
         return rounds
     low, high = 0, rounds

@@ -10,6 +10,13 @@ from fedkin.setup.privacy import mechanism_of
 def accounted(spec: Spec) -> Spec:
     """The specification with a noise multiplier, and as many rounds as the budget allows.
 
+    Args:
+        spec: The specification.
+
+    Returns:
+        A copy whose noise is σ in clips; the same where nothing is noised, or samples are
+        protected.
+
     Raises:
         FedkinError: The budget allows no round, or the extra ``privacy`` is not installed.
     """

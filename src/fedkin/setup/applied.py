@@ -17,7 +17,20 @@ from fedkin.transforms.under_masks import check_uncompressed, sum_under_masks
 
 
 def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method:
-    """The method with [[transforms]] and [privacy] around it."""
+    """The method with [[transforms]] and [privacy] around it.
+
+    Args:
+        spec: The specification.
+        method: The method that clients run.
+        federation: Its clients.
+
+    Returns:
+        The changed method.
+
+    Raises:
+        FedkinError: Transforms, noise or masks do not go with the method, the federation, or each
+            other.
+    """
     masks = federation.threshold
     changed = _changed(
         spec, method, federation.infos, participants_of(federation), federation.participation
@@ -29,7 +42,21 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
 
 
 def at_node(spec: Spec, method: Method, info: ClientInfo, clients: int) -> Method:
-    """The same as a node makes it, which knows one of so many clients: its part of it counts."""
+    """``transformed_by`` as a node makes it, which knows one of so many clients: its part of it
+    counts.
+
+    Args:
+        spec: The specification.
+        method: The method that clients run.
+        info: What the node's client knows of itself.
+        clients: How many the federation has.
+
+    Returns:
+        The changed method.
+
+    Raises:
+        FedkinError: As ``transformed_by``; or the noise is a target, not a multiplier.
+    """
     share = spec.run.participation
     return _changed(
         spec, method, {info.client: info}, participants_among(share, clients), share, clients
@@ -77,7 +104,15 @@ def _changed(
 
 
 def with_given_secret(federation: Federation, given: tuple[str, bool] | None) -> Federation:
-    """The federation with the secret that a worker was sent: its key and whether it is seeded."""
+    """The federation with the secret that a worker was sent: its key and whether it is seeded.
+
+    Args:
+        federation: Without a secret.
+        given: (32 bytes as hexadecimal digits, whether it is seeded); None: no noise is at clients.
+
+    Returns:
+        A federation with that secret; ``federation`` itself where there is none.
+    """
     return (
         federation
         if given is None
@@ -86,6 +121,14 @@ def with_given_secret(federation: Federation, given: tuple[str, bool] | None) ->
 
 
 def with_secret(federation: Federation, secret: Secret) -> Federation:
-    """The federation whose noise comes from a secret."""
+    """The federation whose noise comes from a secret.
+
+    Args:
+        federation: Any one.
+        secret: What all noise is drawn from.
+
+    Returns:
+        A copy, whose server tools have it too.
+    """
     tools = replace(federation.tools, secret=secret)
     return federation._replace(secret=secret, tools=tools)

@@ -26,7 +26,14 @@ from fedkin.runtime.precision import lowered
 
 
 def names_of(spec: Spec) -> set[str]:
-    """The architectures of [model]."""
+    """The architectures of [model].
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        Those of the map, or the one name.
+    """
     return {*spec.model.map.values()} or {spec.model.name}
 
 
@@ -36,7 +43,18 @@ def architectures_of(
     """The architecture of clients with so many training samples, by [model] rule (``RULES``), from
     its map or name.
 
-    ``column_values``: what the column of rule "column" says of each client (``column_of``).
+    Args:
+        spec: The specification.
+        sizes: Training samples of each client [clients].
+        column_values: What the column of rule "column" says of each client (``column_of``); None:
+            no rule asks for it.
+
+    Returns:
+        A name each [clients].
+
+    Raises:
+        FedkinError: Shares do not go with the map or the rule, or a client's value is not in the
+            map.
     """
     model = spec.model
     names = list(model.map.values()) or [model.name]
@@ -52,13 +70,30 @@ def architectures_of(
 
 
 def sizes_of(population: Population) -> list[int]:
-    """Training samples of each client."""
+    """Training samples of each client.
+
+    Args:
+        population: The clients' data.
+
+    Returns:
+        One number a client, in the order of their numbers.
+    """
     return [len(rows) for rows in population.train]
 
 
 def column_of(spec: Spec, population: Population) -> list[str] | None:
     """The one value that [model] column has in the rows of each client; None where no rule asks for
     it.
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+
+    Returns:
+        A text each [clients], or None.
+
+    Raises:
+        FedkinError: The data have no such column, or a client has several values of it.
     """
     column = spec.model.column
     if spec.model.rule != "column" or column is None:
@@ -133,7 +168,19 @@ RULES: dict[str, Callable[[Spec, Sequence[int], list[str]], list[str]]] = {
 
 
 def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str, Model]:
-    """One Model an architecture, initial parameters by seed."""
+    """One Model an architecture, initial parameters by seed.
+
+    Args:
+        spec: The specification.
+        population: The clients' data, for the shape of a sample and the classes.
+        names: Architectures, with their options.
+
+    Returns:
+        {name: model}.
+
+    Raises:
+        FedkinError: There is no such architecture or option, or it does not take such samples.
+    """
     spec = with_family(spec, population)
     return {name: _model(spec, population, name, Key(spec.run.seed)) for name in names}
 
@@ -141,6 +188,15 @@ def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str,
 def another(spec: Spec, population: Population, name: str, number: int) -> Params:
     """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's
     own.
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+        name: Of an architecture.
+        number: Of the draw, from 0.
+
+    Returns:
+        Parameters with the names and shapes of the model's own.
     """
     return _model(spec, population, name, Key(spec.run.seed, round=number - 1)).initial
 
@@ -177,6 +233,15 @@ def described(text: str) -> tuple[str, dict[str, Any]]:
 
     >>> described("dnn:hidden=16"), described("nets:Net:width=8")
     (('dnn', {'hidden': 16}), ('nets:Net', {'width': 8}))
+
+    Args:
+        text: A model as it is typed.
+
+    Returns:
+        (name, {option: value}); nothing is imported.
+
+    Raises:
+        FedkinError: An option has no name.
     """
     head, _, rest = text.partition(":")
     if head in MODELS:
@@ -193,6 +258,16 @@ def with_family(spec: Spec, population: Population) -> Spec:
     """The specification with the family of its outputs: "auto" is categorical for classes, gaussian
     for numbers; and with the mean and the standard deviation of the training labels where its
     target is "standard".
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+
+    Returns:
+        A copy in which neither family nor target is "auto" or "standard".
+
+    Raises:
+        FedkinError: The labels are not for the family, or the family has no target.
     """
     spec = _with_target(_with_family(spec, population))
     if spec.model.target == "none":
@@ -257,7 +332,12 @@ def _with_family(spec: Spec, population: Population) -> Spec:
 def measure_of(population: Population, counted: bool = True) -> Choice:
     """The measure that the clients' training labels suggest, and why.
 
-    ``counted``: whether the labels of all clients are here to be counted; a node has only its own.
+    Args:
+        population: The clients' data.
+        counted: Whether the labels of all clients are here to be counted; a node has only its own.
+
+    Returns:
+        The name, with the reason in words.
     """
     counts = [int(n) for n in population.histogram("train").sum(0)] if counted else []
     return chosen_for(_kind(population), counts)
@@ -266,6 +346,17 @@ def measure_of(population: Population, counted: bool = True) -> Choice:
 def with_measure(spec: Spec, population: Population, counted: bool = True) -> Spec:
     """The specification with its measure: "auto" is the one that the data suggest
     (``measure_of``).
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+        counted: Whether the labels of all clients are here to be counted.
+
+    Returns:
+        A copy in which the measure is not "auto".
+
+    Raises:
+        FedkinError: There is no such measure, or it is not for these labels.
     """
     name = spec.run.measure
     if name == "auto":
@@ -281,7 +372,18 @@ def _kind(population: Population) -> Kind:
 
 
 def inputs_of(spec: Spec, population: Population) -> Inputs:
-    """[data] mean and std, one for all or one a channel; symbols of a text have none."""
+    """[data] mean and std, one for all or one a channel; symbols of a text have none.
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+
+    Returns:
+        How samples enter a model.
+
+    Raises:
+        FedkinError: Symbols have a scale, or the number of values is not that of the channels.
+    """
     channels, tokens = population.x.shape[1], population.x.dtype in TOKENS
     mean = () if isinstance(spec.data.mean, str) else spec.data.mean
     for name, values in (("mean", mean), ("std", spec.data.std)):

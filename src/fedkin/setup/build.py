@@ -101,6 +101,12 @@ def named(spec: Spec) -> Method:
 
     Args:
         spec: The specification: [method], lr of [train], rounds of [run].
+
+    Returns:
+        The method, without what other sections put around it.
+
+    Raises:
+        FedkinError: There is no such method, or it does not take what [method] says.
     """
     shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
     return make(spec.method.name, spec.method.options, shared)
@@ -113,6 +119,13 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     Args:
         spec: The specification.
         given: A Method value in place of [method].
+
+    Returns:
+        The method; transforms, masks and noise come later.
+
+    Raises:
+        FedkinError: There is no such method, it does not take what [method] says, or it does not go
+            with the optimizer of [train] or [server].
     """
     method = noting_failures(naming_failures(given or named(spec)))
     if spec.model.buffers == "local":
@@ -241,7 +254,17 @@ def _federation(
 def start_of(
     spec: Spec, population: Population, models: Mapping[str, Model], architectures: list[str]
 ) -> FederationInit:
-    """What a method makes its server's first state of."""
+    """What a method makes its server's first state of.
+
+    Args:
+        spec: The specification, for the seed.
+        population: The clients' data.
+        models: Every architecture, by name.
+        architectures: The architecture of each client [clients].
+
+    Returns:
+        What every method is given before the first message.
+    """
     return FederationInit(
         {name: model.initial for name, model in models.items()},
         tuple(range(population.clients)),
@@ -259,6 +282,19 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
 
     With [method] safe, right and wrong classes decide where accuracy is the measure, and losses
     elsewhere.
+
+    Args:
+        spec: The specification.
+        method: The method.
+        models: The architectures that clients have, by name.
+
+    Returns:
+        The method, with what [method] safe, [train] state and models that are no torch modules put
+        around it.
+
+    Raises:
+        FedkinError: A model that is no torch module does not go with [model] buffers, [train] state
+            or [method] safe.
     """
     learners = any(model.learner is not None for model in models.values())
     if learners and spec.model.buffers == "local":
@@ -278,18 +314,45 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
 
 
 def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
-    """The models where [engine] says."""
+    """The models where [engine] says.
+
+    Args:
+        spec: The specification, for [engine] device.
+        models: The models, by name.
+
+    Returns:
+        {name: the model on that device}.
+
+    Raises:
+        FedkinError: The device is not there.
+    """
     device = device_named(spec.engine.device)
     return {name: placed(model, device) for name, model in models.items()}
 
 
 def runtime_of(spec: Spec, replays: int) -> Runtime:
-    """What makes their steps, ``replays`` of them in the whole run."""
+    """What makes their steps.
+
+    Args:
+        spec: The specification, for [engine].
+        replays: How many steps the whole run has, by which compiling is worth it or not; 0:
+            unknown.
+
+    Returns:
+        A runtime, which is kept for the run.
+    """
     return Runtime(spec.engine.compile, replays, device_named(spec.engine.device))
 
 
 def schedule_of(spec: Spec) -> Schedule:
-    """[train] as hosts need it."""
+    """[train] as hosts need it.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        How much local work a round is, and at which learning rate.
+    """
     train = spec.train
     return Schedule(
         train.batch_size,

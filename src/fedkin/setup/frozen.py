@@ -18,12 +18,25 @@ PAGE = 64  # bytes at whose multiples a tensor begins, as in memory: sums are th
 def digest(model: Model) -> str:
     """sha256 (hex) of a model's frozen parameters, names and shapes included; "" where it has
     none.
+
+    Args:
+        model: Any one.
+
+    Returns:
+        64 hexadecimal digits, or "".
     """
     return digest_of(model.frozen)
 
 
 def digest_of(tensors: Params) -> str:
-    """sha256 (hex) of tensors, names and shapes included; "" of none."""
+    """sha256 (hex) of tensors, names and shapes included; "" of none.
+
+    Args:
+        tensors: name → tensor; their order does not count.
+
+    Returns:
+        64 hexadecimal digits, or "".
+    """
     if not tensors:
         return ""
     total = hashlib.sha256()
@@ -34,7 +47,14 @@ def digest_of(tensors: Params) -> str:
 
 
 def facts_of(models: Mapping[str, Model]) -> dict[str, Any]:
-    """What a record keeps of the frozen parameters of each architecture that has some."""
+    """What a record keeps of the frozen parameters of each architecture that has some.
+
+    Args:
+        models: Every architecture, by name.
+
+    Returns:
+        {name: {"parameters": how many numbers, "sha256": their digest}}.
+    """
     return {
         name: {"parameters": size_of(model.frozen), "sha256": digest(model)}
         for name, model in models.items()
@@ -43,7 +63,14 @@ def facts_of(models: Mapping[str, Model]) -> dict[str, Any]:
 
 
 def size_of(parameters: Params) -> int:
-    """How many numbers they are."""
+    """How many numbers they are.
+
+    Args:
+        parameters: name → tensor.
+
+    Returns:
+        A number from 0.
+    """
     return sum(value.numel() for value in parameters.values())
 
 
@@ -51,7 +78,13 @@ def same_frozen(where: object, models: Mapping[str, Model], facts: Mapping[str, 
     """Refuse to go on with other frozen parameters than those that a run began with: its clients'
     parameters are made for these.
 
-    Raises FedkinError.
+    Args:
+        where: What messages call the run.
+        models: Every architecture, by name.
+        facts: What the run's record says of it.
+
+    Raises:
+        FedkinError: They are not those that the run began with.
     """
     before, now = facts.get("frozen") or {}, facts_of(models)
     for name in sorted({*before, *now}):
@@ -63,7 +96,15 @@ def same_frozen(where: object, models: Mapping[str, Model], facts: Mapping[str, 
 
 
 def save_frozen(models: Mapping[str, Model], folder: Path) -> None:
-    """A file for each model with frozen parameters, to be mapped. Raises OSError."""
+    """A file for each model with frozen parameters, to be mapped.
+
+    Args:
+        models: Every architecture, by name.
+        folder: Where the files go.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
     for path, model in _files(models, folder):
         places, size = _places(model.frozen)
         with open(path, "wb") as file:
@@ -80,7 +121,12 @@ def map_frozen(models: Mapping[str, Model], folder: Path) -> None:
     """Give the models' frozen parameters the memory of ``save_frozen``'s files, which all workers
     of a machine share; their own is let go.
 
-    Raises FedkinError where a file does not fit.
+    Args:
+        models: Every architecture, by name; their tensors are changed.
+        folder: Where ``save_frozen`` wrote.
+
+    Raises:
+        FedkinError: A file is missing, damaged, or holds other parameters.
     """
     for path, model in _files(models, folder):
         places, size = _places(model.frozen)

@@ -58,6 +58,9 @@ def held_of(parts: Assembled, folder: Path) -> Held | None:
     Args:
         parts: The run.
         folder: Where a host may keep states on disk.
+
+    Returns:
+        Where they stay, or None.
     """
     how = parts.method.aggregation
     if parts.federation.masked or isinstance(how, EachClient) or not how.anywhere:
@@ -66,7 +69,14 @@ def held_of(parts: Assembled, folder: Path) -> Held | None:
 
 
 def replays_of(parts: Assembled) -> int:
-    """How many steps the whole run takes, over all clients: decides whether compiling pays."""
+    """How many steps the whole run takes, over all clients: decides whether compiling pays.
+
+    Args:
+        parts: The run.
+
+    Returns:
+        A number from 0; of the planned rounds and clients as they are drawn on average.
+    """
     spec, infos = parts.spec, parts.infos
     share = participants_of(parts.federation) / len(infos)
     if parts.method.needs.pooled and spec.train.steps is None:

@@ -38,7 +38,7 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
         trust_code: Whether the code that it names may be imported (docs/security.md).
 
     Returns:
-        The specification.
+        A checked specification, with ``workers`` where they were given.
 
     Raises:
         FedkinError: The folder has none, one that is not valid, or one whose code nobody trusts.
@@ -89,7 +89,7 @@ def committed(state: Tree | None) -> Tree:
         state: What was read; None where nothing was.
 
     Returns:
-        The state.
+        ``state``, which is there.
 
     Raises:
         FedkinError: There is none.

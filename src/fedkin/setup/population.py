@@ -37,6 +37,12 @@ def rooted(spec: Spec) -> Spec:
     """Its files and folders by their whole paths: a run is resumed, and looked at, from any folder.
 
     What is not there stays as it is, so that it is shown as it was written.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        A copy with whole paths.
     """
     data, source = spec.data, spec.public.source
     folder = None if data.dir is None else typed_path(data.dir)
@@ -57,6 +63,9 @@ def rooted(spec: Spec) -> Spec:
 def reading_once() -> Iterator[None]:
     """Within it one's own data are read once for two who ask, who are then the only ones that hold
     them.
+
+    Yields:
+        Nothing.
     """
     before, _kept[:] = list(_kept), [{}]
     try:
@@ -66,7 +75,17 @@ def reading_once() -> Iterator[None]:
 
 
 def source_of(spec: Spec) -> Source:
-    """The data set, as [data] says."""
+    """The data set, as [data] says.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        All samples, checked.
+
+    Raises:
+        FedkinError: The name does not exist, or a file is missing or damaged.
+    """
     if not _kept or not is_path(spec.data.name):
         return _read(spec)
     asked = repr((rooted(spec).data, spec.run.seed, spec.model.column))
@@ -99,8 +118,18 @@ def _folder(spec: Spec) -> Path | None:
 
 
 def population_of(spec: Spec, wanted: bool) -> Population:
-    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a
-    public set.
+    """The clients' data, as [data], [split], [public] and [run] say.
+
+    Args:
+        spec: The specification.
+        wanted: Whether the method needs a public set.
+
+    Returns:
+        The clients' data, with a public set where it is wanted or asked for.
+
+    Raises:
+        FedkinError: Nothing could be measured, nobody said who the clients are, or data and
+            sections do not fit.
     """
     data, split = spec.data, spec.split
     if split.holdout != "comet" and not split.val and not split.test and data.test != "official":
@@ -135,6 +164,12 @@ def population_of(spec: Spec, wanted: bool) -> Population:
 def asked_to_divide(spec: Spec) -> bool:
     """Whether somebody said how samples are divided, so that the default partition is
     no accident.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        True where [split] has a name or an option.
     """
     return "name" in spec.split.model_fields_set or bool(spec.split.options)
 
@@ -178,13 +213,29 @@ def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -
 
 
 def planted(spec: Spec, population: Population) -> Population:
-    """The population with the canaries that [audit] asks for."""
+    """The population with the canaries that [audit] asks for.
+
+    Args:
+        spec: The specification, for [audit] canaries.
+        population: The clients' data.
+
+    Returns:
+        A copy with the canaries; the same where there are none.
+    """
     count = spec.audit.canaries
     return plant(population, count, Key(spec.run.seed)) if count else population
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, ClientInfo]:
-    """What every client knows of itself."""
+    """What every client knows of itself.
+
+    Args:
+        population: The clients' data.
+        architectures: The architecture of each client [clients].
+
+    Returns:
+        {number of the client: its architecture, sizes and label counts}.
+    """
     histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
     public = 0 if population.public is None else len(population.public)
     return {

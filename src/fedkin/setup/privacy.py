@@ -31,6 +31,12 @@ def mechanism_of(spec: Spec) -> Mechanism:
     Noise at the client protects from the server, which knows who takes part: sampling adds nothing.
     Of distributed noise that counts which is surely in the sum. The relation is zero-out: a
     client's update beside none in its place. It hides what the client sent, not that it took part.
+
+    Args:
+        spec: With [privacy], whose noise is a multiplier.
+
+    Returns:
+        σ in clips, the chance of taking part, and δ.
     """
     asked = spec.privacy
     assert isinstance(asked.noise, float)
@@ -42,12 +48,28 @@ def mechanism_of(spec: Spec) -> Mechanism:
 def replacing(mechanism: Mechanism) -> Mechanism:
     """The same for a client whose data are replaced by other data: of what is noised two clipped
     updates may be twice as far apart as an update is from none.
+
+    Args:
+        mechanism: Of a client's update beside none.
+
+    Returns:
+        With half of the noise.
     """
     return mechanism._replace(noise=mechanism.noise / 2)
 
 
 def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
-    """Raise FedkinError for a guarantee that would say nothing, or not hold."""
+    """Refuse a guarantee that would say nothing, or not hold.
+
+    Args:
+        spec: With [privacy].
+        clients: Of the federation.
+        sampling: How participants are drawn: "uniform" or "size".
+
+    Raises:
+        FedkinError: δ is 1 / clients or more, or clients are drawn by size and the server adds the
+            noise.
+    """
     delta = spec.privacy.delta
     assert delta is not None
     if delta >= 1 / clients:
@@ -72,6 +94,10 @@ def facts_of(
         costs: Of samples, where they are protected.
         again: Rounds that the server may have released once more.
         trained: Rounds that there were, where training ended early; None: all of [run] rounds.
+
+    Returns:
+        Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm), "rounds",
+        "protects", "from", "outside", …; None where nothing was asked for.
     """
     asked = spec.privacy
     if not asked.on:
@@ -109,7 +135,14 @@ def facts_of(
 
 
 def outside_of(spec: Spec) -> str:
-    """What the noise does not cover, for a sentence."""
+    """What the noise does not cover, for a sentence.
+
+    Args:
+        spec: With [privacy].
+
+    Returns:
+        Words with commas between.
+    """
     found = [*OUTSIDE]
     if spec.privacy.of_samples:
         at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
@@ -122,8 +155,16 @@ def outside_of(spec: Spec) -> str:
 def remarks_of(
     spec: Spec, costs: SampleCosts | None = None, again: int = 0, trained: int | None = None
 ) -> list[str]:
-    """One sentence of what holds, and a loud one where nothing does; arguments as of
-    ``facts_of``.
+    """One sentence of what holds, and a loud one where nothing does.
+
+    Args:
+        spec: The experiment.
+        costs: Of samples, where they are protected.
+        again: Rounds that the server may have released once more.
+        trained: Rounds that there were, where training ended early; None: all of [run] rounds.
+
+    Returns:
+        [] where nothing was asked for.
     """
     facts = facts_of(spec, costs, again, trained)
     if facts is None:
@@ -156,6 +197,9 @@ def spent(
         round: Rounds so far.
         costs: Of samples, where they are protected.
         trained: The last round, where training ended early; None: that of [run] rounds.
+
+    Returns:
+        {client: ε}; from above.
     """
     last = spec.run.rounds if trained is None else trained
     if costs is not None:
@@ -188,6 +232,12 @@ def secret_for(spec: Spec, run: Path, again: int = 0) -> Secret:
         spec: The experiment.
         run: The folder.
         again: How often the server was cut off: each time what follows has randomness of its own.
+
+    Returns:
+        What all noise of the run is drawn from.
+
+    Raises:
+        FedkinError: The secret is gone, damaged, or readable by others.
     """
     found = seeded(spec.run.seed) if spec.privacy.seeded else secret_of(run)
     return found.of(f"start {again}") if again else found

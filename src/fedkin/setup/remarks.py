@@ -26,6 +26,12 @@ def remarks(parts: Assembled) -> list[str]:
     asked for, clients with too few samples for it, sizes that count twice, a step that overshoots,
     a pull that comes to nothing, a trial or a warm-up that the run does not see the end of, pixels
     that lie far from zero.
+
+    Args:
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence each; [] where there is nothing to say.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]

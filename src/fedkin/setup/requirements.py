@@ -18,7 +18,16 @@ from fedkin.setup.population import HELD_OUT
 
 
 def check_patience(spec: Spec, population: Population) -> None:
-    """Raise FedkinError where patience has nothing to go by, or tells what [privacy] hides."""
+    """Refuse patience that has nothing to go by, or tells what [privacy] hides.
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+
+    Raises:
+        FedkinError: There is [run] patience, and noise, changing participants or no validation
+            sample.
+    """
     if spec.run.patience is None:
         return
     if spec.privacy.on and not spec.privacy.of_samples:
@@ -40,7 +49,16 @@ def check_patience(spec: Spec, population: Population) -> None:
 
 
 def check_batch_size(spec: Spec, population: Population, models: Mapping[str, Model]) -> None:
-    """Raise FedkinError for mini-batches of one sample where a model cannot learn from one."""
+    """Refuse mini-batches of one sample where a model cannot learn from one.
+
+    Args:
+        spec: The specification.
+        population: The clients' data.
+        models: Every architecture, by name.
+
+    Raises:
+        FedkinError: [train] batch_size is 1, and a model normalizes over samples.
+    """
     if spec.train.batch_size > 1:
         return
     for model in models.values():
@@ -58,8 +76,17 @@ def check_needs(
     models: Mapping[str, Model],
     architectures: Sequence[str],
 ) -> None:
-    """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment
-    has not.
+    """Refuse an experiment that has not what a method needs.
+
+    Args:
+        method: The method that clients run.
+        federation: Its clients and their settings.
+        population: The clients' data.
+        models: Every architecture, by name.
+        architectures: The architecture of each client [clients].
+
+    Raises:
+        FedkinError: The first thing that is lacking, in one sentence.
     """
     check_panel(federation.evaluate, len(federation.infos))
     _check_introduction(method)
@@ -129,7 +156,15 @@ def _check_rounds(method: Method, federation: Federation) -> None:
 
 
 def check_public_labels(method: Method, labeled: bool) -> None:
-    """Raise FedkinError where a method needs labels of the public set, and it has none."""
+    """Refuse a public set without labels where a method needs them.
+
+    Args:
+        method: Its ``needs`` are looked at.
+        labeled: Whether the public set has labels.
+
+    Raises:
+        FedkinError: It needs them, and there are none.
+    """
     if method.needs.public == "labeled" and not labeled:
         raise FedkinError(
             f"{method.name} needs a labeled public set: set public.labeled = true, or try a method "
@@ -158,7 +193,15 @@ def _check_introduction(method: Method) -> None:
 
 
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
-    """Raise FedkinError where a method presumes other local steps than [train] asks for."""
+    """Refuse other local steps than a method presumes.
+
+    Args:
+        method: Its ``needs`` are looked at.
+        optimizer: What [train] asks for.
+
+    Raises:
+        FedkinError: The method computes with steps of plain SGD, and [train] asks for others.
+    """
     if not method.needs.plain_sgd or optimizer == PLAIN:
         return
     names = ("name", "momentum", "weight_decay", "clip")
@@ -180,7 +223,11 @@ def _check_head(method: str, model: Model) -> None:
 
 
 def methods_with_a_sum() -> str:
-    """The methods whose server needs only a weighted sum, for a sentence."""
+    """The methods whose server needs only a weighted sum, for a sentence.
+
+    Returns:
+        Names with commas between.
+    """
     return _methods(lambda method: isinstance(method.aggregation, WeightedSum))
 
 

@@ -10,6 +10,13 @@ from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT
 def resolved(spec: Spec, method: Method) -> Spec:
     """The specification with every default written out, so that a later change of defaults changes
     no old run.
+
+    Args:
+        spec: The specification.
+        method: The method, whose hyper-parameters are written out.
+
+    Returns:
+        A new specification.
     """
     split = {
         **{k: v for k, v in parameters(spec.split.name).items() if v is not None},

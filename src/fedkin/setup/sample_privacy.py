@@ -52,7 +52,15 @@ class Cost(NamedTuple):
     rounds: int
 
     def releases(self, noise: float) -> tuple[Release, ...]:
-        """A mini-batch whose gradient is taken k times is a release with noise σ / √k."""
+        """The releases of one sample in all rounds. A mini-batch whose gradient is taken k times is
+        a release with noise σ / √k.
+
+        Args:
+            noise: σ, in clips.
+
+        Returns:
+            A release for each mini-batch of a step.
+        """
         return tuple(
             Release(noise / times**0.5, self.share, steps * self.rounds)
             for kind, steps in self.steps
@@ -60,7 +68,14 @@ class Cost(NamedTuple):
         )
 
     def below(self, other: "Cost") -> bool:
-        """Whether it surely costs no more than the other."""
+        """Whether it surely costs no more than the other.
+
+        Args:
+            other: Another client's.
+
+        Returns:
+            False where nobody can say.
+        """
         at_most = self.share <= other.share and self.rounds <= other.rounds
         more = dict(other.steps)
         return at_most and all(steps <= more.get(kind, 0) for kind, steps in self.steps)
@@ -79,25 +94,66 @@ class SampleCosts:
     participants: tuple[tuple[int, ...], ...]
 
     def taken(self, rounds: int) -> Counter[int]:
-        """In how many of the first rounds each client takes part."""
+        """In how many of the first rounds each client takes part.
+
+        Args:
+            rounds: How many of the first rounds.
+
+        Returns:
+            {client: a number of rounds}.
+        """
         return Counter(client for who in self.participants[:rounds] for client in who)
 
     def of(self, client: int, rounds: int) -> Cost:
-        """A client's, after so many rounds of its own."""
+        """A client's, after so many rounds of its own.
+
+        Args:
+            client: Its number.
+            rounds: In how many rounds it takes part.
+
+        Returns:
+            Its sampling rate, steps and rounds.
+        """
         return Cost(self.shares[client], tuple(sorted(self.steps[client].items())), rounds)
 
     def largest(self, counts: Mapping[int, int]) -> list[Cost]:
-        """Those of which one costs most, where each client took part so many times."""
+        """Those of which one costs most, where each client took part so many times.
+
+        Args:
+            counts: {client: in how many rounds it takes part}.
+
+        Returns:
+            At least one; no two of which one is surely below the other.
+        """
         each = {self.of(client, counts.get(client, 0)) for client in self.shares}
         return [one for one in each if not any(one.below(other) for other in each - {one})]
 
     def epsilon(self, noise: float, delta: float, rounds: int, interval: float = FINE) -> float:
-        """The largest ε of a client after so many rounds of the run."""
+        """The largest ε of a client after so many rounds of the run.
+
+        Args:
+            noise: σ, in clips.
+            delta: δ, in (0, 1).
+            rounds: Of the run, from 0.
+            interval: Of the discretization; a coarser one is faster, and its ε a little larger.
+
+        Returns:
+            ε, from 0.
+        """
         found = self.largest(self.taken(rounds))
         return max(epsilon_of(one.releases(noise), delta, interval) for one in found)
 
     def each(self, noise: float, delta: float, counts: Mapping[int, int]) -> dict[int, float]:
-        """ε of every client, from above: sampling rates are rounded up to a grid."""
+        """ε of every client, from above: sampling rates are rounded up to a grid.
+
+        Args:
+            noise: σ, in clips.
+            delta: δ, in (0, 1).
+            counts: {client: in how many rounds it took part}.
+
+        Returns:
+            {client: ε}.
+        """
         return {
             client: epsilon_of(
                 _rounded(self.of(client, counts.get(client, 0))).releases(noise), delta, COARSE
@@ -115,6 +171,17 @@ def costs_of(
     schedule: Schedule,
 ) -> SampleCosts:
     """What every client's round would release.
+
+    Args:
+        spec: The experiment.
+        method: The method, before samples are protected.
+        federation: Its clients.
+        models: Every architecture, by name.
+        population: The clients' data.
+        schedule: [train], as hosts have it.
+
+    Returns:
+        The sampling rates and steps of all clients.
 
     Raises:
         FedkinError: Of a method whose messages depend on samples by other ways.
@@ -161,7 +228,19 @@ def protected_at_node(
     population: Population,
     schedule: Schedule,
 ) -> Method:
-    """The same as a node makes it, which counts the steps of its own client.
+    """``protected`` as a node makes it, which counts the steps of its own client.
+
+    Args:
+        spec: The experiment.
+        method: The method, before samples are protected.
+        start: What the method's server begins with.
+        info: What the node's client knows of itself.
+        model: Its architecture.
+        population: The node's data.
+        schedule: [train], as hosts have it.
+
+    Returns:
+        The method whose client protects every sample.
 
     Raises:
         FedkinError: δ is too large for its samples, or the noise is no multiplier.
@@ -173,8 +252,14 @@ def protected_at_node(
 
 
 def check_multiplier(spec: Spec) -> None:
-    """Raise FedkinError where nodes cannot know the noise of samples: a target's multiplier depends
-    on all clients' samples, and so do the rounds of a budget.
+    """Refuse the noise of samples where nodes cannot know it: a target's multiplier depends on all
+    clients' samples, and so do the rounds of a budget.
+
+    Args:
+        spec: The experiment, of a deployment.
+
+    Raises:
+        FedkinError: The noise is a target, or there is a budget.
     """
     asked = spec.privacy
     if not asked.of_samples:
@@ -193,7 +278,18 @@ def check_multiplier(spec: Spec) -> None:
 
 
 def with_noise(spec: Spec, costs: SampleCosts) -> Spec:
-    """The specification with a noise multiplier, and as many rounds as the budget allows."""
+    """The specification with a noise multiplier, and as many rounds as the budget allows.
+
+    Args:
+        spec: With [privacy] unit = "sample".
+        costs: What every client's round releases.
+
+    Returns:
+        A copy whose noise is σ in clips.
+
+    Raises:
+        FedkinError: No multiplier gives the target, or the budget has no room for one round.
+    """
     asked = spec.privacy
     if isinstance(asked.noise, NoiseTarget):
         target, delta = asked.noise.epsilon, asked.noise.delta
@@ -229,7 +325,16 @@ def _affordable(asked: PrivacySection, costs: SampleCosts, rounds: int) -> int:
 
 
 def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
-    """The method whose clients protect every sample, and take no more steps than were counted."""
+    """The method whose clients protect every sample, and take no more steps than were counted.
+
+    Args:
+        spec: With a multiplier.
+        method: The method, before samples are protected.
+        steps: {client: its steps in a round}, as they were counted.
+
+    Returns:
+        The method whose gradients are clipped and noised, sample by sample.
+    """
     asked = spec.privacy
     assert asked.clip is not None
     assert isinstance(asked.noise, float)
@@ -242,7 +347,15 @@ def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
 
 
 def check_delta(spec: Spec, infos: Mapping[int, ClientInfo]) -> None:
-    """Raise FedkinError for a δ with which one sample could be published as it is."""
+    """Refuse a δ with which one sample could be published as it is.
+
+    Args:
+        spec: With [privacy], whose δ is known.
+        infos: What each client knows of itself.
+
+    Raises:
+        FedkinError: δ is 1 / samples or more, at the client that has most.
+    """
     delta = spec.privacy.delta
     assert delta is not None
     most = max(info.samples for info in infos.values())

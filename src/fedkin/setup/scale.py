@@ -17,6 +17,9 @@ def with_scale(spec: Spec, population: Population) -> Spec:
     Args:
         spec: With "auto", or with numbers, which stay.
         population: Whose training rows are looked at; no validation or test row is.
+
+    Returns:
+        A copy whose mean and std are numbers, one a channel, or ().
     """
     if spec.data.mean != "auto":
         return spec

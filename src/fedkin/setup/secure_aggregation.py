@@ -23,7 +23,15 @@ IN_THE_CLEAR = "numbers of samples arrive client by client"
 def with_threshold(federation: Federation, spec: Spec) -> Federation:
     """The federation with the threshold of its rounds, where secure aggregation is asked for.
 
-    Raises FedkinError where its library is not installed: each client would fail in round 1.
+    Args:
+        federation: Without a threshold.
+        spec: The experiment.
+
+    Returns:
+        The same where nothing is asked for.
+
+    Raises:
+        FedkinError: The package cryptography is not installed: each client would fail in round 1.
     """
     threshold = threshold_of(spec, participants_of(federation))
     if threshold is None:
@@ -34,7 +42,15 @@ def with_threshold(federation: Federation, spec: Spec) -> Federation:
 
 
 def threshold_of(spec: Spec, participants: int) -> int | None:
-    """t of so many participants of a round; None where nothing is asked for."""
+    """t of a round: how many participants it needs at least.
+
+    Args:
+        spec: The experiment.
+        participants: Of a round.
+
+    Returns:
+        A number of clients; None where no masks are asked for.
+    """
     asked = spec.privacy.secure_aggregation
     if asked is None:
         return None
@@ -68,6 +84,9 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
         clients: Of the federation.
         round: After which clients are evaluated.
 
+    Returns:
+        A number of clients.
+
     Raises:
         FedkinError: It asks so few that a sum would tell a score.
     """
@@ -84,8 +103,15 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
 
 
 def check_scores(spec: Spec, federation: Federation) -> None:
-    """Raise FedkinError, before training, where an evaluation asks too few clients for masks,
-    clients are to join afterwards, or the measure is one's own.
+    """Refuse, before training, what masks cannot add.
+
+    Args:
+        spec: The experiment.
+        federation: With its threshold.
+
+    Raises:
+        FedkinError: An evaluation asks too few clients, clients are to join afterwards, or the
+            measure is one's own.
     """
     if federation.threshold is not None:
         if spec.run.holdout_clients:
@@ -109,8 +135,17 @@ def masking_of(
     clients: int,
     identity: Identity | None = None,
 ) -> Masking | None:
-    """What hides the messages of a host's clients; None where nothing is asked for. clients: of the
-    federation. identity: of a node, which signs its keys.
+    """What hides the messages of a host's clients.
+
+    Args:
+        spec: The experiment.
+        method: The method that clients run.
+        threshold: Of a round; None: there are no masks.
+        clients: Of the federation.
+        identity: Of a node, which signs its keys; None: nobody signs (simulations).
+
+    Returns:
+        None where nothing is asked for.
     """
     how = method.aggregation
     if threshold is None or not isinstance(how, WeightedSum):
@@ -125,7 +160,15 @@ def masking_of(
 
 
 def masks_said(spec: Spec, federation: Federation) -> list[str]:
-    """What the record says of the server's sight, and loudly where masks hide nothing."""
+    """What the record says of the server's sight, and loudly where masks hide nothing.
+
+    Args:
+        spec: The experiment.
+        federation: With its threshold.
+
+    Returns:
+        [] without masks, else one sentence.
+    """
     if federation.threshold is None:
         return []
     if spec.privacy.seeded:

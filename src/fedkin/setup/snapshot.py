@@ -38,6 +38,16 @@ def snapshot(run: Path, aside: Path) -> Snapshot:
     A run that goes on removes files of an earlier commit while they are copied: then the later one
     is taken. A file that is gone though the run stands still is reported by StoreError, when it is
     asked for.
+
+    Args:
+        run: The run directory.
+        aside: Where copies go; it is made.
+
+    Returns:
+        The round, the facts and the states of one commit.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
     """
     found: Snapshot | None = None
     for _ in range(TRIES):

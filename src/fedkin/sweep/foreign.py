@@ -55,6 +55,9 @@ def taken_over(
         values: The keys that it sets.
         name: Of its run directory.
 
+    Returns:
+        A path in the sweep's folder.
+
     Raises:
         FedkinError: A key or a value that this search does not have, or a folder elsewhere.
     """

@@ -27,12 +27,21 @@ class Score(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """What the study maximizes; its own inverse."""
+        """The value, with the sign that makes more of it better: what the study maximizes. The
+        function is its own inverse.
+        """
         return measure_named(self.measure).sign * self.value
 
 
 def lost(study: Any) -> dict[int, str]:
-    """Trials without a value, by number, and why: a rate at which training diverges, say."""
+    """Trials without a value, by number, and why: a rate at which training diverges, say.
+
+    Args:
+        study: Optuna's, as ``sweep`` gives it.
+
+    Returns:
+        {number of the trial, from 0: the reason in a sentence}.
+    """
     return {
         int(name.split()[1]): why
         for name, why in study.user_attrs.items()
@@ -41,7 +50,15 @@ def lost(study: Any) -> dict[int, str]:
 
 
 def scored(study: Any, trial: Any) -> Score | None:
-    """A trial's score; None of one that has none, or not yet."""
+    """A trial's score; None of one that has none, or not yet.
+
+    Args:
+        study: Optuna's, as ``sweep`` gives it.
+        trial: One of its trials.
+
+    Returns:
+        The score by the experiment's measure, in that measure's own unit.
+    """
     if trial.value is None:
         return None
     measure = study.user_attrs.get(MEASURE, "accuracy")
@@ -56,6 +73,13 @@ def scored(study: Any, trial: Any) -> Score | None:
 def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
     """(rank, whether it is shared) of each trial, by what the study chooses by: those whose paired
     differences may be chance share one.
+
+    Args:
+        scores: Of trials of one study, the best first.
+
+    Returns:
+        A pair a trial, in the order given: ranks count from 1, and True says that another trial has
+        the same one.
     """
     if not scores:
         return []

@@ -42,6 +42,16 @@ Space = dict[str, list[Any] | tuple[float, float, bool]]
 def space_of(texts: Sequence[str]) -> Space:
     """``key=value, value, …`` (a list), ``key=low .. high``, ``key=log low .. high`` (ranges), or a
     name in SPACES, whose keys may be given otherwise beside it.
+
+    Args:
+        texts: What follows ``--space``, one or more.
+
+    Returns:
+        {key: a list of values, or (low, high, whether on a logarithmic scale)}.
+
+    Raises:
+        FedkinError: There is no text, a name that is no space, a key that is given twice, or a
+            range whose ends are no numbers in rising order.
     """
     named: Space = {}
     given: Space = {}
@@ -83,7 +93,14 @@ def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float
 
 
 def instead(texts: Sequence[str]) -> list[str]:
-    """Keys of the named spaces that are given otherwise, in words; ``texts`` as of ``space_of``."""
+    """Keys of the named spaces that are given otherwise, in words;
+
+    Args:
+        texts: What follows ``--space``, as ``space_of`` takes it.
+
+    Returns:
+        A sentence a key; [] where every named space is searched as it is.
+    """
     given = {key.strip() for key, equals, _ in (text.partition("=") for text in texts) if equals}
     return [
         f"{key} of the space {text} is searched as you gave it, not as {values}"
@@ -94,7 +111,16 @@ def instead(texts: Sequence[str]) -> list[str]:
 
 
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
-    """The values that an Optuna trial takes."""
+    """The values that an Optuna trial takes.
+
+    Args:
+        trial: Optuna's, which draws by its study's sampler.
+        base: The experiment, by which whole numbers are told from others.
+        space: What is searched.
+
+    Returns:
+        {key: value} for every key of the space.
+    """
     return {
         key: trial.suggest_categorical(key, values_or_range)
         if isinstance(values_or_range, list)
@@ -113,6 +139,16 @@ def _number_of(trial: Any, key: str, base: Spec, space: Space) -> float:
 def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
     """The experiment with these values, checked. Keys of a method or a model go where a value
     chooses another one.
+
+    Args:
+        base: The experiment.
+        values: {key: value}, such as {"train.lr": 0.1}.
+
+    Returns:
+        A new specification.
+
+    Raises:
+        FedkinError: A key or a value that does not exist.
     """
     return _changed(base, values)[0]
 
@@ -133,6 +169,13 @@ def _changed(base: Spec, values: Mapping[str, Any]) -> tuple[Spec, list[str]]:
 def dropped(base: Spec, space: Space) -> list[str]:
     """Keys of the experiment that some trials do not use, in words: they are of another method, or
     another model, than those trials have.
+
+    Args:
+        base: The experiment.
+        space: What is searched.
+
+    Returns:
+        A sentence a key, each once; [] where every trial uses all of them.
     """
     said: dict[str, None] = {}
     for key, values_or_range in space.items():
@@ -143,8 +186,20 @@ def dropped(base: Spec, space: Space) -> list[str]:
 
 
 def check(base: Spec, space: Space) -> str:
-    """The digest of the data. A key or a value that does not exist, and data that no trial could
-    use, are refused before anything is written.
+    """Refuses, before anything is written, a key or a value that does not exist, and data that no
+    trial could use.
+
+    Args:
+        base: The experiment.
+        space: What is searched.
+
+    Returns:
+        The digest of the data: 64 hexadecimal digits.
+
+    Raises:
+        FedkinError: A key or value that is not there; a key of [data], [split], [public] or [run],
+            whose trials would not compare; clients without validation samples; or a value that a
+            method or a model takes in no combination.
     """
     for key, values_or_range in space.items():
         ours = _ours(key)
@@ -286,7 +341,17 @@ def _kind(option: inspect.Parameter) -> str:
 
 
 def grid(space: Space) -> list[dict[str, Any]]:
-    """Every combination of the values, in order. Raises FedkinError where there is a range."""
+    """Every combination of the values, in order.
+
+    Args:
+        space: What is searched.
+
+    Returns:
+        {key: value} a combination; the last key changes fastest.
+
+    Raises:
+        FedkinError: A key has a range, of which no grid can be made.
+    """
     if ranges := [
         key for key, values_or_range in space.items() if isinstance(values_or_range, tuple)
     ]:

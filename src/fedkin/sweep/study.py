@@ -68,10 +68,25 @@ def sweep(
     sampler: str,
     progress: Progress | None = None,
 ) -> Any:
-    """The Optuna study, after this process did its share. ``folder``: study.db and a run directory
-    a trial; a study that is there goes on. ``trials``: of all processes; None: the whole grid.
-    ``progress`` is called before and after each trial of this process. What no trial could do is
-    refused before the folder is made.
+    """The Optuna study, after this process did its share of the trials. A study that is in the
+    folder already goes on. What no trial could do is refused before the folder is made.
+
+    Args:
+        base: The experiment.
+        space: What is searched: {key: values, or a range}.
+        folder: Holds study.db and a run directory a trial; it is made.
+        trials: How many, at least 1, of all processes together; None: the whole grid.
+        sampler: A key of SAMPLERS: "grid" or "tpe".
+        progress: Called before and after each trial of this process with its claim, the number of
+            trials, and what came of it: None before, then its score or why it has none.
+
+    Returns:
+        The study, with all trials of all processes.
+
+    Raises:
+        FedkinError: The space or the number of trials does not fit the sampler or the experiment;
+            the folder is a run's, another sweep's or cannot be written; or the extra ``sweep`` is
+            not installed.
     """
     at_least(1, trials=trials)
     optuna = _optuna()

@@ -38,6 +38,7 @@ class Clustered(NamedTuple):
 
     @property
     def total(self) -> float:
+        """The bound: the sum of the four terms."""
         return sum(self)
 
 
@@ -133,6 +134,7 @@ class Ensemble(NamedTuple):
 
     @property
     def total(self) -> float:
+        """The bound: the sum of the four terms."""
         return sum(self)
 
 

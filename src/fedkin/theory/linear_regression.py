@@ -27,7 +27,7 @@ def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
         nu: PᵀP = nu I of the public samples.
 
     Returns:
-        [clients].
+        λ_k* of each client, [clients], at least 0.
 
     Raises:
         FedkinError: A number is out of range.
@@ -95,8 +95,8 @@ def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Fl
     (equation 49).
 
     Args:
-        k: The client.
-        lam: λ.
+        k: The number of the client, from 0.
+        lam: λ of the pull to the teacher's predictions, at least 0.
         alpha: [clients] the teacher's weights α_k.
         beta: XᵀX = beta I.
         nu: PᵀP = nu I.

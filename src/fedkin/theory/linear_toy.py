@@ -26,7 +26,11 @@ class Toy(NamedTuple):
     groups: npt.NDArray[np.int64]
 
     def distances(self) -> dict[str, Floats]:
-        """Distance of each client's model to its truth, [clients], by method."""
+        """Distance of each client's model to its truth, [clients], by method.
+
+        Returns:
+            {method: ‖w_k − truth‖ of each client [clients]}.
+        """
         methods = {
             "local": self.local,
             "fedavg": self.fedavg,
@@ -54,7 +58,7 @@ def toy(
     Args:
         seed: Of all that is drawn.
         rows: Samples of a client.
-        lam: λ.
+        lam: λ of the pull to the teacher's predictions, at least 0.
         clusters: Of the c-means.
         public: Samples that clients predict.
 

@@ -31,10 +31,10 @@ def laplacian_penalty(memberships: Any, affinity: Any, lam: float) -> float:
     Args:
         memberships: c_i [clients, K].
         affinity: w_ij [clients, clients].
-        lam: λ.
+        lam: λ, the weight of the penalty, at least 0.
 
     Returns:
-        The penalty.
+        A number, at least 0 where no w_ij is negative.
 
     Source: PPFL, equation 4.
     """

@@ -47,7 +47,8 @@ def stationarity(
         step: η of the mirror step.
 
     Returns:
-        Both norms.
+        The ℓ₂ norm of ∇_θ F, and the ℓ₁ norm of the mirror step's move over η; both 0 at a
+        stationary point.
 
     Raises:
         FedkinError: For shapes that do not belong together, or memberships outside the simplex.
@@ -78,7 +79,7 @@ def mirror_step(c: Floats, slopes: Floats, step: float) -> Floats:
     Args:
         c: Memberships [clients, K], rows on the simplex.
         slopes: G, the gradient [clients, K].
-        step: η.
+        step: η of the mirror step, above 0.
 
     Returns:
         C₊ [clients, K], rows on the simplex.

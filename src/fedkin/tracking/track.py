@@ -28,7 +28,7 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
         target: TensorBoard's log folder.
 
     Returns:
-        ``target``/RUN.
+        The folder ``target``/RUN that TensorBoard reads, RUN being the run's name.
 
     Raises:
         FedkinError: the extra is not installed, the folder is no run, or ``target``/RUN cannot be
@@ -71,8 +71,19 @@ def _own_events(where: Path, mark: str) -> list[Path]:
 
 
 def to_mlflow(folder: Path, uri: str) -> str:
-    """An MLflow run with parameters, metrics by round and the state as a tag; returns its id.
-    Raises as above.
+    """An MLflow run with parameters, metrics by round and the state as a tag.
+
+    Args:
+        folder: A run directory.
+        uri: Where MLflow keeps its runs: the address of a server, or of a database such as
+            sqlite:///mlflow.db.
+
+    Returns:
+        The id of MLflow's run.
+
+    Raises:
+        FedkinError: The extra is not installed, the folder is no run, or the store would keep
+            nothing, is a run's own file, or cannot be used.
     """
     try:
         from mlflow.entities import Metric, Param, RunTag
@@ -129,8 +140,15 @@ def _check(uri: str) -> None:
 
 
 def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
-    """(name, round, value): accuracy and the experiment's measure by view (mean on test, weighted
-    on validation), seconds and bytes.
+    """Accuracy and the experiment's measure by view (mean on test, weighted on validation), seconds
+    and bytes, round by round.
+
+    Args:
+        run: An open run.
+
+    Yields:
+        (name, round, value): accuracies are fractions 0..1, losses means per sample, "bytes" bytes
+        of a round.
     """
     for measure in dict.fromkeys(("accuracy", measure_of(run))):
         if measure == "loss":
@@ -154,7 +172,14 @@ def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
 
 
 def settings(run: Run) -> dict[str, Any]:
-    """Every key of the specification with its section, and the method."""
+    """Every key of the specification with its section, and the method.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        {"section.key": value}, and "method".
+    """
     found: dict[str, Any] = {"method": of_run(run)["method"]}
     for section, content in (run.facts.get("spec") or {}).items():
         if section != "transforms":

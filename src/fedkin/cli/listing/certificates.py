@@ -54,7 +54,14 @@ class Section(NamedTuple):
 
 
 def sections(certificate: Mapping[str, Any]) -> list[Section]:
-    """What a certificate says, in order."""
+    """What a certificate says, in order.
+
+    Args:
+        certificate: Of a method or of a transform.
+
+    Returns:
+        A heading each, with sentences and tests.
+    """
     if "messages" not in certificate:  # a transform's
         shown = [kind for kind in KINDS if certificate[kind]["tests"]]
         return [Section(HEADINGS[kind], [], certificate[kind]["tests"]) for kind in shown]
@@ -83,7 +90,14 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
 
 
 def overview(found: Sequence[Held]) -> RenderableType:
-    """``fedkin methods --certificate``: a row a method."""
+    """``fedkin methods --certificate``: a row a method.
+
+    Args:
+        found: Certificates, in order.
+
+    Returns:
+        What rich prints.
+    """
     table = Table(
         box=box.SIMPLE_HEAD,
         title="Fidelity certificates",
@@ -100,7 +114,15 @@ def overview(found: Sequence[Held]) -> RenderableType:
 
 
 def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
-    """``fedkin methods NAME --certificate``."""
+    """``fedkin methods NAME --certificate``.
+
+    Args:
+        one: The certificate.
+        about: What is true of all methods, by kind of evidence.
+
+    Returns:
+        What rich prints.
+    """
     style = "green" if one.state == "current" else "yellow"
     parts: list[RenderableType] = [
         Text.assemble((one.name, "bold"), "  ", (STATES[one.state], style))
@@ -122,7 +144,14 @@ def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
 
 
 def of_transforms(packaged: Mapping[str, Any]) -> str:
-    """The table of transforms in docs/privacy.md: how many tests of each kind, cases counted."""
+    """The table of transforms in docs/privacy.md: how many tests of each kind, cases counted.
+
+    Args:
+        packaged: The file of certificates.
+
+    Returns:
+        A table in Markdown.
+    """
     head = ["transform", *(HEADINGS[kind].lower() for kind in KINDS)]
     lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(KINDS) + "|"]
     for name, certificate in packaged["transforms"].items():
@@ -133,7 +162,14 @@ def of_transforms(packaged: Mapping[str, Any]) -> str:
 
 
 def markdown(packaged: Mapping[str, Any]) -> str:
-    """docs/fidelity.md."""
+    """docs/fidelity.md.
+
+    Args:
+        packaged: The file of certificates.
+
+    Returns:
+        The page.
+    """
     methods = packaged["methods"]
     everywhere = _everywhere(methods)
     lines = ["# Fidelity: what is proved of each method", "", INTRODUCTION, ""]

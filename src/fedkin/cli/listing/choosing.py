@@ -21,7 +21,14 @@ QUESTIONS: dict[str, Callable[[Needs], bool]] = {
 
 
 def table(names: Sequence[str]) -> str:
-    """A row a method: what it needs, what a client receives and sends in a round by kind."""
+    """A row a method: what it needs, what a client receives and sends in a round by kind.
+
+    Args:
+        names: Of methods.
+
+    Returns:
+        A table in Markdown.
+    """
     lines = ["| method | needs | receives / sends | before the first round |", "|---|---|---|---|"]
     lines += [
         f"| {name} | {_needs(name)} | {_traffic(name)} | {_setup(name)} |" for name in sorted(names)
@@ -30,7 +37,14 @@ def table(names: Sequence[str]) -> str:
 
 
 def answers(names: Sequence[str]) -> str:
-    """A row a question: the methods that fit."""
+    """A row a question: the methods that fit.
+
+    Args:
+        names: Of methods.
+
+    Returns:
+        A table in Markdown.
+    """
     known = {
         name: needs
         for name in sorted(names)
@@ -44,7 +58,14 @@ def answers(names: Sequence[str]) -> str:
 
 
 def needs_of(name: str) -> Needs | None:
-    """None where a method cannot be made with its defaults alone."""
+    """What a method declares to need.
+
+    Args:
+        name: Of the method.
+
+    Returns:
+        None where it cannot be made with its defaults alone.
+    """
     try:
         return make(name, {}, {"lr": 0.1}).needs
     except FedkinError:

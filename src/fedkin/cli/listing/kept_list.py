@@ -22,6 +22,13 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
     """What ``make`` gives, as JSON has it; from the cache where nothing has changed since.
 
     Methods of other packages may change unseen: where there are any, nothing is kept.
+
+    Args:
+        name: Of the list.
+        make: Makes it, from imports that take long.
+
+    Returns:
+        Plain values.
     """
     folder = None if entry_points(group="fedkin.methods") else _folder()
     if folder is None:

@@ -19,7 +19,14 @@ IDX_SETS = ("mnist", "fashion_mnist")
 
 
 def data(folder: Path | None) -> dict[str, Any]:
-    """Every data set, whether and where it is present, and every partition with its parameters."""
+    """Every data set, whether and where it is present, and every partition with its parameters.
+
+    Args:
+        folder: The data folder; None: that of FEDKIN_DATA.
+
+    Returns:
+        {"folder", "data", "partitions"}: plain values.
+    """
     chosen = data_folder(folder)
     own = [
         {"name": name, "summary": first_line(SOURCES[name]), **_presence(name, chosen)}
@@ -43,7 +50,12 @@ def data(folder: Path | None) -> dict[str, Any]:
 
 
 def show_data(console: Console, found: dict[str, Any]) -> None:
-    """``data`` as text."""
+    """``data`` as text.
+
+    Args:
+        console: Standard output.
+        found: What ``data`` gave.
+    """
     where = found["folder"] or "no data folder is named: use --data-dir or FEDKIN_DATA"
     heading(console, "Data sets", f"data folder: {where}")
     for one in found["data"]:

@@ -14,14 +14,26 @@ SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that tak
 
 
 def methods() -> list[dict[str, Any]]:
-    """Every method: name, aliases, summary, hyper-parameters with their defaults, what it needs."""
+    """Every method: name, aliases, summary, hyper-parameters with their defaults, what it needs.
+
+    Returns:
+        A dict a method, as plain values.
+    """
     found: list[dict[str, Any]] = kept("methods", _listed)
     return found
 
 
 def named(name: str) -> list[dict[str, Any]]:
-    """The one of that name, or alias, or of that path. Raises FedkinError with the nearest where
-    there is none.
+    """The method of that name, or alias, or of that path.
+
+    Args:
+        name: As it was typed.
+
+    Returns:
+        A list of one dict, as ``methods`` has it.
+
+    Raises:
+        FedkinError: There is none; names the nearest.
     """
     name = of_this_folder(name)
     if is_own(name):
@@ -56,7 +68,17 @@ def _listed() -> list[dict[str, Any]]:
 
 
 def own_found(name: str) -> Callable[..., Any]:
-    """The function of one's own that somebody typed. Raises FedkinError where there is none."""
+    """The function of one's own that somebody typed.
+
+    Args:
+        name: "package.module:function".
+
+    Returns:
+        What makes the method, imported but not called.
+
+    Raises:
+        FedkinError: There is none.
+    """
     from fedkin.methods.own import allow, own_recipe
 
     find_own_code()
@@ -84,7 +106,12 @@ def _entry(name: str, recipe: Callable[..., Any], summary: str) -> dict[str, Any
 
 
 def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
-    """``methods`` as text: a paragraph a method."""
+    """``methods`` as text: a paragraph a method.
+
+    Args:
+        console: Standard output.
+        found: What ``methods`` gave.
+    """
     for one in found:
         also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
         arguments = "  ".join([*one["required"], values(one["hyper_parameters"])])

@@ -12,12 +12,26 @@ LONG = 7  # items of a list that are shown
 
 
 def first_line(thing: Any) -> str:
-    """Of what something says of itself."""
+    """The first line of what something says of itself.
+
+    Args:
+        thing: With a docstring, or without one.
+
+    Returns:
+        Text without double backquotes; "" without a docstring.
+    """
     return (inspect.getdoc(thing) or "").strip().partition("\n")[0].replace("``", "")
 
 
 def plain(value: Any) -> Any:
-    """A default as JSON has it."""
+    """A default as JSON has it.
+
+    Args:
+        value: Any default.
+
+    Returns:
+        A plain value; nan and infinity as text.
+    """
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -26,7 +40,14 @@ def plain(value: Any) -> Any:
 
 
 def values(parameters: dict[str, Any]) -> str:
-    """Parameters and their defaults on a line."""
+    """Parameters and their defaults on a line.
+
+    Args:
+        parameters: {name: default}.
+
+    Returns:
+        "lam=1.0  epochs=5", say.
+    """
     return "  ".join(f"{key}={_shown(value)}" for key, value in parameters.items())
 
 
@@ -37,7 +58,14 @@ def _shown(value: Any) -> str:
 
 
 def paragraph(console: Console, title: str, rest: list[str], last: str = "dim") -> None:
-    """A title, and lines below it."""
+    """A title, and lines below it.
+
+    Args:
+        console: Standard output.
+        title: In bold.
+        rest: Texts, of which empty ones are left out.
+        last: The style of all but the first.
+    """
     console.print(Text(title, style="bold"), soft_wrap=True)
     for number, text in enumerate(line for line in rest if line):
         style = last if number else ""
@@ -46,11 +74,22 @@ def paragraph(console: Console, title: str, rest: list[str], last: str = "dim") 
 
 
 def heading(console: Console, title: str, rest: str) -> None:
-    """Of a list, with a remark."""
+    """Of a list, with a remark.
+
+    Args:
+        console: Standard output.
+        title: Underlined.
+        rest: The remark.
+    """
     console.print(Text.assemble((title, "bold underline"), "  ", (rest, "dim")), soft_wrap=True)
 
 
 def note(console: Console, text: str) -> None:
-    """What is said below a list."""
+    """What is said below a list.
+
+    Args:
+        console: Standard output.
+        text: The note.
+    """
     console.print(Text(text, style="dim"), soft_wrap=True)
     console.print()

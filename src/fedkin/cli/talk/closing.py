@@ -18,7 +18,12 @@ from fedkin.runs.database import read_only
 
 
 def closing(folder: Path, console: Console) -> None:
-    """Say the result, then write the report; if that fails, the run itself is finished and safe."""
+    """Say the result, then write the report; if that fails, the run itself is finished and safe.
+
+    Args:
+        folder: The run directory.
+        console: Standard output.
+    """
     quoted = shlex.quote(str(folder))
     found = summary(folder)
     for name, text in zip(["result", *[""] * (2 * len(found["loss"]) + 1)], _results(found)):

@@ -14,7 +14,7 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
 
     Args:
         found: "superlink", "nodes", "run" and "privacy".
-        as_json: As JSON.
+        as_json: Whether it is printed as JSON.
     """
     if as_json:
         print_json(found)

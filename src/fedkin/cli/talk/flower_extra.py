@@ -5,7 +5,11 @@ from fedkin.core.system.posix import POSIX
 
 
 def need_extra() -> None:
-    """One sentence where the extra is missing, before anything that needs it is imported."""
+    """One sentence where the extra is missing, before anything that needs it is imported.
+
+    Raises:
+        FedkinError: The extra ``flower`` is not installed, or the system is Windows.
+    """
     import importlib.util
 
     if not POSIX:

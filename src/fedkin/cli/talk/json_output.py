@@ -10,7 +10,11 @@ from fedkin.experiment.terminal import say_all
 
 
 def print_json(value: Any) -> None:
-    """Pure JSON on standard output."""
+    """Pure JSON on standard output.
+
+    Args:
+        value: Plain values and NumPy numbers; nan and infinity become null.
+    """
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     say_all(as_json(text) + "\n")
 

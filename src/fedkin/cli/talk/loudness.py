@@ -13,7 +13,11 @@ QUIET, VERBOSE = "--quiet", "--verbose"
 
 
 def everywhere(group: TyperGroup) -> None:
-    """Give both options to every command below a group."""
+    """Give both options to every command below a group.
+
+    Args:
+        group: Which is changed.
+    """
     for one in _below(group):
         one.params = [*one.params, _option(QUIET, logging.ERROR, "Print results and errors only.")]
         meaning = "Print more: files, settings, tracebacks."
@@ -23,6 +27,9 @@ def everywhere(group: TyperGroup) -> None:
 def tell_where(error: BaseException) -> None:
     """With ``--verbose``: the lines of code that an error came through; where it tells of another
     one, those of that one first.
+
+    Args:
+        error: What was raised.
     """
     if error.__cause__ is not None:
         tell_where(error.__cause__)

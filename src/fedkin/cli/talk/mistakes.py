@@ -14,14 +14,30 @@ ROOM = LONGEST - 20  # letters of a sentence before its code
 
 
 def print_error(sentence: str, status: int, code: str = "") -> int:
-    """One line on stderr, whatever the sentence holds, with the code of its family last."""
+    """One line on stderr, whatever the sentence holds, with the code of its family last.
+
+    Args:
+        sentence: What was wrong.
+        status: With which the process ends.
+        code: The family of the error, such as FED-301; "": none is shown.
+
+    Returns:
+        ``status``, for ``sys.exit``.
+    """
     shown = " ".join(plain(sentence).split())
     warn(f"{cut(shown, ROOM)} [{code}]" if code else sentence)
     return status
 
 
 def of_the_system(error: OSError | sqlite3.Error) -> str:
-    """What the operating system refused, without its numbers."""
+    """What the operating system refused, without its numbers.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        The file and the system's reason, where the error names a file; else the error's text.
+    """
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename} cannot be read or written: {error.strerror}"
     return str(error)
@@ -29,12 +45,27 @@ def of_the_system(error: OSError | sqlite3.Error) -> str:
 
 def interrupted(error: FedkinError) -> bool:
     # who has not loaded it was not interrupted in it
+    """Whether the user stopped a run.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        False of any other error.
+    """
     training = sys.modules.get("fedkin.experiment.training")
     return training is not None and isinstance(error, training.Interrupted)
 
 
 def refuse_nameless(words: Sequence[str]) -> None:
-    """Raise FedkinError for ``--out ""``: as a path it is the folder that one stands in."""
+    """Refuse ``--out ""``: as a path it is the folder that one stands in.
+
+    Args:
+        words: As they were typed.
+
+    Raises:
+        FedkinError: An --out is empty.
+    """
     for word, after in pairwise([*words, "?"]):
         name, equals, value = word.partition("=")
         if name == "--out" and not (value if equals else after).strip():
@@ -42,7 +73,14 @@ def refuse_nameless(words: Sequence[str]) -> None:
 
 
 def usage(error: Any) -> str:
-    """What was wrong with the command line; other libraries' names of options lead to ours."""
+    """What was wrong with the command line; other libraries' names of options lead to ours.
+
+    Args:
+        error: Of the parser of the command line.
+
+    Returns:
+        A sentence.
+    """
     from fedkin.runs.usual_names import USUAL_NAMES
 
     option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")

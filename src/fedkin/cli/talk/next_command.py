@@ -32,7 +32,12 @@ AROUND = {  # what stands around a method and has a certificate → what a run w
 
 
 def everywhere(group: TyperGroup, path: str = "") -> None:
-    """Let every command below a group end with the next one."""
+    """Let every command below a group end with the next one.
+
+    Args:
+        group: Which is changed.
+        path: The commands above it, with blanks between.
+    """
     for name, command in group.commands.items():
         whole = f"{path} {name}".strip()
         if isinstance(command, TyperGroup):

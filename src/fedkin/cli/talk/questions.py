@@ -21,7 +21,7 @@ def choose(text: str, names: Sequence[str], proposed: str, option: str) -> str:
         option: The option that answers without a question.
 
     Returns:
-        The name.
+        One of ``names``.
 
     Raises:
         FedkinError: Where the input ends without an answer.
@@ -41,13 +41,37 @@ def choose(text: str, names: Sequence[str], proposed: str, option: str) -> str:
 
 
 def free(text: str, proposed: str, option: str) -> str:
-    """A text of one line; an empty one takes what is proposed."""
+    """A text of one line; an empty one takes what is proposed.
+
+    Args:
+        text: The question.
+        proposed: What an empty answer takes.
+        option: The option that answers without a question.
+
+    Returns:
+        The answer.
+
+    Raises:
+        FedkinError: The input ends without an answer.
+    """
     say(f"\n{text}")
     return _answer(f"[{proposed}]", text, option) or proposed
 
 
 def agree(text: str, proposed: bool, option: str) -> bool:
-    """Yes or no."""
+    """Whether a person says yes to a question.
+
+    Args:
+        text: The question.
+        proposed: What an empty answer takes.
+        option: The option that answers without a question.
+
+    Returns:
+        True of yes.
+
+    Raises:
+        FedkinError: The input ends without an answer.
+    """
     say(f"\n{text}")
     while True:
         given = _answer("[Y/n]" if proposed else "[y/N]", text, option).lower()

@@ -38,7 +38,11 @@ class Family:
 
 @cache
 def families() -> dict[str, Family]:
-    """Every family, by its code."""
+    """Every family, by its code.
+
+    Returns:
+        {"FED-301": its family, …}.
+    """
     text = Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
     read: dict[str, dict[str, Any]] = tomllib.loads(text)
     return {code: Family(code=code, **content) for code, content in read.items()}

@@ -26,13 +26,16 @@ def scan_several(
     and steps that cannot be stacked (they draw, say), go one after the other.
 
     Args:
-        step: as for ``scan``.
-        carry: parameters, where every scan starts.
-        batches: the same for all.
-        constants: one row of numbers for each scan.
+        step: As for ``scan``.
+        carry: Parameters, where every scan starts.
+        batches: The same for all.
+        constants: One row of numbers for each scan.
 
     Returns:
         The last carry of each scan, in the order of ``constants``.
+
+    Raises:
+        Uncovered: Samples are protected: it goes several times through the same mini-batches.
     """
     starts = [tuple(numbers) for numbers in constants]
     if batches.protected is not None:

@@ -86,7 +86,11 @@ class Batches(NamedTuple):
         )
 
     def blocks(self) -> Iterator[Tree]:
-        """The batches, up to ``chunk`` of them stacked along a first axis."""
+        """The batches, up to ``chunk`` of them stacked along a first axis.
+
+        Yields:
+            Trees whose leaves have a leading axis of at most ``chunk``.
+        """
         for first in range(0, self.steps, self.chunk):
             yield self.gather(first, min(first + self.chunk, self.steps))
 

@@ -74,7 +74,14 @@ class ExactSum:
                 self.digits.append(theirs)
 
     def mean(self) -> Tree:
-        """Σ weight · tree / Σ weight, rounded to float64 and then to each leaf's dtype."""
+        """Σ weight · tree / Σ weight, rounded to float64 and then to each leaf's dtype.
+
+        Returns:
+            A tree of the structure of those that were added.
+
+        Raises:
+            ValueError: No tree was added, or no weight above 0.
+        """
         if self.like is None or self.weight <= 0:
             raise ValueError("a weighted mean needs at least one tree and a positive total weight")
         if not self.digits:  # no tensor in any tree
@@ -90,7 +97,11 @@ class ExactSum:
         return fill(self.like, (found[path] for path, _ in named_leaves(self.like)))
 
     def packed(self) -> Tree:
-        """The sum as a tree that the codec takes; ``unpacked`` reads it."""
+        """The sum as a tree that the codec takes; ``unpacked`` reads it.
+
+        Returns:
+            A dict of tensors and numbers.
+        """
         digits = tuple(torch.from_numpy(digit) for digit in self.digits)
         like = (
             () if self.like is None else (map_tree(_dtype, self.like), map_tree(_shape, self.like))
@@ -135,7 +146,7 @@ def unpacked(tree: Tree) -> ExactSum:
         tree: With "digits", "like", "terms" and "weight".
 
     Returns:
-        The sum.
+        A sum with the same digits, number of terms and weight.
     """
     found = ExactSum()
     found.digits = [digit.numpy() for digit in tree["digits"]]

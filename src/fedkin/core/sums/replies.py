@@ -87,7 +87,11 @@ class Heard(Mapping[int, Reply]):
 
 
 class Alike(Mapping[int, Reply]):
-    """Replies that count alike."""
+    """Replies that count alike.
+
+    Args:
+        replies: {client: reply}, read when they are asked for.
+    """
 
     def __init__(self, replies: Mapping[int, Reply]) -> None:
         self._replies = replies

@@ -15,7 +15,7 @@ def text_of(value: Any) -> str:
         value: Of what JSON has; anything else in it is shown as ``str`` shows it.
 
     Returns:
-        JSON.
+        JSON on one line, with keys in alphabetical order.
     """
     return json.dumps(value, sort_keys=True, default=str)
 

@@ -55,6 +55,9 @@ def not_here() -> NoReturn:
 def user() -> int:
     """The number of this process's user.
 
+    Returns:
+        A number from 0.
+
     Raises:
         AttributeError: Users have no numbers: ``POSIX`` is False.
     """
@@ -63,7 +66,11 @@ def user() -> int:
 
 
 def memory() -> int:
-    """Bytes of this machine's memory; ``MEMORY`` where it does not say."""
+    """Bytes of this machine's memory; ``MEMORY`` where it does not say.
+
+    Returns:
+        Bytes, above 0.
+    """
     ask = getattr(os, "sysconf", None)
     return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
 
@@ -72,6 +79,9 @@ def tied_to_this() -> Callable[[], None] | None:
     """What a child of this process does before its program begins, so that it is told to end
     (SIGTERM) when this process ends, killed or not; None where the system has nothing of the kind,
     as macOS. The child belongs to the thread that starts it: that is the main one.
+
+    Returns:
+        A function for ``subprocess``' preexec_fn, or None.
     """
     if sys.platform != "linux":
         return None

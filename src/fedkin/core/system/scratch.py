@@ -25,6 +25,9 @@ def scratch() -> Iterator[Path]:
 
     Folders of the same kind whose makers were killed are removed first; not on Windows, which
     removes nothing that is open, the lock least of all.
+
+    Yields:
+        The folder.
     """
     if not POSIX:
         with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:

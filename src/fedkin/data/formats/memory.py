@@ -19,6 +19,9 @@ STATUS, MACHINE = Path("/proc/self/status"), Path("/proc/meminfo")
 def room() -> int:
     """Bytes that one file may take: half of the machine's memory, or of what a container allows,
     and no more than is free.
+
+    Returns:
+        Bytes.
     """
     whole = [memory()]
     for name in CGROUPS:

@@ -95,8 +95,6 @@ def read_own(
 ) -> Source:
     """The Source of a file, a folder or a name of the hub.
 
-    Raises FedkinError for an option that it does not take.
-
     Args:
         name: As it is typed.
         folder: The data folder, where relative paths are looked for too.
@@ -105,6 +103,9 @@ def read_own(
 
     Returns:
         As the layout's reader gives it.
+
+    Raises:
+        FedkinError: It is not there, damaged, or does not take one of the options.
     """
     if name.startswith(HUB):
         only_known(options, _options(read_saved), "a data set of the hub")

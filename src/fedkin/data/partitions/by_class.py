@@ -38,7 +38,7 @@ def choose_classes(
         name: Of the partition, for messages.
 
     Returns:
-        Class numbers.
+        [clients, each] int64: class numbers from 0, no class twice in a row.
 
     Raises:
         FedkinError: ``each`` is no number in 1..classes, or ``pairs`` is not known.

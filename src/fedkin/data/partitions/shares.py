@@ -61,7 +61,7 @@ def rows(labels: Array, clients: int, name: str) -> int:
         name: Of the partition, for messages.
 
     Returns:
-        n.
+        The number of samples, at least ``clients``.
 
     Raises:
         FedkinError: ``clients`` is no count, or there are fewer samples than clients.
@@ -129,7 +129,7 @@ def deal(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
         rng: What draws.
 
     Returns:
-        [n].
+        [n] int64: the client that owns each sample, -1 for nobody.
     """
     owner = np.full(len(labels), -1)
     for c in range(counts.shape[1]):
@@ -164,7 +164,7 @@ def round_columns(shares: npt.NDArray[np.float64], pools: Ints) -> Ints:
         pools: [C] samples of each class.
 
     Returns:
-        int64.
+        [K, C] int64: samples of each class that each client gets.
     """
     ends = np.rint(np.cumsum(shares, axis=0) * pools).astype(np.int64)
     ends[-1] = pools
@@ -180,7 +180,7 @@ def round_rows(demand: npt.NDArray[np.float64], totals: Ints) -> Ints:
         totals: [K] whole numbers.
 
     Returns:
-        int64.
+        [K, C] int64: samples of each class that each client gets.
     """
     counts = np.floor(demand + 1e-9).astype(np.int64)
     rest = totals - counts.sum(axis=1)

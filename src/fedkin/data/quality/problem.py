@@ -41,7 +41,11 @@ class Problem(NamedTuple):
         return ", ".join(f"{key}={toml_value(value)}" for key, value in self.fix.items())
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it, with the sentence."""
+        """As JSON has it, with the sentence.
+
+        Returns:
+            {field: plain value}, and "sentence".
+        """
         return {
             **self._asdict(),
             "fix": dict(self.fix),
@@ -51,7 +55,12 @@ class Problem(NamedTuple):
 
 
 class Unreadable(FedkinError):
-    """Faults that keep a table from being read; each has a fix, with which it can be."""
+    """Faults that keep a table from being read; each has a fix, with which it can be.
+
+    Args:
+        problems: At least one; each has a fix.
+        sentence: What is said in place of the first one's sentence; "": that sentence.
+    """
 
     def __init__(self, problems: Sequence[Problem], sentence: str = "") -> None:
         more = len(problems) - 1

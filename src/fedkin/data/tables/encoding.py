@@ -31,6 +31,7 @@ class Number(NamedTuple):
 
     @property
     def outputs(self) -> list[str]:
+        """What each of its numbers is, in words."""
         return [self.name, *([f"{self.name} is missing"] if self.flag else [])]
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
@@ -61,6 +62,7 @@ class Category(NamedTuple):
 
     @property
     def outputs(self) -> list[str]:
+        """What each of its numbers is, in words."""
         rest = [f"{self.name} is another"] if self.rest else []
         return [*(f"{self.name} = {value}" for value in self.values), *rest, *self._flags]
 
@@ -96,6 +98,7 @@ class Words(NamedTuple):
 
     @property
     def outputs(self) -> list[str]:
+        """What each of its numbers is, in words."""
         return [f"{self.name} has {word}" for word in self.words]
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
@@ -154,7 +157,11 @@ class Encoding(NamedTuple):
         return out
 
     def plain(self) -> list[dict[str, Any]]:
-        """As JSON has it."""
+        """As JSON has it.
+
+        Returns:
+            A dict a column, in their order.
+        """
         return [dict(feature._asdict()) for feature in self.features]
 
 

@@ -74,16 +74,16 @@ def encoded(
     """(float32 [rows, numbers] as the model takes them, what the model cannot see or never saw
     before).
 
-    ``others``: columns that are there for something else. Raises FedkinError for words where there
-    were numbers.
-
     Args:
         read: The later table.
         encoding: Of the run's training rows.
-        others: Names of columns.
+        others: Names of columns that are there for something else.
 
     Returns:
         Numbers for the model, sentences for the reader.
+
+    Raises:
+        FedkinError: A column has words where there were numbers.
     """
     found = [_cells(feature, read) for feature in encoding.features]
     cells, columns = (

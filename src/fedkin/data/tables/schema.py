@@ -101,7 +101,7 @@ def listed(key: str, names: Any) -> tuple[str, ...]:
         names: One name, or a list of them.
 
     Returns:
-        Always several.
+        A tuple of names, also where one name was given.
 
     Raises:
         FedkinError: It is neither.

@@ -130,7 +130,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         roles: The keys of [data].
 
     Returns:
-        The Source of its cells.
+        A Source: x [n, columns] of cells, nan for gaps; y [n]; ``columns`` says how to encode.
 
     Raises:
         FedkinError: It cannot be read as it stands; names file, line and column.

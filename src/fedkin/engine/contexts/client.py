@@ -68,15 +68,18 @@ class LocalData:
 
     @property
     def decay(self) -> float:
+        """This round's learning-rate factor, from the schedule in [train]."""
         round = self.key.round if self.trained is None else self.trained + 1
         return self.schedule.factor(round)
 
     @property
     def public(self) -> Tensor | None:
+        """The public set [public, …], without labels; None where there is none."""
         return self.population.public
 
     @property
     def public_y(self) -> Tensor | None:
+        """The labels of the public set [public], where it has some."""
         return self.population.public_y
 
     def batches(

@@ -26,6 +26,7 @@ class ServerTools:
 
     @property
     def decay(self) -> float:
+        """This round's learning-rate factor, from the schedule in [train]."""
         return self.schedule.factor(self.key.round)
 
     def rows(

@@ -33,7 +33,7 @@ def checked_notes(method: str, notes: dict[str, Any]) -> dict[str, Any]:
         notes: Name → number, or vector.
 
     Returns:
-        The same.
+        ``notes``, unchanged.
 
     Raises:
         FedkinError: A value is no finite number and no vector of such, or its name is the run's.

@@ -20,7 +20,7 @@ def diverged(number: int, sign: str, method: Method) -> str:
         method: Whose hyper-parameters are named.
 
     Returns:
-        A sentence.
+        A sentence with the round, the sign, and the settings to lower.
     """
     own = [f"method.{name}" for name in method.hyper if name.endswith("_lr")]
     return f"round {number}: training diverged ({sign}): lower {' or '.join(['train.lr', *own])}"

@@ -68,7 +68,11 @@ class Transport(Protocol):
         """
 
     def said(self) -> list[str]:
-        """What the hosts' runtimes want in the record."""
+        """What the hosts' runtimes want in the record.
+
+        Returns:
+            A sentence each.
+        """
 
     def close(self) -> None:
         """End the hosts."""
@@ -78,6 +82,9 @@ class InProcess:
     """One host, in the caller's process.
 
     One torch thread, as in workers, so that results are the same bits.
+
+    Args:
+        host: Which owns all clients.
     """
 
     def __init__(self, host: Host) -> None:
@@ -141,16 +148,24 @@ class InProcess:
         return {client: self.host.digest(client) for client in clients}
 
     def said(self) -> list[str]:
+        """What the host's runtime wants in the record.
+
+        Returns:
+            A sentence each.
+        """
         return self.host.runtime.said
 
     def close(self) -> None:
-        pass
+        """Nothing: there is no process to end."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """One intra-op torch thread: small steps get slower with two, and sums change their
     last bits.
+
+    Yields:
+        Nothing.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -67,6 +67,9 @@ def accept(connection: "Connection[Any, Any]") -> "tuple[Channel, IO[bytes]]":
 def folder_in_memory() -> Path | None:
     """Where files without a name are memory; None, for the usual folder, where there is no such
     place.
+
+    Returns:
+        A folder, or None.
     """
     return MEMORY if MEMORY.is_dir() else None
 
@@ -81,6 +84,11 @@ class Channel:
     """One end.
 
     Whoever asks waits for all answers before asking again: each question finds both files empty.
+
+    Args:
+        connection: By which headers go.
+        out: The file that this end writes large parts into.
+        into: The file that the other end writes into.
     """
 
     def __init__(self, connection: "Connection[Any, Any]", out: IO[bytes], into: IO[bytes]) -> None:
@@ -117,7 +125,14 @@ class Channel:
                 self.connection.send_bytes(blob)
 
     def receive(self) -> tuple[dict[str, Any], list[bytes]]:
-        """What the other end sent. Raises EOFError where it is gone."""
+        """What the other end sent.
+
+        Returns:
+            (the header, byte strings).
+
+        Raises:
+            EOFError: The other end is gone.
+        """
         header = json.loads(self.connection.recv_bytes())
         return header, [self._get(place) for place in header.pop("blobs")]
 

@@ -58,7 +58,7 @@ def tasks_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Itera
         taken: Places of the list that somebody took.
 
     Yields:
-        Tasks.
+        One task at a time, unpacked when it is taken.
     """
     content, own = header["tasks"], header["own"]
     for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):

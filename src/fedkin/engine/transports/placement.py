@@ -75,10 +75,13 @@ class Dealt(NamedTuple):
 
 
 class Placing:
-    """``homes``: the clients of each worker, so far as they need one; with ``roam``, who has no
-    state yet needs none.
+    """Which worker owns which client. ``homes``: the clients of each worker, so far as they need
+    one. Where clients work changes no result.
 
-    Where clients work changes no result.
+    Args:
+        infos: {client: what it knows of itself}.
+        workers: How many there are.
+        roam: Whether a client that has no state yet needs no worker of its own.
     """
 
     def __init__(self, infos: Mapping[int, ClientInfo], workers: int, roam: bool) -> None:

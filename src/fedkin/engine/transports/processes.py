@@ -48,7 +48,10 @@ ALONE = {
 class Processes:
     """Worker processes as a Transport.
 
-    ``setups`` is one JSON-able dict a worker, which its builder understands.
+    Args:
+        module: What a worker runs, as after ``python -m``.
+        setups: One JSON-able dict a worker, which its builder understands.
+        placing: Which worker owns which client.
     """
 
     def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
@@ -199,10 +202,16 @@ class Processes:
         }
 
     def said(self) -> list[str]:
+        """What the workers' runtimes want in the record.
+
+        Returns:
+            Each sentence once.
+        """
         answers = self._everyone({"call": "said"})
         return sorted({sentence for answer in answers for sentence in answer["result"]})
 
     def close(self) -> None:
+        """End all workers."""
         for line in self._lines:
             line.close()
         self._claims.close()

@@ -60,6 +60,7 @@ class Actor:
 
     @property
     def host(self) -> Host:
+        """The host, once ``build`` has made it."""
         assert self._host is not None
         return self._host
 
@@ -145,9 +146,17 @@ class Actors:
     """Ray actors as a Transport, on the cluster that Ray finds (RAY_ADDRESS), or on one of this
     machine.
 
-    ``setups`` and ``places`` as in Processes; ``population`` is the folder of a saved population.
-    An actor that ends ends the run, which can be resumed: its clients are then placed anew. Raises
-    FedkinError where Ray is missing, or the cluster has fewer cores than workers were asked for.
+    An actor that ends ends the run, which can be resumed: its clients are then placed anew.
+
+    Args:
+        build: Makes a host from a setup.
+        setups: One JSON-able dict a worker.
+        places: The clients of each worker.
+        population: The folder of a saved population.
+
+    Raises:
+        FedkinError: Ray is not installed, or the cluster has fewer cores than workers were asked
+            for.
     """
 
     def __init__(
@@ -250,6 +259,11 @@ class Actors:
         return {client: digest for part in found for client, digest in part.items()}
 
     def said(self) -> list[str]:
+        """What the workers' runtimes want in the record.
+
+        Returns:
+            Each sentence once.
+        """
         return sorted({sentence for found in self._everyone("said") for sentence in found})
 
     def _check_cores(self, workers: int) -> None:
@@ -270,6 +284,7 @@ class Actors:
             time.sleep(0.2)
 
     def close(self) -> None:
+        """End all actors, and the cluster where it was begun here."""
         ending = [actor.call.remote("end") for actor in self._actors]
         if ending:
             self._ray.wait(ending, num_returns=len(ending), timeout=ENDING)

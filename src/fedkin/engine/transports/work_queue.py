@@ -15,7 +15,11 @@ from fedkin.engine.transports.ipc import folder_in_memory
 
 
 class Claims:
-    """One process's end; ``file`` is handed to the others."""
+    """One process's end.
+
+    Args:
+        file: Is handed to the others.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -37,9 +41,14 @@ class Claims:
             yield place
 
     def close(self) -> None:
+        """Close this end's file."""
         self.file.close()
 
 
 def claims() -> Claims:
-    """New ones, at the first place."""
+    """New ones, at the first place.
+
+    Returns:
+        One end, for this process.
+    """
     return Claims(tempfile.TemporaryFile(dir=folder_in_memory(), buffering=0))

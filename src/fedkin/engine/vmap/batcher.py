@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 
 class VmapBatcher:
-    """A Scanner for ``run``'s tasks; whoever else asks scans alone."""
+    """A Scanner for ``run``'s tasks; whoever else asks scans alone.
+
+    Args:
+        runtime: Makes the steps.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -34,6 +38,7 @@ class VmapBatcher:
 
     @property
     def said(self) -> list[str]:
+        """What the run record should tell."""
         return self.runtime.said
 
     def scan(

@@ -36,6 +36,11 @@ class ScanRequest(NamedTuple):
         return kind_of(self.step, self.model, (self.carry, row(self.first, 0), *self.constants))
 
     def blocks(self) -> Iterator[Tree]:
+        """The blocks of the scan, the first one again.
+
+        Yields:
+            Trees of batches along a first axis.
+        """
         yield self.first
         yield from self.rest
 
@@ -49,6 +54,11 @@ class ClientThread(Generic[T]):
 
     What is drawn from (torch's generators, Python's, NumPy's) is each task's own: what a module
     draws (dropout) is what it would draw alone.
+
+    Args:
+        task: One client's work.
+        here: Where the thread leaves itself, for whoever it asks.
+        device: Where the work computes, whose generators are each task's own.
     """
 
     request: ScanRequest
@@ -70,6 +80,9 @@ class ClientThread(Generic[T]):
     def goes_on(self) -> bool:
         """Let the task work until it waits (``request`` is what for) or ends; False once
         it has ended.
+
+        Returns:
+            False once it has ended.
         """
         if not self._done:
             self._drawing(self._switch)
@@ -115,6 +128,14 @@ class ClientThread(Generic[T]):
         return self.answer
 
     def result(self) -> T:
+        """What the task gave, once it has ended; whatever it raised is raised here.
+
+        Returns:
+            Of the task.
+
+        Raises:
+            BaseException: What the task raised.
+        """
         if isinstance(self._outcome, BaseException):
             raise self._outcome
         return self._outcome  # type: ignore[return-value]

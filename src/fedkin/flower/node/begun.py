@@ -17,6 +17,9 @@ def is_begun(folder: Path) -> bool:
     Args:
         folder: Of the run, in the node's folder of states; it may be gone.
 
+    Returns:
+        False where there is no list.
+
     Raises:
         StoreError: The list cannot be read.
     """

@@ -45,6 +45,17 @@ def read(path: Path, label: str = "label") -> Population:
     .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column
     "split" with train, val or test, a column of labels, numbers in all others. Classes are numbered
     alike on all nodes: 0, 1, ….
+
+    Args:
+        path: Of the file.
+        label: The column of labels, of a table.
+
+    Returns:
+        A population whose one client has the file's name.
+
+    Raises:
+        FedkinError: The file cannot be read, has no training samples, or holds labels or columns
+            that no model can take.
     """
     x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
     if not sizes[0]:
@@ -123,8 +134,17 @@ def _check_numbered(source: Source, path: Path, label: str) -> None:
 def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
     """What the server receives about a client's data: no label, no value of a sample.
 
-    ``salt``: the node's secret; without it nobody can tell whether the digest is that of data that
-    they guess.
+    Args:
+        population: Which has the client.
+        client: Its number.
+        salt: The node's secret; without it nobody can tell whether the digest is that of data that
+            they guess.
+
+    Returns:
+        Sizes, shapes, columns and a digest.
+
+    Raises:
+        FedkinError: A table has too many columns, or names that are too long.
     """
     digest = hmac.new(salt, digestmod="sha256")
     for part in SPLITS:
@@ -151,7 +171,14 @@ def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
 
 
 def columns_of(population: Population) -> tuple[str, ...]:
-    """The names of a table's inputs, in their order; () of arrays."""
+    """The names of a table's inputs, in their order; () of arrays.
+
+    Args:
+        population: Of a node.
+
+    Returns:
+        Names, without the label and "split".
+    """
     return (
         ()
         if population.encoding is None
@@ -162,6 +189,17 @@ def columns_of(population: Population) -> tuple[str, ...]:
 def alone(spec: Spec, own: Population, place: Place) -> Population:
     """One client's data at its number among clients of whom nothing is here, with the
     public set.
+
+    Args:
+        spec: The experiment.
+        own: The node's data, of one client.
+        place: Its place in the federation.
+
+    Returns:
+        A population in which all others are empty.
+
+    Raises:
+        FedkinError: The place does not fit the data.
     """
     if place.client >= place.clients or (own.classes and place.classes < own.classes):
         raise FedkinError("its place in the federation does not fit the data of this node")
@@ -172,8 +210,18 @@ def alone(spec: Spec, own: Population, place: Place) -> Population:
 
 
 def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Population:
-    """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where
-    they do not fit.
+    """The server's view: sizes and shapes of everybody's data, no sample.
+
+    Args:
+        spec: The experiment.
+        names: Of the nodes, in the order of client numbers.
+        facts: What each sent about its data.
+
+    Returns:
+        A population in which nobody has a sample.
+
+    Raises:
+        FedkinError: The nodes' data do not fit each other.
     """
     usual = _usual(names, facts)
     first = facts[usual]
@@ -241,8 +289,16 @@ def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
 
 
 def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence[str]) -> None:
-    """Raises FedkinError where two tables have other columns, or another order: a model knows
-    inputs by their place.
+    """Refuse two tables with other columns, or another order: a model knows inputs by their place.
+
+    Args:
+        name: Of a node.
+        columns: Of its table.
+        other: Of another node.
+        theirs: Of that one's table.
+
+    Raises:
+        FedkinError: They differ; names the first column that does.
     """
     for at, (mine, yours) in enumerate(zip_longest(columns, theirs), start=1):
         if mine != yours:
@@ -257,14 +313,28 @@ def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence
 
 
 def digest_of_public(population: Population) -> str:
-    """sha256 of the public set as it was drawn, with its labels; "" where there is none."""
+    """sha256 of the public set as it was drawn, with its labels; "" where there is none.
+
+    Args:
+        population: With or without a public set.
+
+    Returns:
+        64 hexadecimal digits, or "".
+    """
     both = {"x": population.public, "y": population.public_y}
     return digest_of({name: tensor for name, tensor in both.items() if tensor is not None})
 
 
 def check_public(population: Population, place: Place) -> None:
-    """Raises FedkinError where the public set here is not the one that the server has: what is
-    predicted on its k-th sample is taken together by k.
+    """Refuse a public set that is not the one of the server: what is predicted on its k-th sample
+    is taken together by k.
+
+    Args:
+        population: Of the node.
+        place: What the server says.
+
+    Raises:
+        FedkinError: It is another one.
     """
     if digest_of_public(population) != place.public:
         raise FedkinError(

@@ -44,13 +44,18 @@ class Details(BaseModel):
 
 
 class Kept:
-    """One model: the name of its run's folder in ``state``, its bytes and its details."""
+    """One model that a node kept.
+
+    Args:
+        node: What node.toml says.
+        folder: Of the node.
+        run: The beginning of the name of its run's folder in ``state``; None: the newest.
+
+    Raises:
+        FedkinError: There is none, or it is damaged.
+    """
 
     def __init__(self, node: config.NodeConfig, folder: Path, run: str | None) -> None:
-        """The newest, or the one whose run begins with ``run``.
-
-        Raises FedkinError where there is none.
-        """
         state = folder / node.state
         self.run = _chosen(state, run)
         commit = NodeStore(state / self.run).find(MODEL)
@@ -65,6 +70,9 @@ class Kept:
     def blank(self) -> Population:
         """The node's data at its number, as they were, without a sample: what a model
         is built by.
+
+        Returns:
+            A population in which every client is empty.
         """
         facts, place = self.details.facts, self.details.place
         assert facts is not None

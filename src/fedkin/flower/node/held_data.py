@@ -26,7 +26,13 @@ class Known(NamedTuple):
 
 
 class HeldData:
-    """The data of one node."""
+    """The data of one node.
+
+    Args:
+        folder: Of the node.
+        config: What node.toml says.
+        state: The node's folder of states, where its secret is.
+    """
 
     def __init__(self, folder: Path, config: NodeConfig, state: Path) -> None:
         self.folder, self.config, self.state = folder, config, state

@@ -63,7 +63,14 @@ PATIENCE = 60  # seconds for a caller to say what it wants
 
 
 class Node:
-    """One client: requests in, replies out."""
+    """One client: requests in, replies out.
+
+    Args:
+        folder: Of the node.
+
+    Raises:
+        FedkinError: node.toml cannot be read.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,7 +82,14 @@ class Node:
         self._host: tuple[tuple[str, Place, str], Population, Host] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
-        """The reply to a request, whatever it is."""
+        """The reply to a request, whatever it is.
+
+        Args:
+            parts: The header of a request, and its message where there is one.
+
+        Returns:
+            The header of a reply, and its messages.
+        """
         request = None
         try:
             header = parts[0] if parts else b""
@@ -282,7 +296,11 @@ def _threshold(spec: Spec, place: Place) -> int | None:
 
 
 def serve(node: Node) -> None:
-    """Answer one caller after the other, until the process ends."""
+    """Answer one caller after the other, until the process ends.
+
+    Args:
+        node: The client.
+    """
     if sys.platform == "win32":
         not_here()
     socket = config.socket_of(node.folder, node.config)
@@ -306,7 +324,14 @@ def _one(node: Node, caller: "Connection[Any, Any]") -> None:
 
 
 def main(folder: Path) -> None:
-    """The host, with the node's state folder to itself."""
+    """The host, with the node's state folder to itself.
+
+    Args:
+        folder: Of the node.
+
+    Raises:
+        FedkinError: Another host uses its folder of states.
+    """
     os.umask(0o077)  # of all that is written: the folder of states is its owner's
     torch.set_num_threads(1)
     node = Node(folder.absolute())

@@ -36,8 +36,12 @@ RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the
 
 
 class Asked:
-    """What was asked of this client in the run of ``folder``, with ``data``: the digest of a file
-    of the node's own. Where the node has another file, a newcomer may be asked all of it again.
+    """What was asked of this client in one run. Where the node has another file, a newcomer may be
+    asked all of it again.
+
+    Args:
+        folder: Of the run, in the node's folder of states.
+        data: The digest of a file of the node's own; "": it has its part of [data].
     """
 
     def __init__(self, folder: Path, data: str = "") -> None:
@@ -61,7 +65,13 @@ class Asked:
     def check(self, spec: Spec, request: Request, message: bytes | None) -> None:
         """Enter a request.
 
-        Raises Refused, before anything is done or removed, for what no honest server asks.
+        Args:
+            spec: The experiment.
+            request: Of its server.
+            message: What came with it; None: nothing.
+
+        Raises:
+            Refused: No honest server asks this; nothing was done or removed.
         """
         self._check_run(request)
         self._check_rounds(spec, request)
@@ -134,6 +144,9 @@ class Asked:
         """How many models of rounds, at least, this node was told once more, as another one: where
         the server adds the noise, a round that it did again has noise of its own, and is a release
         of its own.
+
+        Returns:
+            A number from 0.
         """
         told: dict[int, int] = {}
         for key, contents in self._ever.items():
@@ -185,7 +198,14 @@ class Asked:
 
 
 def protected(spec: Spec) -> bool:
-    """Whether a node's answers hide something of it, which a second answer would tell."""
+    """Whether a node's answers hide something of it, which a second answer would tell.
+
+    Args:
+        spec: The experiment.
+
+    Returns:
+        True where clients add noise, or masks hide their messages.
+    """
     return spec.privacy.at_client or spec.privacy.secure_aggregation is not None
 
 

@@ -15,7 +15,12 @@ MOST_PARTS = 8
 
 
 def put(line: "Connection[Any, Any]", parts: list[bytes]) -> None:
-    """So many byte strings."""
+    """So many byte strings.
+
+    Args:
+        line: An open connection.
+        parts: At most 255 byte strings.
+    """
     line.send_bytes(len(parts).to_bytes(1, "little"))
     for part in parts:
         line.send_bytes(part)
@@ -24,7 +29,15 @@ def put(line: "Connection[Any, Any]", parts: list[bytes]) -> None:
 def take(line: "Connection[Any, Any]", limit: int) -> list[bytes]:
     """What ``put`` sent.
 
-    Raises OSError, with the line closed, where it is larger than ``limit``.
+    Args:
+        line: An open connection.
+        limit: Bytes of all parts together.
+
+    Returns:
+        The byte strings.
+
+    Raises:
+        OSError: They are larger; the line is closed.
     """
     count = int.from_bytes(line.recv_bytes(1), "little")
     parts: list[bytes] = []
@@ -35,7 +48,20 @@ def take(line: "Connection[Any, Any]", limit: int) -> list[bytes]:
 
 
 def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> list[bytes]:
-    """The host's answer. A host that is being restarted is waited for."""
+    """The host's answer. A host that is being restarted is waited for.
+
+    Args:
+        socket: The path of the host's socket.
+        parts: The header of a request, and its message.
+        limit: Bytes that the answer may have.
+        patience: Seconds that a host which is being restarted is waited for.
+
+    Returns:
+        The header of a reply, and its messages.
+
+    Raises:
+        FedkinError: The host does not answer.
+    """
     if sys.platform == "win32":
         not_here()
     end = time.monotonic() + patience

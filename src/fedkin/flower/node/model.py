@@ -36,6 +36,17 @@ def exportable(folder: Path, run: str | None = None) -> Exportable:
 
     It is made of what was kept with it. The node's data are read when an exported file is compared
     on them.
+
+    Args:
+        folder: Of the node.
+        run: The beginning of the name of its run's folder in ``state``; None: the last finished
+            run.
+
+    Returns:
+        The model, with what its card and its comparison need.
+
+    Raises:
+        FedkinError: There is no such model, or its code is not allowed.
     """
     node = config.load(config.NodeConfig, folder, config.NODE)
     kept = Kept(node, folder, run)

@@ -20,8 +20,16 @@ from fedkin.setup.population import infos_of
 def models_at(
     node: NodeConfig, spec: Spec, population: Population, place: Place
 ) -> tuple[Mapping[str, Model], ClientInfo]:
-    """The client's model under the name of its architecture, and its info; ``population`` has it at
-    its number.
+    """The client's model under the name of its architecture, and its info.
+
+    Args:
+        node: What node.toml says.
+        spec: The experiment.
+        population: Has the client at its number.
+        place: Its place in the federation.
+
+    Returns:
+        ({architecture: model}, what the client knows of itself).
 
     Raises:
         FedkinError: the model is code that node.toml does not let the experiment name.

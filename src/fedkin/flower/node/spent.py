@@ -96,6 +96,9 @@ class Spent:
     def runs(self) -> list[Noised]:
         """The runs that are in the list, in order.
 
+        Returns:
+            Each once, as it was noted last.
+
         Raises:
             StoreError: It cannot be read.
         """

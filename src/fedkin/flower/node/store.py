@@ -37,7 +37,11 @@ class Commit(NamedTuple):
 
 
 class NodeStore:
-    """The commits of one client in one run."""
+    """The commits of one client in one run.
+
+    Args:
+        folder: Of the run, in the node's folder of states.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -75,6 +79,13 @@ class NodeStore:
     def put(self, round: int | str, commit: Commit) -> None:
         """Write a commit, durably. One of a round stays beside another one: the server may go on
         from either, and what was asked first may arrive last.
+
+        Args:
+            round: Its number, or ``MODEL``.
+            commit: What is kept.
+
+        Raises:
+            StoreError: The disk is full, or the folder cannot be written.
         """
         rest = commit.state + (commit.message or b"")
         head = {
@@ -92,7 +103,11 @@ class NodeStore:
             raise StoreError(f"{self._folder} cannot be written: {error.strerror}") from None
 
     def forget(self, before: int) -> None:
-        """Remove the commits of rounds that nobody will ask for again."""
+        """Remove the commits of rounds that nobody will ask for again.
+
+        Args:
+            before: The first round that stays.
+        """
         for path in self._folder.glob(f"*{SUFFIX}"):
             number = path.stem.partition("-")[0]
             if number.isdecimal() and int(number) < before:
@@ -134,7 +149,18 @@ def _read(path: Path) -> Commit | None:
 
 
 def salt_of(state: Path) -> bytes:
-    """The secret of a node, in its state folder: what the digest of its data is keyed with."""
+    """The secret of a node, in its state folder, which is made where it is not there: what the
+    digest of its data is keyed with.
+
+    Args:
+        state: The node's folder of states.
+
+    Returns:
+        SALTED bytes.
+
+    Raises:
+        StoreError: It cannot be read or written, or is damaged.
+    """
     path = state / SALT
     if not path.is_file():
         try:

@@ -23,7 +23,17 @@ from fedkin.masks.signatures import heard_of
 
 
 class Work:
-    """The steps of one request, from one personal state to the next."""
+    """The steps of one request, from one personal state to the next.
+
+    Args:
+        host: Does the work.
+        node_store: The commits of the client in this run.
+        request: What is asked; it has a place.
+        message: What came with it; None: nothing.
+        about: What is kept beside the run's model.
+        asked: What was asked of the client before.
+        secret: Where its noise comes from; None: it adds none.
+    """
 
     def __init__(
         self,
@@ -43,7 +53,11 @@ class Work:
         self.own = self._start(request.base)
 
     def all(self) -> tuple[list[Done], list[bytes]]:
-        """What became of each step, and the messages that go back."""
+        """What became of each step, and the messages that go back.
+
+        Returns:
+            (what became of each step, byte strings of the steps that have a message).
+        """
         done: list[Done] = []
         sent: list[bytes] = []
         for step in self.request.steps:

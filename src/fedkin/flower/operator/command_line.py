@@ -29,6 +29,12 @@ AWAY = "Connection to the SuperLink is unavailable"  # what Flower says where no
 def environment(home: Path) -> dict[str, str]:
     """The environment of Flower's programs: no calls out, no files in the user's home, our Python's
     programs first.
+
+    Args:
+        home: FLWR_HOME of the deployment.
+
+    Returns:
+        {variable: value}.
     """
     here = str(Path(sys.executable).parent)
     return {
@@ -40,12 +46,27 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def program(name: str) -> str:
-    """A program of Flower beside this Python."""
+    """A program of Flower beside this Python.
+
+    Args:
+        name: Such as "flower-superlink".
+
+    Returns:
+        A path, which need not be there.
+    """
     return str(Path(sys.executable).parent / name)
 
 
 def connection(folder: Path, deployment: Deployment) -> Path:
-    """FLWR_HOME of a deployment, with the address of its SuperLink in it."""
+    """FLWR_HOME of a deployment, with the address of its SuperLink in it.
+
+    Args:
+        folder: Of the deployment.
+        deployment: Its configuration.
+
+    Returns:
+        The folder, which is made.
+    """
     home = folder / "flower"
     home.mkdir(exist_ok=True, mode=0o700)
     secure = (
@@ -81,7 +102,7 @@ class CommandLine:
             arguments: The words after ``flwr``, but for the form of its answer.
 
         Returns:
-            Its answer.
+            What ``flwr`` printed, read as JSON.
 
         Raises:
             FedkinError: It failed; its exit code is 0 where it says so in its answer alone.

@@ -20,9 +20,17 @@ WARNING = 30  # days before a certificate expires
 
 
 def certificates(folder: Path, hosts: Sequence[str], anew: bool = True) -> None:
-    """ca.crt, ca.key, server.crt, server.key: the server's is for ``hosts``, and for loopback.
+    """Write ca.crt, ca.key, server.crt, server.key. The server's is for ``hosts``, and for
+    loopback.
 
-    Without ``anew`` the authority's key stays, so that nodes with the old ca.crt are served too.
+    Args:
+        folder: Is made where it is not there.
+        hosts: Names or addresses; the first one is the subject.
+        anew: Whether the authority gets a new key; else its key stays, so that nodes with the old
+            ca.crt are served too.
+
+    Raises:
+        FedkinError: The authority's key is to stay, and is not there.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = ec.generate_private_key(ec.SECP256R1()) if anew else authority_of(folder)
@@ -62,7 +70,17 @@ def certificates(folder: Path, hosts: Sequence[str], anew: bool = True) -> None:
 
 
 def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:
-    """The key that signs certificates. Raises FedkinError where it is not there."""
+    """The key that signs certificates.
+
+    Args:
+        folder: Of certificates.
+
+    Returns:
+        The key in ca.key.
+
+    Raises:
+        FedkinError: It is not there, or no key of fedkin's.
+    """
     path = folder / "ca.key"
     try:
         found = serialization.load_pem_private_key(path.read_bytes(), None)
@@ -77,7 +95,17 @@ def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:
 
 def expiry(path: Path, remedy: str) -> str | None:
     """A warning where a certificate expires soon, or where this machine's clock is before it; that
-    is no error, for the clock may be set meanwhile. Raises FedkinError where it has expired.
+    is no error, for the clock may be set meanwhile.
+
+    Args:
+        path: Of the certificate.
+        remedy: What to do, for the sentence.
+
+    Returns:
+        A sentence, or None.
+
+    Raises:
+        FedkinError: It has expired, or cannot be read.
     """
     try:
         certificate = x509.load_pem_x509_certificate(path.read_bytes())
@@ -99,7 +127,12 @@ def expiry(path: Path, remedy: str) -> str | None:
 
 
 def node_key(private: Path, public: Path) -> None:
-    """An ECDSA key on P-384 in OpenSSH's form, as Flower's registration takes it."""
+    """An ECDSA key on P-384 in OpenSSH's form, as Flower's registration takes it.
+
+    Args:
+        private: Where the private key goes, which only its owner can read.
+        public: Where the public one goes.
+    """
     key = ec.generate_private_key(ec.SECP384R1())
     write_secret(
         private,

@@ -18,7 +18,17 @@ from fedkin.setup.snapshot import snapshot
 def served(folder: Path, trust_code: bool = False) -> Served:
     """A deployment's run at its last commit, as its server has it.
 
-    Raises FedkinError where something of it is missing, damaged, or of another run.
+    Args:
+        folder: The run directory.
+        trust_code: Whether the code that its specification names may be imported
+            (docs/security.md).
+
+    Returns:
+        The folder, the run's parts, the server's state of the last commit, and what it knows of
+        data.
+
+    Raises:
+        FedkinError: Something of it is missing, damaged, or of another run.
     """
     try:
         told = known_facts(own(folder, NODES))

@@ -79,7 +79,24 @@ def init(
     listen: str | None = None,
     node_port: int = NODE_PORT,
 ) -> Path:
-    """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
+    """Write a deployment.
+
+    Args:
+        folder: Is made; it must be new.
+        spec: The experiment.
+        clients: Names of the nodes, in the order of client numbers.
+        address: host:port of the SuperLink, as nodes dial it.
+        own_data: Whether nodes read files of their own; else each builds its part of [data].
+        insecure: Whether there is no TLS and no key, on loopback alone.
+        listen: The host that the SuperLink binds, if another; None: that of the address.
+        node_port: Of the first node's own Flower runtime; each other node has the next one.
+
+    Returns:
+        The folder.
+
+    Raises:
+        FedkinError: Something does not fit, before anything is written.
+    """
     check_dialled(address, "--address", "--listen {}")
     if insecure:
         for dialled in (address, *([f"{listen}:1"] if listen else [])):
@@ -161,7 +178,14 @@ def _experiment(spec: Spec, clients: int, own_data: bool) -> str:
 
 
 def hosts_of(deployment: Deployment) -> list[str]:
-    """The hosts by which the SuperLink is dialled: its certificate is for them."""
+    """The hosts by which the SuperLink is dialled: its certificate is for them.
+
+    Args:
+        deployment: Its configuration.
+
+    Returns:
+        One or two.
+    """
     dialled = host_of(deployment.address)
     return [dialled, *(host for host in [deployment.listen] if host and host not in EVERYWHERE)]
 
@@ -170,6 +194,15 @@ def renew(folder: Path) -> list[str]:
     """Sign new certificates with the deployment's own key; the names of nodes whose folder got one.
 
     Nodes keep their keys. Every node needs the new ca.crt before its old one expires.
+
+    Args:
+        folder: Of the deployment.
+
+    Returns:
+        Names of nodes.
+
+    Raises:
+        FedkinError: It has no certificates, or the authority's key is not there.
     """
     deployment = load(Deployment, folder, DEPLOYMENT)
     if deployment.insecure:
@@ -226,6 +259,17 @@ def _nodes_here(folder: Path) -> list[Path]:
 def add(folder: Path, client: str, port: int | None = None) -> Path:
     """Write the folder of a node that comes later, and enter it as a newcomer; returns
     its folder.
+
+    Args:
+        folder: Of the deployment.
+        client: The name of the node.
+        port: Of its own Flower runtime; None: the next one.
+
+    Returns:
+        The node's folder.
+
+    Raises:
+        FedkinError: The name is taken, or there is no port left.
     """
     deployment = load(Deployment, folder, DEPLOYMENT)
     names = (*deployment.clients, *deployment.newcomers)
@@ -263,7 +307,11 @@ def _checked(port: int, folder: Path) -> int:
 
 
 def write_app(folder: Path) -> None:
-    """The tiny app that Flower distributes."""
+    """The tiny app that Flower distributes.
+
+    Args:
+        folder: Where it goes; it is made.
+    """
     package = folder / "fedkin_deployment"
     package.mkdir(parents=True, exist_ok=True)
     write_file(folder / "pyproject.toml", APP.encode())

@@ -61,7 +61,18 @@ class Prepared(NamedTuple):
 
 
 def prepared(folder: Path, resume: bool) -> Prepared:
-    """What a run needs; its directory is the last one for a resume, else the next number."""
+    """What a run needs; its directory is the last one for a resume, else the next number.
+
+    Args:
+        folder: Of the deployment.
+        resume: Whether the last run goes on.
+
+    Returns:
+        The experiment, and the run directory, which need not be there.
+
+    Raises:
+        FedkinError: There is no run to go on with, or keys of nodes are not as they have to be.
+    """
     deployment, spec = load(Deployment, folder, DEPLOYMENT), spec_of(folder)
     if masked(spec, deployment.insecure):
         check_peers(folder, deployment)
@@ -78,7 +89,17 @@ def prepared(folder: Path, resume: bool) -> Prepared:
 def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     """Run until the end.
 
-    Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C.
+    Args:
+        folder: Of the deployment.
+        out: The run directory.
+        progress: Called with the record of each round.
+
+    Returns:
+        The run directory.
+
+    Raises:
+        FedkinError: The server app's sentence.
+        Interrupted: After Ctrl-C; what is committed stays.
     """
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
@@ -161,7 +182,13 @@ def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Reco
 
 
 class Submitted:
-    """A run of Flower that was started from here, under a number that is its alone."""
+    """A run of Flower that was started from here, under a number that is its alone.
+
+    Args:
+        folder: Of the deployment.
+        deployment: Its configuration.
+        number: Of the Flower run; "" before it is started.
+    """
 
     def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
         self.folder, self.number = folder, number
@@ -181,13 +208,25 @@ class Submitted:
         return ended_of(self.folder, self.number)
 
     def submit(self, config: dict[str, str]) -> None:
-        """flwr run."""
+        """Start it (``flwr run``).
+
+        Args:
+            config: What the server app is told.
+
+        Raises:
+            FedkinError: The SuperLink does not answer, or does not take it.
+        """
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
         answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
         self.number = str(answer["run-id"])
 
     def note(self, path: Path, out: Path) -> None:
-        """Leave word for the next one of its kind which Flower run this is, of which directory."""
+        """Leave word for the next one of its kind which Flower run this is, of which directory.
+
+        Args:
+            path: Where the word is left.
+            out: The run directory.
+        """
         write_file(path, json.dumps({"run": out.name, "flower": self.number}).encode())
 
     def clear(self) -> None:
@@ -203,6 +242,9 @@ class Submitted:
     def over(self) -> bool:
         """Whether the server app has left word, or the SuperLink knows that it is gone, or neither
         of them is there any more.
+
+        Returns:
+            False while it goes on.
         """
         self._say_who_is_waited_for()
         if self.word.is_file():
@@ -229,6 +271,9 @@ class Submitted:
     def status(self) -> str:
         """What the SuperLink says of the run; empty where it does not answer, for it may be
         starting again.
+
+        Returns:
+            "running", "finished:completed", …, or "".
         """
         try:
             return str(self._flower.ask("ls", LINK, "--run-id", self.number)["runs"][0]["status"])
@@ -236,11 +281,16 @@ class Submitted:
             return ""
 
     def check(self, hint: str, asked: bool = False) -> None:
-        """Raise FedkinError unless the run came to its end, Interrupted if that was ``asked`` for
-        from here.
+        """Refuse an end that is none: the run was cut off, failed or was stopped. Flower interrupts
+        a server app whose SuperLink is gone.
 
-        ``hint``: what to do where it left no word. Flower interrupts a server app whose SuperLink
-        is gone.
+        Args:
+            hint: What to do where it left no word.
+            asked: Whether it was asked from here to stop.
+
+        Raises:
+            FedkinError: The server app's sentence, or that it left no word.
+            Interrupted: It was stopped from here.
         """
         if not self.word.is_file():
             what = self._status or "the SuperLink does not answer, or does not know it any more"

@@ -28,7 +28,14 @@ PAUSE = 5.0  # seconds before a process that ended is started again
 
 
 def superlink(folder: Path) -> None:
-    """Run the SuperLink until SIGTERM. Registers the nodes' keys once it answers."""
+    """Run the SuperLink until SIGTERM. Registers the nodes' keys once it answers.
+
+    Args:
+        folder: Of the deployment.
+
+    Raises:
+        FedkinError: Its certificates have expired, or the SuperLink cannot listen.
+    """
     folder = folder.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     os.umask(0o077)
@@ -62,7 +69,14 @@ def superlink(folder: Path) -> None:
 
 
 def warn_of(folder: Path) -> None:
-    """Say which certificates of a deployment or of a node expire soon."""
+    """Say which certificates of a deployment or of a node expire soon.
+
+    Args:
+        folder: Of a deployment or of a node.
+
+    Raises:
+        FedkinError: One has expired.
+    """
     for name, remedy in (
         ("certs/server.crt", deploy("renew", folder)),
         ("certs/ca.crt", deploy("renew", folder)),
@@ -74,7 +88,14 @@ def warn_of(folder: Path) -> None:
 
 
 def node(folder: Path) -> None:
-    """Run a node's host and its SuperNode until SIGTERM."""
+    """Run a node's host and its SuperNode until SIGTERM.
+
+    Args:
+        folder: Of the node.
+
+    Raises:
+        FedkinError: A file of it is missing, or a certificate has expired.
+    """
     folder = folder.absolute()
     config = load(NodeConfig, folder, NODE)
     at = socket_of(folder, config)
@@ -110,7 +131,12 @@ def node(folder: Path) -> None:
 
 
 class Keeper:
-    """Processes that run until this one is stopped."""
+    """Processes that run until this one is stopped.
+
+    Args:
+        commands: {name: the words of its command}.
+        environment: {variable: value} of all of them.
+    """
 
     def __init__(self, commands: Mapping[str, list[str]], environment: Mapping[str, str]) -> None:
         self.commands, self.environment = commands, environment

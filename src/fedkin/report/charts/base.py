@@ -28,12 +28,28 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def measured_axis(measure: str, **options: Any) -> alt.Axis:
-    """An axis of a measure's values: shares are written as per cent."""
+    """An axis of a measure's values: shares are written as per cent.
+
+    Args:
+        measure: The name of the measure.
+        **options: Of altair's axis.
+
+    Returns:
+        Altair's axis, with per cent as its format for shares.
+    """
     return axis_of(formatting.share(measure), **options)
 
 
 def axis_of(share: bool, **options: Any) -> alt.Axis:
-    """An axis of shares, written as per cent, or of other numbers."""
+    """An axis of shares, written as per cent, or of other numbers.
+
+    Args:
+        share: Whether values are shares in 0..1.
+        **options: Of altair's axis.
+
+    Returns:
+        Altair's axis, with per cent as its format for shares.
+    """
     if share:
         options["format"] = "~%"
     return alt.Axis(**options)
@@ -42,6 +58,12 @@ def axis_of(share: bool, **options: Any) -> alt.Axis:
 def rounded(value: float) -> float:
     """Five decimals, and below 1 five significant digits: more than a screen shows, in whatever
     unit.
+
+    Args:
+        value: A number that is finite.
+
+    Returns:
+        The rounded number.
     """
     return round(value, 5) if abs(value) >= 1 else float(f"{value:.5g}")
 
@@ -84,14 +106,33 @@ def figure(
     height: int = HEIGHT,
     own: Own | None = None,
 ) -> Figure:
-    """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given);
-    ``title`` is what screen readers say first.
+    """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given).
+
+    Args:
+        name: Its anchor in the page.
+        title: What screen readers say first.
+        note: What is to be seen, and what was left out.
+        chart: Of altair.
+        rows: What is drawn, as dicts of plain values.
+        height: In pixels.
+        own: From what the rows of a chosen client are made; None: there are none.
+
+    Returns:
+        The figure.
     """
     return filled(name, title, note, empty(chart, height), rows, own)
 
 
 def empty(chart: alt.LayerChart | alt.FacetChart, height: int = HEIGHT) -> dict[str, Any]:
-    """The specification of a chart as wide as its page; its description and rows are missing."""
+    """The specification of a chart as wide as its page; its description and rows are missing.
+
+    Args:
+        chart: Of ``ROWS``.
+        height: In pixels.
+
+    Returns:
+        A specification of Vega-Lite.
+    """
     sized = chart.add_params(alt.param(name=CHOSEN, value=None)).properties(
         width="container",
         height=height,
@@ -105,7 +146,19 @@ def empty(chart: alt.LayerChart | alt.FacetChart, height: int = HEIGHT) -> dict[
 def filled(
     name: str, title: str, note: str, spec: dict[str, Any], rows: Rows, own: Own | None = None
 ) -> Figure:
-    """The figure of an ``empty`` chart, which it becomes."""
+    """The figure of an ``empty`` chart, which it becomes.
+
+    Args:
+        name: Its anchor in the page.
+        title: Of the figure.
+        note: What is to be seen, and what was left out.
+        spec: Of an ``empty`` chart, which is changed.
+        rows: What is drawn, as dicts of plain values.
+        own: From what the rows of a chosen client are made; None: there are none.
+
+    Returns:
+        The figure.
+    """
     spec["description"] = f"{title}. {note}"
     # Not given to altair, which would check row by row.
     spec["datasets"] = {ROWS.name: list(rows), OWN.name: []}
@@ -137,6 +190,13 @@ STYLE: dict[str, Any] = {
 def spaced(shown: int, clients: int) -> str:
     """The end of a note: how many of the clients stand in the chart, in the order that it told; ""
     where all do.
+
+    Args:
+        shown: How many are in the chart.
+        clients: How many there are.
+
+    Returns:
+        A sentence, or "".
     """
     if shown == clients:
         return ""
@@ -144,13 +204,27 @@ def spaced(shown: int, clients: int) -> str:
 
 
 def faded(opacity: float = 1.0) -> alt.Opacity:
-    """Clients that are not the chosen one step back."""
+    """Clients that are not the chosen one step back.
+
+    Args:
+        opacity: Of the chosen one, in 0..1.
+
+    Returns:
+        A condition of altair.
+    """
     shown, hidden = alt.value(opacity), alt.value(0.15)
     return alt.condition(IS_CHOSEN, shown, hidden)  # type: ignore[return-value]
 
 
 def colours(names: Sequence[str]) -> alt.Scale:
-    """One colour a name: the safe palette, beyond eight names a sequential scheme."""
+    """One colour a name: the safe palette, beyond eight names a sequential scheme.
+
+    Args:
+        names: In their order.
+
+    Returns:
+        A scale of altair.
+    """
     if len(names) <= len(PALETTE):
         return alt.Scale(domain=list(names), range=PALETTE[: len(names)])
     return alt.Scale(domain=list(names), scheme="viridis")
@@ -159,12 +233,25 @@ def colours(names: Sequence[str]) -> alt.Scale:
 def cycled(names: Sequence[str]) -> alt.Scale:
     """The safe palette, again from its start beyond eight names: for what ``dashes`` or a label
     tells apart.
+
+    Args:
+        names: In their order.
+
+    Returns:
+        A scale of altair.
     """
     every = [PALETTE[k % len(PALETTE)] for k in range(len(names))]
     return alt.Scale(domain=list(names), range=every)
 
 
 def dashes(names: Sequence[str]) -> alt.Scale:
-    """A dash pattern for each eight names: lines of one colour differ."""
+    """A dash pattern for each eight names: lines of one colour differ.
+
+    Args:
+        names: In their order.
+
+    Returns:
+        A scale of altair.
+    """
     every = [DASHES[k // len(PALETTE) % len(DASHES)] for k in range(len(names))]
     return alt.Scale(domain=list(names), range=every)

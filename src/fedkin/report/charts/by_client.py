@@ -51,6 +51,9 @@ def by_client(
         what: A measure.
         clients: Of the run.
         beside: {what it is called: {client: its score}} of baselines, drawn in grey.
+
+    Returns:
+        A figure with a mark a client and view.
     """
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     lead = next(iter(finals))

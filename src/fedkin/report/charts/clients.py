@@ -35,6 +35,14 @@ def histogram(
 ) -> Figure | None:
     """How many clients have which score in the last round; None for so few that it
     shows nothing.
+
+    Args:
+        matrices: {view: scores}; the first view is drawn.
+        what: The name of the measure.
+        clients: {number: client}.
+
+    Returns:
+        A figure, or None.
     """
     view, matrix = next(iter(matrices.items()))
     rows = [
@@ -77,8 +85,14 @@ def who_has_what(
     """Training samples by class and client: bubbles, or a heat map where there are many; None
     without clients.
 
-    ``groups``: what the method found; clients stand in their order, and a strip of colours tells
-    them.
+    Args:
+        clients: In the order of their numbers.
+        names: Of the classes.
+        groups: What the method found; clients stand in their order, and a strip of colours tells
+            them. None: it found none.
+
+    Returns:
+        A figure, or None.
     """
     if not clients:
         return None
@@ -106,7 +120,15 @@ def who_has_what(
 
 
 def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:
-    """What the classes of the clients' histograms are called."""
+    """What the classes of the clients' histograms are called.
+
+    Args:
+        clients: Whose histograms are drawn.
+        names: Of the first classes; the others are called by their numbers.
+
+    Returns:
+        A name a class.
+    """
     width = max((len(client.histogram) for client in clients), default=0)
     return [names[k] if k < len(names) else str(k) for k in range(width)]
 

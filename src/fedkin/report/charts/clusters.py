@@ -34,6 +34,13 @@ class Flow(NamedTuple):
 def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
     """Bars are clusters at a few rounds, ribbons the clients that go from one to another; None for
     a single round.
+
+    Args:
+        run: An open run.
+        clusters: Cluster numbers, made to last.
+
+    Returns:
+        A figure, or None.
     """
     if len(clusters.rounds) < 2:
         return None
@@ -103,6 +110,12 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
 def flow_of(clusters: Matrix) -> Flow:
     """The few rounds and clusters that are drawn: beyond eight clusters the smallest are one,
     ``OTHERS``.
+
+    Args:
+        clusters: Cluster numbers, made to last.
+
+    Returns:
+        At most MOMENTS moments.
     """
     keep = evenly(range(len(clusters.rounds)), MOMENTS)
     values = carried(clusters.values)[keep]
@@ -126,6 +139,12 @@ def flow_of(clusters: Matrix) -> Flow:
 def ribbons(flow: Flow) -> tuple[list[dict[str, Any]], list[dict[str, Any]], NDArray[np.float64]]:
     """(rows of the ribbons' edges, rows of the bars, the middle of every bar [moments,
     clusters]).
+
+    Args:
+        flow: What is drawn.
+
+    Returns:
+        Heights are numbers of clients.
     """
     count = len(flow.names)
     sizes = np.stack([np.bincount(row, minlength=count) for row in flow.level])
@@ -187,7 +206,15 @@ def _scale(names: Sequence[str]) -> alt.Scale:
 
 
 def cluster_map(run: Run, clusters: Matrix) -> Figure:
-    """Client × round, coloured by cluster."""
+    """Client × round, coloured by cluster.
+
+    Args:
+        run: An open run.
+        clusters: Cluster numbers, made to last.
+
+    Returns:
+        A figure of at most MANY clients and COLUMNS rounds.
+    """
     last = clusters.values[-1]
     order = sorted(range(len(clusters.clients)), key=lambda j: (np.nan_to_num(last[j], nan=-1), j))
     shown = evenly(order, MANY)
@@ -238,6 +265,13 @@ def cluster_map(run: Run, clusters: Matrix) -> Figure:
 
 
 def cluster_names(clusters: Matrix) -> list[str]:
-    """Every cluster that has ever been, in order."""
+    """Every cluster that has ever been, in order.
+
+    Args:
+        clusters: Cluster numbers, made to last.
+
+    Returns:
+        Numbers as text.
+    """
     values = clusters.values[np.isfinite(clusters.values)]
     return [str(int(value)) for value in np.unique(values)]

@@ -17,7 +17,16 @@ NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
 
 
 def collaboration_figures(run: Run, found: Collaboration, labels: Sequence[str]) -> list[Figure]:
-    """The figures of everything that the method reported."""
+    """The figures of everything that the method reported.
+
+    Args:
+        run: An open run.
+        found: All notes on who learns from whom.
+        labels: Names of the classes.
+
+    Returns:
+        In the order of the page; [] where nothing was reported.
+    """
     drawn: list[Figure | None] = []
     if found.clusters is not None:
         drawn += [cluster_flow(run, found.clusters), cluster_map(run, found.clusters)]

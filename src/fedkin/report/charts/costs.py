@@ -9,7 +9,14 @@ from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
 
 
 def by_kind(communication: Mapping[str, Any]) -> Figure | None:
-    """Scalars sent, by kind and direction; None where nothing is."""
+    """Scalars sent, by kind and direction; None where nothing is.
+
+    Args:
+        communication: Of the run's ``summary``.
+
+    Returns:
+        A figure, or None.
+    """
     kinds = communication["unicast"]["by_kind"]
     rows = [
         {"kind": kind, "direction": direction, "scalars": parts[direction]}
@@ -41,7 +48,14 @@ def by_kind(communication: Mapping[str, Any]) -> Figure | None:
 
 
 def by_part(seconds: Mapping[str, float | None]) -> Figure | None:
-    """Where the time went; None where no time is recorded."""
+    """Where the time went; None where no time is recorded.
+
+    Args:
+        seconds: Of the run's ``summary``.
+
+    Returns:
+        A figure, or None.
+    """
     parts = {part: seconds[part] or 0.0 for part in ("local", "server", "evaluation")}
     total = seconds["total"] or 0.0
     if total <= 0:

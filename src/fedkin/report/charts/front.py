@@ -31,6 +31,14 @@ def mark_front(rows: Sequence[dict[str, Any]], higher: bool) -> None:
 def against(base: alt.Chart, cost: str, measure: str) -> alt.Chart:
     """The chart with costs to the right, which may be 0 (local sends nothing), and the mean test
     score upwards.
+
+    Args:
+        base: A chart of rows with "cost" and "value".
+        cost: The title of the costs.
+        measure: The name of the measure.
+
+    Returns:
+        The chart with both axes.
     """
     x = alt.X(
         "cost:Q",
@@ -49,7 +57,14 @@ def against(base: alt.Chart, cost: str, measure: str) -> alt.Chart:
 
 
 def dashed_front(base: alt.Chart) -> alt.Chart:
-    """The line through the front."""
+    """The line through the front.
+
+    Args:
+        base: A chart whose rows say whether they are on the front.
+
+    Returns:
+        The line.
+    """
     on_it = base.transform_filter("datum.front")
     found: alt.Chart = on_it.mark_line(color="#777", strokeDash=[4, 3], interpolate="step-after")
     return found

@@ -23,6 +23,15 @@ def groups_and_labels(
 ) -> Figure | None:
     """Group × class: the mean share of the class in the members' training data; None where labels
     are not known.
+
+    Args:
+        run: An open run.
+        groups: Of the clients.
+        distributions: client → its label distribution [classes], of sum 1.
+        labels: Names of the classes.
+
+    Returns:
+        A figure, or None.
     """
     members = {
         name: [k for k in groups.members(name) if k in distributions] for name in groups.names

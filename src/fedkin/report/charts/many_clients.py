@@ -22,7 +22,18 @@ def quantiles(
     panel: Collection[int],
     said: str,
 ) -> Figure:
-    """Which share of the clients has at most which score; the panel's clients are dots in it."""
+    """Which share of the clients has at most which score; the panel's clients are dots in it.
+
+    Args:
+        matrices: {view: scores}.
+        what: The name of the measure.
+        clients: {number: client}.
+        panel: Numbers of the clients that are dots.
+        said: Who they are, for the note.
+
+    Returns:
+        A figure.
+    """
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
         final = matrix.row(-1)
@@ -69,7 +80,15 @@ def quantiles(
 
 
 def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
-    """How many of all clients have which final score."""
+    """How many of all clients have which final score.
+
+    Args:
+        matrices: {view: scores}; the first view is drawn.
+        what: The name of the measure.
+
+    Returns:
+        A figure.
+    """
     view, matrix = next(iter(matrices.items()))
     values = np.array(list(matrix.row(-1).values()))
     counts, edges = np.histogram(values, bins=BINS)

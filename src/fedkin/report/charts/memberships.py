@@ -31,6 +31,13 @@ GOLDEN = 2.399963  # the angle between neighbours of a sunflower's spiral
 def membership_figures(run: Run, stack: Stack) -> list[Figure]:
     """The simplex (from two components on), the last memberships, the largest over rounds, and the
     means.
+
+    Args:
+        run: An open run.
+        stack: Memberships [rounds, clients, parts].
+
+    Returns:
+        In the order of the page.
     """
     parts = stack.values.shape[2]
     names = [run.name(k) for k in stack.clients]
@@ -43,6 +50,12 @@ def membership_figures(run: Run, stack: Stack) -> list[Figure]:
 def corners(parts: int) -> NDArray[np.float64]:
     """The corners of the simplex in the plane [parts, 2]: a segment, a triangle, a
     regular polygon.
+
+    Args:
+        parts: At least 2.
+
+    Returns:
+        Of length 1 each.
     """
     if parts == 2:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
@@ -53,6 +66,12 @@ def corners(parts: int) -> NDArray[np.float64]:
 def spread(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points that (nearly) coincide are laid out as a sunflower around their place, so that each
     can be seen.
+
+    Args:
+        points: Where clients lie, [clients, 2].
+
+    Returns:
+        A copy [clients, 2].
     """
     found, seen = points.copy(), dict[tuple[float, ...], int]()
     for j, point in enumerate(np.round(points / 0.04).tolist()):

@@ -40,7 +40,17 @@ def own_figures(
 ) -> list[Figure]:
     """What is there to show of a chosen client.
 
-    ``scored``, ``curve``: its personal scores over rounds.
+    Args:
+        run: An open run.
+        found: All notes on who learns from whom.
+        distributions: client → its label distribution [classes], of sum 1.
+        labels: Names of the classes.
+        scored: Personal scores of all clients; None: there are none.
+        curve: The same as the page draws a chosen client's; None: there are none.
+        what: The name of the measure.
+
+    Returns:
+        In the order of the page.
     """
     drawn = [
         _labels(run, distributions, labels)

@@ -14,7 +14,16 @@ AXES = {"round": "rounds", "seconds": "seconds since the start"}
 
 
 def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
-    """A line a run, with its name at its end: eight colours serve more runs with dashes."""
+    """A line a run, with its name at its end: eight colours serve more runs with dashes.
+
+    Args:
+        lines: Rows with "run", "value" and what the line is over.
+        by: The column that the line is over: "round", "seconds" or "bytes".
+        what: The name of the measure.
+
+    Returns:
+        A figure.
+    """
     names = list(dict.fromkeys(row["run"] for row in lines))
     height = max(300, LABEL * len(names) + 40)
     ends = _ends(lines, by, height)

@@ -34,6 +34,12 @@ TINY = 1e-12  # no digit of a smaller number is sure
 def view_colour(views: Iterable[str]) -> alt.Color:
     """A view's colour is the same in every chart; the legend names those that this run has. What
     is no view of the run, a baseline, is grey.
+
+    Args:
+        views: Of this run, and baselines.
+
+    Returns:
+        A colour of altair.
     """
     known = list(views)
     shown = [view for view in VIEW_COLOURS if view in known]
@@ -45,8 +51,16 @@ def view_colour(views: Iterable[str]) -> alt.Color:
 def over_rounds(
     matrices: Mapping[str, Matrix], what: str, last: int | None, own: Own | None
 ) -> Figure:
-    """The mean over clients with a band from the worst to the best decile, a view in a colour;
-    ``last``: the round after which the finish comes; ``own``: ``lines``.
+    """The mean over clients with a band from the worst to the best decile, a view in a colour.
+
+    Args:
+        matrices: {view: scores}.
+        what: The name of the measure.
+        last: The round after which the finish comes; None: unknown.
+        own: The curve of every client, as of ``lines``; None: it is not drawn.
+
+    Returns:
+        A figure.
     """
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
@@ -90,7 +104,16 @@ def over_rounds(
 def against_bytes(
     matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, tuple[int, int]]
 ) -> Figure | None:
-    """The mean against cumulative bytes; None where nothing is sent, or there is but one round."""
+    """The mean against cumulative bytes; None where nothing is sent, or there is but one round.
+
+    Args:
+        matrices: {view: scores}.
+        what: The name of the measure.
+        sent: {round: (paper bytes, unicast bytes)}.
+
+    Returns:
+        A figure, or None.
+    """
     total, until = 0, {}
     for at in sorted(sent):
         total += sent[at][1]
@@ -140,7 +163,15 @@ def against_bytes(
 
 
 def lines(matrix: Matrix, name: Callable[[int], str]) -> Own:
-    """The curve of every client, for the page to draw the chosen one's: columns round, value."""
+    """The curve of every client, for the page to draw the chosen one's: columns round, value.
+
+    Args:
+        matrix: Scores.
+        name: client's number → its name.
+
+    Returns:
+        At most ROUNDS rounds, in steps that a screen shows.
+    """
     keep = evenly(
         range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients))))
     )
@@ -160,7 +191,16 @@ def _step(values: Any) -> float:
 
 
 def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
-    """A number that the clients' method tells: mean, lowest and highest by round."""
+    """A number that the clients' method tells: mean, lowest and highest by round.
+
+    Args:
+        matrix: The number of every client.
+        name: Of the note.
+        namer: client's number → its name.
+
+    Returns:
+        A figure.
+    """
     rows = [
         {"round": at, "low": rounded(low), "mean": rounded(mean), "high": rounded(high)}
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS)

@@ -39,6 +39,13 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
     """The charts of a comparison.
 
     Damaged runs are in none, unfinished ones only in the lines, dashed.
+
+    Args:
+        seen: The runs.
+        baseline: The method or the name of the run that others are held against.
+
+    Returns:
+        In the order of the page.
     """
     whole = [one for one in seen if one.finished and one.personal]
     lines = [row for one in seen for row in _curve(one)]

@@ -17,7 +17,15 @@ BARS = 60
 
 
 def teacher_figures(run: Run, numbers: Mapping[str, Matrix]) -> list[Figure]:
-    """Those for which there are notes."""
+    """Those for which there are notes.
+
+    Args:
+        run: An open run.
+        numbers: {note: its number of every client}.
+
+    Returns:
+        A figure, two or [].
+    """
     found = []
     if TEACHER in numbers:
         found.append(_rounds(run, numbers[TEACHER]))

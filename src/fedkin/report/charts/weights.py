@@ -20,6 +20,15 @@ BINS = 50  # groups of neighbours that many clients are drawn as
 def weight_map(run: Run, name: str, stack: Stack, likeness: list[int]) -> Figure:
     """Learner × source, both in the order ``likeness``; many clients as bins of
     neighbours in it.
+
+    Args:
+        run: An open run.
+        name: Of the note.
+        stack: Weights [rounds, clients, sources].
+        likeness: Numbers of the clients, in order.
+
+    Returns:
+        A figure.
     """
     weights = stack.mean()
     place = {client: j for j, client in enumerate(stack.clients)}
@@ -74,6 +83,13 @@ def weight_map(run: Run, name: str, stack: Stack, likeness: list[int]) -> Figure
 def by_likeness(clients: list[int], distributions: dict[int, NDArray[np.float64]]) -> list[int]:
     """The clients in an order in which those with like label distributions are neighbours; as given
     without labels.
+
+    Args:
+        clients: Their numbers.
+        distributions: client → its label distribution [classes], of sum 1.
+
+    Returns:
+        The same numbers.
     """
     known = [k for k in clients if k in distributions]
     if len(known) < 3:

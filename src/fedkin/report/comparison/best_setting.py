@@ -21,6 +21,12 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     A choice is among finished experiments of one method on the same data that differ in
     hyper-parameters ([method] and [train]) only, by the mean over the seeds that all of them have.
     Unfinished and damaged runs stay: they are shown.
+
+    Args:
+        seen: The runs.
+
+    Returns:
+        Rows have COLUMNS.
     """
     groups = by_experiment(seen)
     label_of = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
@@ -59,6 +65,12 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
 def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
     """The experiments among which validation data can choose: each with those that differ from it
     in hyper-parameters only.
+
+    Args:
+        groups: Runs by experiment.
+
+    Returns:
+        Lists of at least two experiments.
     """
     families: dict[str, list[list[Seen]]] = {}
     for group in groups:

@@ -17,6 +17,9 @@ def client_scores(seen: Sequence[Seen], baseline: str) -> str:
     Args:
         seen: The runs, as they were looked at.
         baseline: The method or the name of the run that stands first.
+
+    Returns:
+        HTML, or "".
     """
     whole = [one for one in seen if one.finished and one.personal]
     first = next((one for one in whole if baseline in (one.name, one.row["method"])), None)

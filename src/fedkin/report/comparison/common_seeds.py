@@ -20,6 +20,12 @@ def common_seeds(groups: Sequence[list[Seen]]) -> Compared:
 
     An experiment under a lucky seed would lead one that it loses to under every seed of both; and
     one without a seed in common with the others has no difference from them.
+
+    Args:
+        groups: Runs by experiment.
+
+    Returns:
+        The runs that are compared, which experiments have a rank, and a note.
     """
     seeds = [{one.row["seed"] for one in group if one.personal} for group in groups]
     if all(mine == seeds[0] for mine in seeds):

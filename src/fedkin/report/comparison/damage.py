@@ -122,7 +122,14 @@ def _worse(measure: str, without: float, under: float) -> float:
 
 
 def damage_sheet(seen: Sequence[Seen]) -> Sheet:
-    """The same as a table of text."""
+    """The same as a table of text.
+
+    Args:
+        seen: The runs.
+
+    Returns:
+        A row a group of honest clients; no rows where nobody attacks.
+    """
     columns = ["run", "group", "honest", "without attack", "with it", "lost", "most", "by"]
     rows = [
         [one.run, one.group, str(one.honest), *_numbers(one), _part(one)] for one in damages(seen)
@@ -149,5 +156,12 @@ def _part(one: Damage) -> str:
 
 
 def plain(seen: Sequence[Seen]) -> list[dict[str, Any]]:
-    """The same as plain values."""
+    """The same as plain values.
+
+    Args:
+        seen: The runs.
+
+    Returns:
+        A dict for each ``Damage``; [] where nobody attacks.
+    """
     return [{**one._asdict(), "each": dict(one.each)} for one in damages(seen)]

@@ -18,7 +18,9 @@ FOLDED = 24  # columns that a column of words needs at most: longer words are fo
 class Fitting:
     """A sheet whose numbers are never cut or folded (72.10 ± 0.83 stays on its line).
 
-    ``dim``: numbers of the rows that are shown faintly.
+    Args:
+        sheet: What is shown.
+        dim: Numbers of the rows that are shown faintly.
     """
 
     def __init__(self, sheet: Sheet, dim: Sequence[int] = ()) -> None:
@@ -58,6 +60,13 @@ def columns_that_fit(sheet: Sheet, width: int) -> list[list[int]]:
     >>> wide = Sheet("", ["method", "mean", "std"], [["local", "72.10 ± 0.83", "9.1 ± 0.2"]], 1)
     >>> columns_that_fit(wide, 60), columns_that_fit(wide, 30)
     ([[0, 1, 2]], [[0, 1], [0, 2]])
+
+    Args:
+        sheet: What is shown.
+        width: Of the terminal, in letters.
+
+    Returns:
+        Lists of column numbers; every table has the columns of words.
     """
     words = list(range(sheet.texts))
     start = EDGE + sum(min(_width(sheet, column), FOLDED) + BETWEEN for column in words)

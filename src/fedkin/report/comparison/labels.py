@@ -15,6 +15,12 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     """The hyper-parameters in which experiments of one method differ; where these are the same, the
     other keys of the specification (model, rounds, privacy) too, or else the run's name; "" where
     there is one.
+
+    Args:
+        groups: Runs by experiment.
+
+    Returns:
+        A text each.
     """
     methods = [str(group[0].row["method"]) for group in groups]
     found = _extended(methods, [""] * len(groups), [_tuned(group, groups) for group in groups])

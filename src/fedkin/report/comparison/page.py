@@ -39,7 +39,18 @@ COSTS = {  # columns beside the scores, and their headings
 
 
 def write_comparison(found: Comparison, target: Path) -> Path:
-    """Write the page and return its path. Raises FedkinError where it cannot be written."""
+    """Write the page.
+
+    Args:
+        found: The comparison.
+        target: The path of the file, ending in .html.
+
+    Returns:
+        The same path.
+
+    Raises:
+        FedkinError: It cannot be written, or is a run's own file.
+    """
     return write_outside(target, page(found), PAGES)
 
 
@@ -62,7 +73,14 @@ def write_charts(found: Comparison, folder: Path) -> list[Path]:
 
 
 def page(found: Comparison) -> str:
-    """The whole page, from a comparison."""
+    """The whole page, from a comparison.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        HTML, which needs no network.
+    """
     figures = run_figures(found.seen, found.baseline)
     title = f"{formatting.many(len(found.rows), 'run')} side by side"
     warnings = [
@@ -88,6 +106,12 @@ def page(found: Comparison) -> str:
 def best_gain(found: Comparison) -> str:
     """Which experiment gains most on the baseline, or loses least, how much, and how sure that is;
     "" without one.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        One sentence, or "".
     """
     rows = [row for row in found.pairs if row["difference"] is not None]
     if not rows:

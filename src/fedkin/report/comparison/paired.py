@@ -43,7 +43,16 @@ def against(
     test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
     seed; of natural clients, who are the same persons under every seed, one client.
 
-    Raises FedkinError where ``baseline`` is not there.
+    Args:
+        seen: The runs.
+        baseline: A run by its name, or a method; None: local, else the first run.
+
+    Returns:
+        (name of the baseline, rows with COLUMNS and "persons", a sentence for each run without a
+        partner).
+
+    Raises:
+        FedkinError: No finished run is called so, or is of that method.
     """
     groups = by_experiment(seen)
     name, bases = _baseline(groups, baseline, labels(groups))
@@ -83,6 +92,12 @@ def against(
 def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
     """run − baseline of every client that both have, a person's as the mean over the seeds;
     rounded, so that equal accuracies differ by exactly 0.
+
+    Args:
+        pairs: (run, baseline), one a seed.
+
+    Returns:
+        In the measure's unit, one a client and seed, or one a person.
     """
     apart = by_person(
         (
@@ -99,7 +114,16 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
 
 
 def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
-    """The numbers of one row; of some measures less is better."""
+    """The numbers of one row; of some measures less is better.
+
+    Args:
+        apart: Differences, in the measure's unit.
+        measure: Of which they are.
+
+    Returns:
+        "better" and "worse" are shares in 0..1, "p" a probability; None where there is no
+        difference.
+    """
     gain = measure_named(measure).sign * apart
     low, high = interval(apart)
     return {
@@ -115,7 +139,14 @@ def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
 
 
 def told_apart(row: Mapping[str, Any]) -> bool:
-    """Whether a row's interval leaves out 0; one pair has no interval."""
+    """Whether a row's interval leaves out 0; one pair has no interval.
+
+    Args:
+        row: As ``against`` gives it.
+
+    Returns:
+        False where the difference may be chance.
+    """
     low, high = row["low"], row["high"]
     return low is not None and high is not None and (low > 0 or high < 0)
 
@@ -123,6 +154,12 @@ def told_apart(row: Mapping[str, Any]) -> bool:
 def pairs_of(row: Mapping[str, Any]) -> str:
     """What the shares of a row are of: a client is several pairs under several seeds, unless it is
     one person under all of them.
+
+    Args:
+        row: As ``against`` gives it.
+
+    Returns:
+        "client" or "pair".
     """
     return "client" if len(row["seeds"]) == 1 or row["persons"] else "pair"
 

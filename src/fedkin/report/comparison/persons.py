@@ -14,6 +14,9 @@ def by_person(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object
 
     Args:
         scores: A run, and a number of each of its clients.
+
+    Returns:
+        In the numbers' own unit.
     """
     found: dict[object, list[float]] = {}
     for one, by_client in scores:
@@ -27,6 +30,9 @@ def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, f
 
     Args:
         scores: A run, and each client's share of its mean.
+
+    Returns:
+        {who: a sum of shares}.
     """
     found: dict[object, float] = {}
     for one, by_client in scores:
@@ -44,6 +50,9 @@ def by_share(
 
     Args:
         scores: A run, a number of each of its clients, and each one's share of the run's mean.
+
+    Returns:
+        In the numbers' own unit; who counts nothing is left out.
     """
     every = list(scores)
     whole = shares((one, {k: share[k] for k in values}) for one, values, share in every)

@@ -19,7 +19,14 @@ COLUMNS = ["rank", "method", "setting", "mean", "95% over clients", "95% over se
 
 
 def rank_table(found: Comparison) -> Sheet:
-    """``ranked`` as text."""
+    """``ranked`` as text.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        Without rows where fewer than two experiments compare.
+    """
     rows, note = ranked(found)
     if not rows:
         return Sheet("", [], [], 0)
@@ -34,6 +41,12 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     Those that cannot be distinguished share a rank, and stand in it in the order of their means.
     ``rank`` is None without a seed in common with the others: there is no pair to go by. ``low``,
     ``high``: the ends of the mean's 95 % interval over clients.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        ([], "") where fewer than two experiments compare.
     """
     every = [
         group

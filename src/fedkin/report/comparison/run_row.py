@@ -69,13 +69,23 @@ class Seen(NamedTuple):
 
     @property
     def finished(self) -> bool:
+        """Whether the run came to its end."""
         return bool(self.row["state"] == FINISHED)
 
     @property
     def name(self) -> str:
+        """What tables call the run."""
         return str(self.row["run"])
 
     def same_data(self, other: "Seen") -> bool:
+        """Whether both runs had the same client data.
+
+        Args:
+            other: Another run.
+
+        Returns:
+            False where one of them is damaged.
+        """
         return (
             self.setting is not None
             and other.setting is not None
@@ -84,8 +94,15 @@ class Seen(NamedTuple):
 
 
 def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
-    """What one run tells; a damaged one tells only that. ``asked``: a measure in place of the run's
-    own.
+    """What one run tells; a damaged one tells only that.
+
+    Args:
+        folder: The run directory.
+        name: What tables call it.
+        asked: A measure in place of the run's own.
+
+    Returns:
+        Its row, and what it is compared by.
     """
     return read_with_summary(folder, name, asked)[0]
 
@@ -93,7 +110,16 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
 def read_with_summary(
     folder: Path, name: str, asked: str | None = None
 ) -> tuple[Seen, Mapping[str, Any]]:
-    """The same, and the run's summary, which it is made of; {} of a damaged run."""
+    """The same, and the run's summary, which it is made of; {} of a damaged run.
+
+    Args:
+        folder: The run directory.
+        name: What tables call it.
+        asked: A measure in place of the run's own.
+
+    Returns:
+        (what ``read_run`` gives, what ``summary`` gives).
+    """
     try:
         with opened(folder) as run:
             found = of_run(run, asked)
@@ -113,13 +139,27 @@ def read_with_summary(
 
 
 def names(folders: Sequence[Path]) -> list[str]:
-    """The folders' own names, or their whole paths where those are not unique."""
+    """The folders' own names, or their whole paths where those are not unique.
+
+    Args:
+        folders: Run directories.
+
+    Returns:
+        A name each, no two alike.
+    """
     short = [Path(folder).name or str(folder) for folder in folders]
     return short if len(set(short)) == len(short) else [str(folder) for folder in folders]
 
 
 def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
-    """The finished runs that differ in their seed only, each seed once (the first given)."""
+    """The finished runs that differ in their seed only, each seed once (the first given).
+
+    Args:
+        seen: Runs, of which unfinished ones are left out.
+
+    Returns:
+        A list an experiment, in the order of their first runs.
+    """
     groups: dict[str, dict[Any, Seen]] = {}
     for one in seen:
         if one.finished:

@@ -18,9 +18,14 @@ class Setting(NamedTuple):
     public: dict[str, Any]
 
     def same(self, other: "Setting") -> bool:
-        """The same client data.
+        """Whether it is the same client data. For equal seeds the recorded digest decides, for
+        others the specification.
 
-        For equal seeds the recorded digest decides, for others the specification.
+        Args:
+            other: Another run's.
+
+        Returns:
+            False where public sets differ, too.
         """
         if self.seed == other.seed and self.digest is not None and other.digest is not None:
             return self.digest == other.digest
@@ -43,8 +48,14 @@ class Setting(NamedTuple):
 
 
 def setting(facts: Mapping[str, Any], clients: int) -> Setting:
-    """The setting that a run's facts record, where every default is written out; ``clients``: how
-    many it has.
+    """The setting that a run's facts record, where every default is written out;
+
+    Args:
+        facts: What the run's record says of it.
+        clients: How many it has.
+
+    Returns:
+        What tells its data from others.
     """
     spec = facts.get("spec") or {}
     data = {"name": facts.get("data"), **(spec.get("data") or {})}

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class SideBySide:
-    """Runs side by side; ``runs``, ``seeds`` and ``against`` are DataFrames (docs/compare.md)."""
+    """Runs side by side; ``runs``, ``seeds`` and ``against`` are DataFrames (docs/compare.md).
+
+    Args:
+        found: What ``comparison`` made of the runs.
+    """
 
     def __init__(self, found: Comparison) -> None:
         self.found = found
@@ -23,7 +27,20 @@ class SideBySide:
     def of(
         cls, folders: Sequence[Path], against: str | None = None, best: bool = False
     ) -> "SideBySide":
-        """The comparison of run directories, as ``fedkin compare`` makes it."""
+        """The comparison of run directories, as ``fedkin compare`` makes it.
+
+        Args:
+            folders: Run directories; at least one.
+            against: A method or the name of a run that the others are paired with; None: local,
+                else the first run.
+            best: Whether only the setting that validation data chose is kept of each method.
+
+        Returns:
+            A comparison whose tables are its attributes.
+
+        Raises:
+            FedkinError: There is no run, or none that ``against`` names.
+        """
         return cls(comparison(folders, against, best))
 
     @property
@@ -42,7 +59,17 @@ class SideBySide:
         return self.found.against
 
     def page(self, target: Path | str) -> Path:
-        """Write a page with charts."""
+        """Write a page with charts, which needs no network.
+
+        Args:
+            target: The path of the file, ending in .html.
+
+        Returns:
+            The same path.
+
+        Raises:
+            FedkinError: It cannot be written, or is a run's own file.
+        """
         return write_comparison(self.found, Path(target))
 
     def __repr__(self) -> str:

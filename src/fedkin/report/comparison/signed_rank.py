@@ -20,6 +20,12 @@ def signed_rank(apart: NDArray[np.float64]) -> float | None:
     """Two-sided p of Wilcoxon's signed-rank test, differences of 0 left out; 1 where all are 0.
 
     None without differences; nan where one of them is nan.
+
+    Args:
+        apart: Paired differences, in any unit.
+
+    Returns:
+        A probability in 0..1; None without differences; nan where one of them is nan.
     """
     if len(apart) == 0:
         return None

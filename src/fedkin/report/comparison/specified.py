@@ -18,6 +18,9 @@ def specified(facts: Mapping[str, Any], chosen: Mapping[str, Any], clients: int)
         facts: What the record says of the run.
         chosen: What of [run] tells experiments apart.
         clients: How many it has.
+
+    Returns:
+        Plain values; a key that was not asked for has its default.
     """
     found = {name: facts.get(name) for name in ("model", "rounds", "participation")}
     found |= {**chosen, "clients": clients, "data": facts.get("data"), "split": facts.get("split")}
@@ -40,6 +43,9 @@ def of_values(facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     Args:
         facts: What the record says of the run; one that has no such value, or is older than what is
             kept of it, says nothing.
+
+    Returns:
+        ({name: value}, {key: digest or number}); both {} where nothing was given as a value.
     """
     values = facts.get("values") or {}
     method, models = values.get("method") or {}, values.get("models") or {}

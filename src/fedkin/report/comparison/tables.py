@@ -22,7 +22,14 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def compare(found: Comparison) -> RenderableType:
-    """For the terminal."""
+    """The comparison for the terminal.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        What rich prints: tables, hints and warnings.
+    """
     parts: list[RenderableType] = [_fitting(sheet, found) for sheet in tables_of(found)]
     parts += [Text(hint) for hint in found.hints]
     parts += [Text(f"! {text}", style="yellow") for text in [*troubles(found), *found.warnings]]
@@ -30,7 +37,14 @@ def compare(found: Comparison) -> RenderableType:
 
 
 def markdown(found: Comparison) -> str:
-    """The same as Markdown."""
+    """The comparison as Markdown.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        Tables, then hints and warnings as a list.
+    """
     lines: list[str] = []
     for sheet in tables_of(found):
         lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
@@ -41,7 +55,14 @@ def markdown(found: Comparison) -> str:
 
 
 def latex(found: Comparison) -> str:
-    """The same as LaTeX, for a paper."""
+    """The comparison as LaTeX, for a paper.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        Tables with the rules of booktabs; hints and warnings as comments.
+    """
     return latex_tables(tables_of(found), _notes(found))
 
 
@@ -50,7 +71,15 @@ def _notes(found: Comparison) -> list[str]:
 
 
 def plain(found: Comparison) -> dict[str, Any]:
-    """The same as plain values."""
+    """The comparison as plain values: what ``fedkin compare --json`` prints.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        {"measure", "runs", "ranks", "seeds", "baseline", "against", "choice", "damage", "warnings",
+        "hints"}.
+    """
     return {
         "measure": found.measure,
         "runs": found.rows,
@@ -66,19 +95,40 @@ def plain(found: Comparison) -> dict[str, Any]:
 
 
 def troubles(found: Comparison) -> list[str]:
-    """Which runs are not finished, or damaged."""
+    """Which runs are not finished, or damaged.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        A sentence a run.
+    """
     return [f"{row['run']} is {row['state']}" for row in found.rows if row["state"] != FINISHED]
 
 
 def tables_of(found: Comparison) -> list[Sheet]:
-    """Those that have something to tell."""
+    """Those that have something to tell.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        At least one row each.
+    """
     view = view_of(found.rows)
     every = [_scores(found, view), _costs(found.rows)]
     return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
 
 
 def experiment_sheets(found: Comparison) -> list[Sheet]:
-    """Those whose rows are experiments, not runs."""
+    """Those whose rows are experiments, not runs.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        At least one row each.
+    """
     every = [
         rank_table(found),
         _seeds(found.over_seeds, view_of(found.rows), found.measure),
@@ -182,12 +232,27 @@ def _choice(choice: Rows) -> Sheet:
 
 
 def has(rows: Rows, name: str) -> bool:
-    """Whether any row has a number there."""
+    """Whether any row has a number there.
+
+    Args:
+        rows: Of a table.
+        name: Of a column that all of them have.
+
+    Returns:
+        False where all are None or nan.
+    """
     return any(row[name] is not None and row[name] == row[name] for row in rows)
 
 
 def view_of(runs: Rows) -> str:
-    """The view that the table shows; "" if no run has an accuracy."""
+    """The view that the table shows; "" if no run has an accuracy.
+
+    Args:
+        runs: Rows, one a run.
+
+    Returns:
+        "personal", "global" or "".
+    """
     for view in ("personal", "global"):
         if has(runs, f"{view} final mean"):
             return view
@@ -195,7 +260,16 @@ def view_of(runs: Rows) -> str:
 
 
 def score_columns(table: Rows, view: str, measure: str) -> dict[str, str]:
-    """{column: heading} of the scores that are shown."""
+    """{column: heading} of the scores that are shown.
+
+    Args:
+        table: Rows of runs or of experiments.
+        view: "personal" or "global"; "": losses are shown.
+        measure: What the scores are.
+
+    Returns:
+        In the order of the table.
+    """
     others = [
         name
         for name, of in MEASURED.items()
@@ -214,7 +288,16 @@ def score_columns(table: Rows, view: str, measure: str) -> dict[str, str]:
 
 
 def cell(name: str, value: float, measure: str = "accuracy") -> str:
-    """A number of a run as text, by the name of its column; ``measure``: what the scores are."""
+    """A number of a run as text, by the name of its column;
+
+    Args:
+        name: Of the column.
+        value: The number, or nan.
+        measure: What the scores are.
+
+    Returns:
+        Text; a dash for nan.
+    """
     if name.endswith(" bytes"):
         return formatting.size(value)
     if name == "paper scalars":

@@ -19,7 +19,14 @@ ENOUGH = 3  # seeds
 
 
 def what_next(found: Comparison) -> list[Step]:
-    """The most important first; nothing where no run has a pair."""
+    """The most important first; nothing where no run has a pair.
+
+    Args:
+        found: The comparison.
+
+    Returns:
+        A few steps, or [].
+    """
     pairs = [row for row in found.pairs if row["difference"] is not None]
     if not pairs:
         return []

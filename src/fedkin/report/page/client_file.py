@@ -19,8 +19,15 @@ def client_rows(
     """A line a client: who it is, its data, its final score in each view, and of a safe run which
     model it deploys. No name is a formula for the spreadsheet that opens it.
 
-    ``shares``: by client's name, of the federated model in what it deploys; {} where the run is not
-    safe.
+    Args:
+        run: An open run.
+        measure: The run's measure.
+        matrices: {view: scores}.
+        shares: client's name → the share in 0..1 of the federated model in what it deploys; {}
+            where the run is not safe.
+
+    Returns:
+        CSV with a head line.
     """
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     out = io.StringIO()

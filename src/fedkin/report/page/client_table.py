@@ -27,8 +27,18 @@ def client_table(
     gain: Gain | None = None,
     said: str = "",
 ) -> str:
-    """One row a client: final scores, gain, data, and the method's last metrics of it. ``said``:
-    who they are, where not all are shown.
+    """One row a client: final scores, gain, data, and the method's last metrics of it.
+
+    Args:
+        run: An open run.
+        found: Its ``summary``.
+        what: The run's measure.
+        matrices: {view: scores}.
+        gain: On a baseline; None: there is none.
+        said: Who the clients are, where not all are shown.
+
+    Returns:
+        HTML.
     """
     named_values = _named_values(found, len(run.clients))
     numbers = _numbers(run, what, matrices, gain)

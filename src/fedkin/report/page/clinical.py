@@ -11,7 +11,14 @@ LEVEL = 0.05  # a mean error of probabilities from which they are called uncalib
 
 
 def case_of(run: Run) -> str:
-    """What a case is: the name of the second class, as the record has it."""
+    """What a case is: the name of the second class, as the record has it.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        "" where there are not two classes.
+    """
     names = run.facts.get("class_names") or []
     return str(names[1]) if len(names) == 2 else ""
 
@@ -22,6 +29,9 @@ def clinical(found: Mapping[str, Any], case: str = "") -> str:
     Args:
         found: The run's ``summary``.
         case: The name of the second class, where it is known.
+
+    Returns:
+        HTML, or "".
     """
     for view, numbers in found["measures"].items():
         known = {name: of["mean"] for name, of in numbers.items() if of["mean"] is not None}

@@ -53,7 +53,14 @@ class Pages(NamedTuple):
 
 
 def pages(run: Run) -> Pages:
-    """What ``fedkin report`` writes."""
+    """What ``fedkin report`` writes.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        The page, and the table of clients where it does not show all.
+    """
     found = of_run(run)
     what, matrices = measured(run, found)
     panel = panel_of(run, matrices)
@@ -63,7 +70,14 @@ def pages(run: Run) -> Pages:
 
 
 def page(run: Run) -> str:
-    """report.html alone: what ``fedkin watch`` shows."""
+    """report.html alone: what ``fedkin watch`` shows.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        HTML, which needs no network.
+    """
     return pages(run).html
 
 

@@ -28,7 +28,16 @@ SCRIPTS = ("theme.js", "tables.js", "page.js")
 
 
 def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> str:
-    """The whole page; ``content`` is what page.js reads, by the names of its elements."""
+    """The whole page.
+
+    Args:
+        title: Of the page.
+        parts: HTML of its body, in order.
+        content: name of an element → what page.js reads in it, as plain values.
+
+    Returns:
+        HTML, which fetches nothing.
+    """
     return "\n".join(
         [
             "<!doctype html>",
@@ -55,6 +64,9 @@ def places(figures: Sequence[Figure], level: int = 2) -> list[str]:
     Args:
         figures: In their order.
         level: Of their headings.
+
+    Returns:
+        HTML, one a figure.
     """
     return [
         f'<figure id="{escape(drawn.name)}"><h{level}>{escape(drawn.title)}</h{level}>'

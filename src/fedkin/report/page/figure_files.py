@@ -28,10 +28,17 @@ FORMATS: Mapping[str, Callable[[str], bytes]] = {
 
 
 def write_figures(run_folder: Path, folder: Path) -> list[Path]:
-    """Every chart of a run's report, in every format: ``folder``/NAME.svg, .png, .pdf; returns
-    their paths.
+    """Every chart of a run's report, in every format: ``folder``/NAME.svg, .png, .pdf.
 
-    Raises FedkinError for a folder that is no run, or where ``folder`` cannot be written.
+    Args:
+        run_folder: The run directory.
+        folder: Is made where it is not there.
+
+    Returns:
+        The paths of all files.
+
+    Raises:
+        FedkinError: ``run_folder`` is no run, or ``folder`` cannot be written.
     """
     with opened(Path(run_folder)) as run:
         found = charts_of(run)
@@ -39,7 +46,14 @@ def write_figures(run_folder: Path, folder: Path) -> list[Path]:
 
 
 def charts_of(run: Run) -> list[Figure]:
-    """The charts that show the whole run; those of a chosen client are empty without one."""
+    """The charts that show the whole run; those of a chosen client are empty without one.
+
+    Args:
+        run: An open run.
+
+    Returns:
+        In the order of the page.
+    """
     found = of_run(run)
     what, matrices = measured(run, found)
     panel = panel_of(run, matrices)
@@ -47,14 +61,35 @@ def charts_of(run: Run) -> list[Figure]:
 
 
 def first_chart(run_folder: Path | str) -> str:
-    """The chart that a report begins with, as SVG; "" for a run without scores."""
+    """The chart that a report begins with, as SVG; "" for a run without scores.
+
+    Args:
+        run_folder: The run directory.
+
+    Returns:
+        SVG, or "".
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
+    """
     with opened(Path(run_folder)) as run:
         found = charts_of(run)
     return "" if not found else vl_convert.vegalite_to_svg(json.dumps(standing(found[0].spec)))
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
-    """One chart in all formats."""
+    """One chart in all formats.
+
+    Args:
+        figure: The chart.
+        folder: Is made where it is not there.
+
+    Returns:
+        A path for each of FORMATS.
+
+    Raises:
+        FedkinError: The folder or a file cannot be written.
+    """
     text = json.dumps(standing(figure.spec))
     safe = re.sub(r"[^\w.-]+", "-", figure.name)  # a method may call its notes what it likes
     try:
@@ -67,5 +102,12 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
 
 
 def standing(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A specification with a width of its own: that of the page is its container's."""
+    """A specification with a width of its own: that of the page is its container's.
+
+    Args:
+        spec: Of Vega-Lite.
+
+    Returns:
+        A copy, WIDTH pixels wide.
+    """
     return {**spec, "width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}

@@ -41,9 +41,18 @@ def page_figures(
     gain: Gain | None = None,
     panel: Panel | None = None,
 ) -> Drawn:
-    """All figures of a run. ``found``: its ``summary``; ``what``, ``matrices``: ``measured``;
-    ``gain``: on a baseline, which is drawn beside. ``panel``: the clients that are shown one by
-    one, where not all are.
+    """All figures of a run.
+
+    Args:
+        run: An open run.
+        found: Its ``summary``.
+        what: The run's measure.
+        matrices: {view: scores}.
+        gain: On a baseline, which is drawn beside; None: there is none.
+        panel: The clients that are shown one by one, where not all are.
+
+    Returns:
+        The figures of the whole run, and those of a chosen client.
     """
     whole, scores = run, matrices
     if panel is not None:
@@ -68,6 +77,12 @@ def page_figures(
 def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
     """What the page's script is given, by the element that holds it: {figures, owns}; a figure's
     ``own`` is a place in ``owns``, which is read when the first client is chosen.
+
+    Args:
+        figures: In the order of the page.
+
+    Returns:
+        Plain values.
     """
     owns: dict[int, Own] = {
         id(figure.own): figure.own for figure in figures if figure.own is not None

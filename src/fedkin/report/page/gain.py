@@ -45,10 +45,12 @@ class Gain(NamedTuple):
 
     @property
     def helped(self) -> list[int]:
+        """Numbers of the clients that are better off."""
         return [client for client, apart in self.by_client.items() if apart > 0]
 
     @property
     def hurt(self) -> list[int]:
+        """Numbers of the clients that are worse off."""
         return [client for client, apart in self.by_client.items() if apart < 0]
 
     @property
@@ -58,6 +60,7 @@ class Gain(NamedTuple):
 
     @property
     def name(self) -> str:
+        """What the baseline is called in a sentence."""
         return NAMES[self.against]
 
 

@@ -18,6 +18,9 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
     Args:
         name: of the file; it changes whenever the text would.
         make: makes the text.
+
+    Returns:
+        The text.
     """
     try:
         folder = private_folder(cache_folder() / "page")

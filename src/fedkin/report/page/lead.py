@@ -12,7 +12,15 @@ Card = tuple[str, str, str]  # what it is, the number, what is to be known of it
 
 
 def lead(found: Mapping[str, Any], gain: Gain | None) -> str:
-    """The sentence and the cards; "" where nothing was evaluated."""
+    """The sentence and the cards; "" where nothing was evaluated.
+
+    Args:
+        found: The run's ``summary``.
+        gain: On a baseline; None: there is none.
+
+    Returns:
+        HTML, or "".
+    """
     if not found["headline"]:
         return ""
     said = f'<p class="lead">{escape(sentence(found, gain))}</p>'
@@ -25,7 +33,15 @@ def lead(found: Mapping[str, Any], gain: Gain | None) -> str:
 
 
 def sentence(found: Mapping[str, Any], gain: Gain | None) -> str:
-    """Who gains on what, how much, and how sure that is."""
+    """Who gains on what, how much, and how sure that is.
+
+    Args:
+        found: The run's ``summary``, with a headline.
+        gain: On a baseline; None: there is none.
+
+    Returns:
+        One sentence.
+    """
     measure = found["measure"]
     if gain is None:
         final = next(iter(found["headline"].values()))["final"]
@@ -54,20 +70,43 @@ def _sure(gain: Gain) -> str:
 
 
 def apart(measure: str, value: float) -> str:
-    """A difference without its sign: 4.20 points of an accuracy, 0.0420 of an AUC."""
+    """A difference without its sign: 4.20 points of an accuracy, 0.0420 of an AUC.
+
+    Args:
+        measure: The name of the measure.
+        value: A difference, at least 0; a fraction where the measure is a share.
+
+    Returns:
+        Text.
+    """
     if formatting.share(measure):
         return f"{100 * value:.2f} points"
     return formatting.decimal(value)
 
 
 def signed(measure: str, value: float) -> str:
-    """+4.20 points of an accuracy."""
+    """+4.20 points of an accuracy.
+
+    Args:
+        measure: The name of the measure.
+        value: A difference; a fraction where the measure is a share.
+
+    Returns:
+        Text; without a sign where it is 0.
+    """
     sign = "+" if value > 0 else "−" if value < 0 else ""
     return f"{sign}{apart(measure, abs(value))}"
 
 
 def ends_of(gain: Gain) -> str:
-    """Both ends of the gain's interval: +2.10 … +6.30 points."""
+    """Both ends of the gain's interval: +2.10 … +6.30 points.
+
+    Args:
+        gain: On a baseline.
+
+    Returns:
+        Text; a dash where there is no interval.
+    """
     if gain.low is None or gain.high is None:
         return formatting.NONE
     low, high = (signed(gain.measure, end) for end in (gain.low, gain.high))

@@ -35,7 +35,17 @@ class Step(NamedTuple):
 def next_steps(
     run: Run, found: Mapping[str, Any], gain: Gain | None, groups: Groups | None
 ) -> list[Step]:
-    """What the record shows, the most important first."""
+    """What the record shows, the most important first.
+
+    Args:
+        run: An open run.
+        found: Its ``summary``.
+        gain: On a baseline; None: there is none.
+        groups: Of clients, as the method found them; None: there are none.
+
+    Returns:
+        A few steps, or [].
+    """
     folder = shown(run.folder)
     steps = []
     if not found["finished"]:
@@ -67,7 +77,15 @@ def _typed(step: Step, run: Run) -> Step:
 
 
 def box(steps: Sequence[Step], what: str = "this run") -> str:
-    """The steps as a part of the page; ``what``: what shows them."""
+    """The steps as a part of the page.
+
+    Args:
+        steps: In their order.
+        what: What shows them.
+
+    Returns:
+        HTML.
+    """
     items = "".join(
         f"<li>{escape(step.text)}"
         + (f"<code>{escape(step.command)}</code>" if step.command else "")
@@ -236,7 +254,14 @@ def _spec_file(run: Run) -> str:
 
 
 def shown(path: Path) -> str:
-    """A path to be typed here; a page that is passed on names no folders of this machine."""
+    """A path to be typed here; a page that is passed on names no folders of this machine.
+
+    Args:
+        path: Of a file or folder.
+
+    Returns:
+        Quoted for a shell; relative where it can be.
+    """
     whole, here = path.absolute(), Path.cwd()
     near = whole.relative_to(here) if whole.is_relative_to(here) else None
     if near is None:

@@ -12,10 +12,18 @@ NAME = "report.html"
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a run directory, from its records alone, and return its path; of a run
-    of more than 5,000 clients also clients.csv, for the page shows a panel of them. An old
-    one is replaced only when the new one is whole. Raises FedkinError for a folder that is no run,
-    or cannot be written.
+    """Write report.html into a run directory, from its records alone. Of a run of more than 5,000
+    clients also clients.csv, for the page shows a panel of them. An old one is replaced only when
+    the new one is whole.
+
+    Args:
+        folder: The run directory.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        FedkinError: The folder is no run, or cannot be written.
     """
     folder = Path(folder)
     path = own(folder, NAME)

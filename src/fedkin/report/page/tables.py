@@ -8,7 +8,14 @@ from fedkin.report import formatting
 
 
 def score_table(found: Mapping[str, Any]) -> str:
-    """The numbers over clients, for each view and each way to choose a round."""
+    """The numbers over clients, for each view and each way to choose a round.
+
+    Args:
+        found: The run's ``summary``.
+
+    Returns:
+        HTML.
+    """
     what = found["measure"]
     rows = [
         [
@@ -44,7 +51,14 @@ def score_table(found: Mapping[str, Any]) -> str:
 
 
 def measure_table(found: Mapping[str, Any]) -> str:
-    """The other measures over clients; "" where none was taken."""
+    """The other measures over clients; "" where none was taken.
+
+    Args:
+        found: The run's ``summary``.
+
+    Returns:
+        HTML, or "".
+    """
     rows = [
         [
             view,
@@ -70,6 +84,14 @@ def measure_table(found: Mapping[str, Any]) -> str:
 
 
 def communication_table(communication: Mapping[str, Any]) -> str:
+    """What was sent in numbers and bytes, up and down, by both rules of counting.
+
+    Args:
+        communication: Of the run's ``summary``.
+
+    Returns:
+        HTML.
+    """
     rows = []
     for name, part in (
         ("paper", communication["paper"]),
@@ -105,9 +127,17 @@ def table(
     clients: list[str] | None = None,
     marks: list[str] | None = None,
 ) -> str:
-    """``head``: (name, class). A cell that is a pair is (text, the number to sort by). ``clients``:
-    of the rows, which can then be chosen; ``marks``: classes of the rows. With either of them the
-    headings sort.
+    """A table in HTML. With clients or marks its headings sort.
+
+    Args:
+        head: (name, class) of each column.
+        rows: Cells in the order of the columns; one that is a pair is (text, the number to sort
+            by).
+        clients: Names of the rows, which can then be chosen; None: they cannot.
+        marks: Classes of the rows; None: they have none.
+
+    Returns:
+        HTML.
     """
     sorts = clients is not None or marks is not None
     button = ('<button type="button">', "</button>") if sorts else ("", "")
@@ -140,7 +170,14 @@ def _cell(cell: Any, kind: str, first: bool, chosen: bool) -> str:
 
 
 def search_bar(what: str) -> str:
-    """Above a table: a field that filters its rows, and its download."""
+    """Above a table: a field that filters its rows, and its download.
+
+    Args:
+        what: What the rows are, in the plural.
+
+    Returns:
+        HTML.
+    """
     return (
         f'<p class="tools"><label>Search the {what}: <input type="search" class="filter" '
         'autocomplete="off"></label> <button type="button" class="csv">Download as CSV</button> '
@@ -167,6 +204,9 @@ def section(
         tall: Whether it has a height of its own.
         above: HTML between the note and the content.
         beside: Whether it stands beside the rest, where the window is wide.
+
+    Returns:
+        HTML.
     """
     kind = "scroll tall" if tall else "scroll"
     caption = f'<p class="soft">{escape(note)}</p>' if note else ""

@@ -60,7 +60,14 @@ class Counts(NamedTuple):
 
 
 def pairs(found: Iterable[Judged]) -> Iterator[Pair]:
-    """The cases that are told at the papers' scale."""
+    """The cases that are told at the papers' scale.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Yields:
+        A case that has a finding at the papers' scale.
+    """
     for one in found:
         for case, small, about in zip(one.claim.cases, one.findings, one.about, strict=False):
             if about.full.seeds:
@@ -68,13 +75,26 @@ def pairs(found: Iterable[Judged]) -> Iterator[Pair]:
 
 
 def contradict(found: Iterable[Judged]) -> list[Pair]:
-    """The cases that hold at one scale and do not at the other."""
+    """The cases that hold at one scale and do not at the other.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Returns:
+        [] where the scales agree.
+    """
     return [one for one in pairs(found) if {one.small.verdict, one.full.verdict} == {HOLDS, FAILS}]
 
 
 def verdict_there(one: Judged) -> tuple[str, str]:
     """The claim's verdict at the papers' scale and the cases it is of, in words; "" twice where
     none has enough seeds.
+
+    Args:
+        one: A claim with its verdict.
+
+    Returns:
+        ("holds", "2 of 3 cases"), say.
     """
     enough = _enough(one)
     if not enough:
@@ -96,7 +116,14 @@ def _decides(case: Case, full: Finding) -> bool:
 
 
 def counts(found: Sequence[Judged]) -> Counts:
-    """How many claims hold at the papers' scale."""
+    """How many claims hold at the papers' scale.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Returns:
+        Numbers of claims.
+    """
     told = [one for one in found if _enough(one)]
     whole = sum(len(_enough(one)) == len(one.claim.cases) for one in told)
     kinds = (
@@ -106,7 +133,14 @@ def counts(found: Sequence[Judged]) -> Counts:
 
 
 def by_seed(full: Finding) -> str:
-    """The numbers of the seeds and their mean: "-5.43, -6.99, -6.91 (mean -6.44)"."""
+    """The numbers of the seeds and their mean: "-5.43, -6.99, -6.91 (mean -6.44)".
+
+    Args:
+        full: The finding at the papers' scale.
+
+    Returns:
+        Text; a dash where there is none.
+    """
     if not full.seeds:
         return formatting.NONE
     each = ", ".join(f"{value:.3g}" for value in full.means)
@@ -114,7 +148,14 @@ def by_seed(full: Finding) -> str:
 
 
 def signs(full: Finding) -> str:
-    """The verdict of the seeds in words."""
+    """The verdict of the seeds in words.
+
+    Args:
+        full: The finding at the papers' scale.
+
+    Returns:
+        Words; a dash where there is none.
+    """
     if not full.seeds:
         return formatting.NONE
     said = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
@@ -125,7 +166,14 @@ def signs(full: Finding) -> str:
 
 
 def in_short(found: Sequence[Judged]) -> list[str]:
-    """What the second scale changes, sentence by sentence."""
+    """What the second scale changes, sentence by sentence.
+
+    Args:
+        found: Claims with their verdicts.
+
+    Returns:
+        Sentences.
+    """
     every = list(pairs(found))
     total = sum(len(one.claim.cases) for one in found)
     enough = [one for one in every if _decides(one.case, one.full)]

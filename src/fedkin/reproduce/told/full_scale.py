@@ -46,7 +46,15 @@ def full_scale(
 
 
 def stood_in(register: Register, case: Case) -> tuple[str, ...]:
-    """The rows that stand for those of a case; () where not every row has one."""
+    """The rows that stand for those of a case; () where not every row has one.
+
+    Args:
+        register: The claims.
+        case: The test.
+
+    Returns:
+        Names of rows.
+    """
     found = tuple(_instead(register, name) for name in case.needs)
     return found if all(found) else ()
 

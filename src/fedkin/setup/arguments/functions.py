@@ -35,7 +35,14 @@ def standing(method: Method) -> dict[str, Any]:
 
 
 def is_the_callers(found: Any) -> bool:
-    """Whether a function or a class is neither torch's nor fedkin's machinery."""
+    """Whether a function or a class is neither torch's nor fedkin's machinery.
+
+    Args:
+        found: A function or a class.
+
+    Returns:
+        True of fedkin's methods, too.
+    """
     module = str(getattr(found, "__module__", ""))
     return _package(found) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
 
@@ -43,6 +50,12 @@ def is_the_callers(found: Any) -> bool:
 def written_in(found: Any) -> str:
     """The digest of the file of a function or a class; of its own text where there is no file, as
     in a notebook; "" where there is neither.
+
+    Args:
+        found: A function or a class.
+
+    Returns:
+        A few hexadecimal digits, or "".
     """
     try:
         return file_digest(found) or short(inspect.getsource(found))

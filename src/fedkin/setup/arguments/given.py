@@ -40,7 +40,14 @@ class Given(NamedTuple):
     index_names: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> Path:
-        """The copy, which the run's specification names: it is resumed from it."""
+        """Write the copy, which the run's specification names: it is resumed from it.
+
+        Args:
+            folder: Where it goes.
+
+        Returns:
+            The path of the copy.
+        """
         path = folder / self.file
         write_file(path, self.content)
         return path
@@ -49,8 +56,16 @@ class Given(NamedTuple):
 def given_data(value: Any) -> Given:
     """A table of a DataFrame or of a dict of columns, arrays of a dict with x and y.
 
+    Args:
+        value: A DataFrame, a dict of columns, or a dict of arrays with x and y (or x_train,
+            y_train, x_test, y_test).
+
+    Returns:
+        What is written beside the run.
+
     Raises:
-        FedkinError: for anything else.
+        FedkinError: It is of another kind, has no rows, columns of unlike lengths or of the same
+            name, or cells that hold lists or dicts.
     """
     import pandas as pd
 
@@ -119,7 +134,14 @@ def _arrays_meant(columns: Mapping[Any, Any]) -> str:
 
 
 def check_method(method: Any) -> None:
-    """Refuse what would be dropped without a word: a function that makes a method, above all."""
+    """Refuse what would be dropped without a word: a function that makes a method, above all.
+
+    Args:
+        method: What a caller gave in the method's place.
+
+    Raises:
+        FedkinError: It is neither None, a name nor a Method.
+    """
     if method is None or isinstance(method, str | Method):
         return
     name = getattr(method, "__name__", None)
@@ -150,7 +172,15 @@ def measure_name(measure: Any) -> str:
 
 
 def check_experiment(experiment: Any, kind: type) -> None:
-    """Raise FedkinError for what is no ``kind``, such as the name of a method."""
+    """Refuse what is no experiment, such as the name of a method.
+
+    Args:
+        experiment: What a caller gave.
+        kind: The class Experiment.
+
+    Raises:
+        FedkinError: It is of another class.
+    """
     if not isinstance(experiment, kind):
         raise FedkinError(
             f"run takes an Experiment, not {type(experiment).__name__}: "
@@ -159,7 +189,17 @@ def check_experiment(experiment: Any, kind: type) -> None:
 
 
 def file_of(data: Any) -> Path:
-    """The path of a newcomer's file. Raises FedkinError for tables and arrays themselves."""
+    """The path of a newcomer's file.
+
+    Args:
+        data: What a caller gave.
+
+    Returns:
+        The path, which need not be there.
+
+    Raises:
+        FedkinError: It is a table or arrays, not a path.
+    """
     if not isinstance(data, str | PathLike):
         raise FedkinError(
             f"data is a file of the newcomer's samples, not a {type(data).__name__}: write a table "

@@ -4,7 +4,11 @@ from typing import Any
 
 
 class InWords:
-    """Words that ``repr`` shows as they are."""
+    """Words that ``repr`` shows as they are.
+
+    Args:
+        says: The words.
+    """
 
     def __init__(self, says: str) -> None:
         self.says = says

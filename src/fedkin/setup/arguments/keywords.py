@@ -31,6 +31,10 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
         settings: names of options ("rounds", "data", "model"), ``section.key``, ``section__key``,
             whole sections as dicts, or what other libraries call them.
 
+    Returns:
+        ({section: {key: value}}, a hint for each key that has another name here, the data; None
+        where they have a name).
+
     Raises:
         FedkinError: for a keyword that is none of these, with the nearest that is.
     """
@@ -107,6 +111,15 @@ def given_model(model: Callable[..., Any]) -> str:
     """The name under which a class, a function or a module is built here, as long as Python runs.
 
     A module is copied for each model, with the parameters that it has.
+
+    Args:
+        model: A class, a function that makes a module, or a module.
+
+    Returns:
+        "Net@python" of a class Net, for [model] name.
+
+    Raises:
+        FedkinError: It is none of these.
     """
     make: Any = model
     name = getattr(model, "__name__", type(model).__name__)

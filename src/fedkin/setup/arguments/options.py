@@ -25,10 +25,24 @@ def specification(
     """The file's experiment with the options, then the settings ("section.key=value"), in place of
     what it says.
 
-    Returns hints beside it: keys that have another name here, and keys of the file that no longer
-    apply. The file is checked by itself first, so that its mistakes are reported with their lines.
-    Code that the options name may be imported: who runs the command typed it. Code that the file
-    names may be if its folder is trusted. ``command``: what was typed after ``fedkin``.
+    The file is checked by itself first, so that its mistakes are reported with their lines. Code
+    that the options name may be imported: who runs the command typed it. Code that the file names
+    may be if its folder is trusted.
+
+    Args:
+        file: An experiment's TOML file; None: defaults.
+        options: {option: value, or a list of values}, without hyphens; None for what was not typed.
+        settings: "section.key=value", as typed after --set.
+        trust_code: Whether code that the file names may be imported, whatever its folder.
+        command: What was typed after ``fedkin``, for messages.
+
+    Returns:
+        (the specification, hints: keys that have another name here, and keys of the file that no
+        longer apply).
+
+    Raises:
+        FedkinError: The first mistake, in one sentence; or the file names code, and nobody trusts
+            its folder.
     """
     content: Content = {}
     hints: list[str] = []
@@ -89,6 +103,12 @@ def _setting(text: str) -> tuple[str, Any]:
 def chooses(key: str) -> bool:
     """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen
     before.
+
+    Args:
+        key: As it is typed after --set.
+
+    Returns:
+        True of "method" and "model.name", say.
     """
     return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
 
@@ -104,8 +124,17 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
 
 
 def choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
-    """section.name = name; the keys that the file gave to another choice are dropped, and a hint
+    """section.name = name. The keys that the file gave to another choice are dropped, and a hint
     says so.
+
+    Args:
+        content: {section: {key: value}}, which is changed.
+        section: "method", "model", "data" or "split", say.
+        name: What is chosen.
+        parameters: {key: value} of the choice.
+
+    Returns:
+        [], or one hint.
     """
     place: Content = content.setdefault(section, {})
     declared = type(getattr(Spec(), section)).model_fields if section in Spec.model_fields else {}
