@@ -232,6 +232,43 @@ def test_how_many_rows_of_cgpfl_are_near(name: str, count: str) -> None:
     assert by_last[name].format(near["accuracy"]) in prose(SETTING)
 
 
+CAUSES = {  # a line of the setting's table: the rows whose differences it tells, in order
+    "fmnist, mlr, per_fedavg_hf": [
+        "fmnist-mlr-inner005",
+        "fmnist-mlr-inner01",
+        "fmnist-mlr-inner02",
+    ],
+    "fmnist, dnn, per_fedavg_hf": [
+        "fmnist-dnn-inner005",
+        "fmnist-dnn-inner01",
+        "fmnist-dnn-inner02",
+    ],
+    "fmnist, dnn, pfedme_pm": [
+        f"fmnist-dnn-pfedme_pm-{one}" for one in ("eta07", "eta1", "slower")
+    ],
+    "fmnist, dnn, cgpfl_k4": [f"fmnist-dnn-cgpfl_k4-{one}" for one in ("eta1", "slower")],
+    "fmnist, mlr, cgpfl_heur": ["fmnist-mlr-k5", "fmnist-mlr-k6", "fmnist-mlr-k8"],
+    "fmnist, dnn, cgpfl_heur": ["fmnist-dnn-k6", "fmnist-dnn-k8"],
+    "mnist, dnn, apfl": ["mnist-dnn-alpha1", "mnist-dnn-alpha15"],
+}
+
+
+def test_what_the_misses_of_cgpfl_depend_on() -> None:
+    numbers, printed = measured("cgpfl-table-1-causes"), published("cgpfl-table-1-causes")
+    table_1, printed_1 = measured("cgpfl-table-1"), published("cgpfl-table-1")
+    told = {row: (stands, moved) for row, stands, moved in table(SETTING, "row", "as it stands")}
+    assert told.keys() == CAUSES.keys()
+    for row, names in CAUSES.items():
+        keys = [(f"cgpfl-causes-{name}", "accuracy") for name in names]
+        moved = [apart(numbers[key][0] - printed[key]) for key in keys]
+        assert re.findall(r"[+−]\d+\.\d+", told[row][1]) == moved
+        own = ("-".join(["cgpfl-t1", *row.split(", ")]), "accuracy")
+        stands = np.mean(list(table_1[own].values())) - printed_1[own]
+        assert told[row][0].startswith(apart(stands))
+        assert abs(stands) > NEAR
+        assert any(abs(numbers[key][0] - printed[key]) <= NEAR for key in keys)
+
+
 def test_how_many_rows_confirm_the_readings_of_three_methods() -> None:
     def near(*seeds: int) -> int:
         found = differences("cgpfl-table-1", seeds)
