@@ -4,9 +4,10 @@
 
 ``RUN``: finished runs of per_fedavg, for instance of `fedkin reproduce persfl-table-3 --rows
 ds1-per_fedavg`. That code (pFedMe's `train_one_step`, called before a user is scored) takes two
-mini-batches of a user's TEST samples, with their labels, and a step on each from the global model,
-with the rate and then with β. The score is of all test samples, those two batches among them. So
-this is a reading of a published number and nothing to report of a method.
+mini-batches of a user's TEST samples, with their labels, and a step on each from the global model:
+with the inner rate, then with β (`method.inner_lr` and `train.lr`). The score is of all test
+samples, those two batches among them. So this is a reading of a published number and nothing to
+report of a method.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from fedkin.runs.directory import SPEC
 def adapted(module: nn.Module, x: Tensor, y: Tensor, rates: Sequence[float], batch: int) -> None:
     """A step of each rate, each on the next mini-batch of (x, y); changes the module."""
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
+    batch = min(batch, len(order))  # no sample twice in a step
     for number, rate in enumerate(rates):
         chosen = order[(number * batch + torch.arange(batch)) % len(order)]
         loss = nn.functional.cross_entropy(module(x[chosen]), y[chosen])
@@ -40,11 +42,11 @@ def scores(folder: Path) -> tuple[float, float]:
     result = Result(folder)
     with read_only(folder) as database:
         hyper = database.facts()["hyper"]
-    rates = [float(hyper["inner_lr"])] * int(hyper["adapt_steps"])
+    rates = [float(hyper["inner_lr"]), float(hyper["lr"])]
     spec = parse_file(folder / SPEC)
     batch = spec.train.batch_size
     ours, theirs = [], []
-    for client in range(spec.run.clients):
+    for client in range(result.summary["clients"]):
         x, y = result.data(client, "test")
         ours.append(_accuracy(result.personal(client), x, y))
         module = result.personal(client, "global")

@@ -7,13 +7,14 @@ of local steps, so the accuracy of one round is that of its k.
 """
 
 import argparse
+import math
 from pathlib import Path
 
 import pandas as pd
 
 from fedkin.api import Result
 
-GROUPS = (1, 2, 3, 5, 8, 13, 1000)  # k from one of these to the next
+GROUPS = (1, 2, 3, 5, 8, 13, math.inf)  # k from one of these to the next
 
 
 def by_steps(folder: Path, last: int) -> pd.DataFrame:
@@ -28,8 +29,10 @@ def by_steps(folder: Path, last: int) -> pd.DataFrame:
     drawn = notes[notes["name"] == "next_steps"].set_index("round")["value"]
     personal = metrics[(metrics["view"] == "personal") & (metrics["split"] == "test")]
     scores = 100 * personal.groupby("round")["accuracy"].mean()
-    planned = result.summary["rounds"]
-    rounds = range(planned - last + 1, planned + 1)
+    ended = result.summary["rounds"]
+    rounds = range(ended - last + 1, ended + 1)
+    if not set(rounds) <= set(scores.index) or ended - last not in drawn.index:
+        raise SystemExit(f"{folder}: the last {last} rounds were not all run and evaluated")
     # what a round draws is for the next one
     steps = [int(drawn[number - 1]) for number in rounds]
     group = pd.cut(steps, GROUPS, right=False)

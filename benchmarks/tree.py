@@ -88,9 +88,11 @@ def tree() -> list[str]:
 def numbers(method: str, found: dict[str, dict[str, Entry]]) -> str:
     """Points gained in each column, and the mean share hurt in those that have the method."""
     there = [by.get(method) for by in found.values()]
-    gains = [NONE if one is None else f"{100 * (one.gain or 0.0):+.1f}" for one in there]
-    hurt = statistics.mean(one.hurt or 0.0 for one in there if one is not None)
-    return " ".join(f"{gain:>6}" for gain in gains) + f"   {100 * hurt:2.0f} %"
+    gains = [None if one is None else one.gain for one in there]
+    shown = [NONE if gain is None else f"{100 * gain:+.1f}" for gain in gains]
+    hurt = [one.hurt for one in there if one is not None and one.hurt is not None]
+    share = f"{100 * statistics.mean(hurt):2.0f} %" if hurt else NONE
+    return " ".join(f"{gain:>6}" for gain in shown) + f"   {share:>4}"
 
 
 def _below(branch: Branch, indent: str, found: dict[str, dict[str, Entry]]) -> list[str]:

@@ -1,24 +1,38 @@
 """benchmarks/by_steps.py: a round is told under the steps that it took."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from benchmarks.by_steps import by_steps
-from fedkin.api import Experiment
+from benchmarks import by_steps
 
 
-def test_each_round_stands_under_its_own_draw(tmp_path: Path) -> None:
-    experiment = Experiment("l2sgd", rounds=8, clients=3, engine="inprocess", **{"method.p": 0.4})
-    result = experiment.run(tmp_path / "run")
-    table = by_steps(tmp_path / "run", last=5)
-    assert table["count"].sum() == 5
-    notes = result.notes
-    drawn = notes[notes["name"] == "next_steps"].set_index("round")["value"]
-    metrics = result.metrics
-    personal = metrics[(metrics["view"] == "personal") & (metrics["split"] == "test")]
-    for group, row in table.iterrows():
-        mine = [number for number in range(4, 9) if int(drawn[number - 1]) in group]
-        assert len(mine) == row["count"]
-        scores = personal[personal["round"].isin(mine)]["accuracy"]
-        assert row["mean"] == pytest.approx(100 * scores.mean())
+def test_each_round_stands_under_what_the_round_before_drew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: rounds 1 to 4 take 1, 2000, 2 and 1 steps; the draw of round 4 is for nobody."""
+    drawn = [(0, 1.0), (1, 2000.0), (2, 2.0), (3, 1.0), (4, 7.0)]
+    scored = [(1, 0.2), (2, 0.9), (3, 0.4), (4, 0.3)]
+    run = SimpleNamespace(
+        notes=pd.DataFrame(
+            [{"round": at, "name": "next_steps", "value": k} for at, k in drawn]
+            + [{"round": 2, "name": "next_pulls", "value": 9.0}]
+        ),
+        metrics=pd.DataFrame(
+            [
+                {"round": at, "view": view, "split": "test", "accuracy": score + more}
+                for at, score in scored
+                for view, more in (("personal", -0.1), ("personal", 0.1), ("global", 0.05))
+            ]
+        ),
+        summary={"rounds": 4},
+    )
+    monkeypatch.setattr(by_steps, "Result", lambda folder: run)
+    table = by_steps.by_steps(tmp_path, last=4)
+    assert [(group.left, group.right) for group in table.index[:2]] == [(1, 2), (2, 3)]
+    assert table["count"].tolist() == [2, 1, 1]
+    assert table["mean"].tolist() == pytest.approx([25.0, 40.0, 90.0])
+    with pytest.raises(SystemExit, match="the last 5 rounds were not all run"):
+        by_steps.by_steps(tmp_path, last=5)

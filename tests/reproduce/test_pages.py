@@ -16,7 +16,7 @@ def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
     flagged = {name: preset(name).flagged for name in names() if preset(name).flagged}
     assert {
         *("cgpfl-table-1", "cgpfl-table-2"),
-        *("cgpfl-table-1-consecutive", "cgpfl-table-1-faster"),
+        *("cgpfl-table-1-causes", "cgpfl-table-1-consecutive", "cgpfl-table-1-faster"),
         *("comet-table-3", "comet-table-3-cnn"),
         "perfed-ckt-table-1",
         "persfl-table-3",

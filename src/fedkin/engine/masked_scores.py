@@ -93,7 +93,7 @@ def counted_of(mean: Tree, clients: int) -> Counted:
         clients: How many there were.
 
     Returns:
-        A whole number a place.
+        A whole number a place, and how many clients they are of.
     """
     numbers: Tensor = mean["counts"]
     whole = [round(share * clients) for share in numbers.tolist()]

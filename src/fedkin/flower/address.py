@@ -60,7 +60,7 @@ def loopback(address: str) -> bool:
         address: host:port.
 
     Returns:
-        True of 127.0.0.1, ::1 and localhost.
+        True of 127.0.0.0/8, ::1 and localhost.
 
     Raises:
         FedkinError: It is no host:port.

@@ -149,7 +149,6 @@ def test_a_report_of_a_deployment_names_the_model_that_is_here(tmp_path: Path) -
         ("shared", {"shared_model": True}, "export RUN --view global"),
         ("not", {"shared_model": False}, "show RUN --json"),
         ("older", {}, "show RUN --json"),  # whose record does not say it
-        ("early", {"finished": False}, "show RUN --json"),
     ):
         assert report_of(tmp_path / name, deployment="d1", **known) == following
 
