@@ -11,9 +11,10 @@ from rich.text import Text
 LONG = 7  # items of a list that are shown
 
 
-def first_line(thing: Any) -> str:
-    """Of what something says of itself."""
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].replace("``", "")
+def beginning(thing: Any) -> str:
+    """Of what something says of itself: its first paragraph, in one line."""
+    paragraph = (inspect.getdoc(thing) or "").strip().partition("\n\n")[0]
+    return " ".join(paragraph.split()).replace("``", "")
 
 
 def plain(value: Any) -> Any:
