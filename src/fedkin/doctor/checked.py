@@ -11,7 +11,7 @@ from fedkin.data.formats.user_files import is_path
 from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.labels import label_problems
+from fedkin.data.quality.labels import AMOUNTS, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
@@ -70,7 +70,8 @@ def _plain_faults(source: Source, label: str | None) -> list[Problem]:
     """Of labels and clients: what makes a score mean nothing, or clients of one client."""
     names = [] if source.client is None else list(map(str, np.unique(source.client)))
     spelled = [one for one in spelling_problems(source, names, label) if not one.columns]
-    return [one for one in label_problems(source) if one.kind == "one class"] + spelled
+    kinds = {"one class", AMOUNTS}
+    return [one for one in label_problems(source) if one.kind in kinds] + spelled
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
