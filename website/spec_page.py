@@ -3,7 +3,7 @@
 from inspect import signature
 from typing import Any
 
-from fedkin.cli.listing.text import first_line
+from fedkin.cli.listing.text import beginning
 from fedkin.data.named_sets import SOURCES
 from fedkin.data.partitions.registry import PARTITIONS, parameters
 from fedkin.models.build import GIVEN, MODELS
@@ -54,7 +54,7 @@ def _example(key: Key) -> str:
 
 def _data() -> list[str]:
     rows = [
-        [f"`{name}`", first_line(reader), _values(_own(reader, {"dir"}))]
+        [f"`{name}`", beginning(reader), _values(_own(reader, {"dir"}))]
         for name, reader in SOURCES.items()
     ]
     return [
@@ -66,15 +66,14 @@ def _data() -> list[str]:
 
 def _split() -> list[str]:
     rows = [
-        [f"`{name}`", first_line(one), _values(parameters(name))]
-        for name, one in PARTITIONS.items()
+        [f"`{name}`", beginning(one), _values(parameters(name))] for name, one in PARTITIONS.items()
     ]
     return table(["split.name", "who holds what", "further keys of [split]"], rows)
 
 
 def _model() -> list[str]:
     rows = [
-        [f"`{name}`", first_line(make), _values(_own(make, set(GIVEN)))]
+        [f"`{name}`", beginning(make), _values(_own(make, set(GIVEN)))]
         for name, make in MODELS.items()
     ]
     return table(["model.name", "architecture", "further keys of [model]"], rows)

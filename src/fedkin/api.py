@@ -16,7 +16,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.data.population import Population, Split
-from fedkin.doctor.checked import checked, leaks_of
+from fedkin.doctor.checked import checked, data_notes
 from fedkin.doctor.diagnosis import Asked, diagnosis
 from fedkin.experiment.heading import head
 from fedkin.experiment.notebook import Bar, in_notebook
@@ -376,6 +376,9 @@ class Result:
             FedkinError: No finished run has the name, or is of the method, that ``against`` says.
         """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
+        gone = next((one for one in folders if not one.exists()), None)
+        if gone is not None:
+            raise FedkinError(f"{gone} does not exist: name the folders of runs")
         return SideBySide.of([self.folder, *folders], against, best)
 
     def report(self) -> Path:
@@ -505,7 +508,7 @@ def run(
     check_experiment(experiment, Experiment)
     spec = experiment.spec
     with experiment._placed() as placed:
-        for sentence in leaks_of(placed):
+        for sentence in data_notes(placed):
             warnings.warn(sentence, stacklevel=2)
     if experiment.given is None:
         return _shown(spec, out, experiment, progress)

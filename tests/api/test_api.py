@@ -123,3 +123,8 @@ def test_a_tables_columns_and_classes_keep_their_order(tmp_path: Path) -> None:
     assert result.class_names == ("sick", "well")
     assert (y == 0).all()
     torch.testing.assert_close(x[:, 0], -x[:, 1])
+
+
+def test_a_comparison_with_a_folder_that_is_not_there_is_refused(result: Result) -> None:
+    with pytest.raises(FedkinError, match="nowhere does not exist: name the folders of runs"):
+        result.compare("nowhere")

@@ -91,6 +91,14 @@ def test_pages_beside_runs_are_passed_over(tmp_path) -> None:
     assert "is not a run directory: it has no run.db" in told("compare", run, run / "run.db")
 
 
+def test_a_folder_of_runs_in_place_of_runs_is_told(tmp_path) -> None:
+    record(tmp_path / "t1")
+    said = told("compare", tmp_path)
+    assert f"it has no run.db, and holds 1 run: take {tmp_path}/*" in said
+    (tmp_path / "empty").mkdir()
+    assert "holds" not in told("compare", tmp_path / "empty")
+
+
 @pytest.mark.parametrize("command", ["show", "report"])
 def test_what_is_no_run_is_told(command, tmp_path) -> None:
     assert str(tmp_path) in told(command, tmp_path)

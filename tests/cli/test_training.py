@@ -19,7 +19,7 @@ def quiet(monkeypatch):
     asked = []
     monkeypatch.setattr("fedkin.report.page.report.write_report", lambda run: run / "r.html")
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: asked.append(folder))
-    monkeypatch.setattr("fedkin.doctor.checked.leaks_of", lambda spec: ["'id' is a leak"])
+    monkeypatch.setattr("fedkin.doctor.checked.data_notes", lambda spec: ["'id' is a leak"])
     return asked
 
 

@@ -1,10 +1,11 @@
 """Data read and looked at in one pass: a fault that keeps them from being read is mended."""
 
+import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.quality.problem import Problem
-from fedkin.doctor.checked import checked, leaks_of, mended
+from fedkin.doctor.checked import checked, data_notes, mended
 from fedkin.runs.spec import parse
 
 ROWS = [f"{'abc'[k % 3]},{(7 * k) % 31},{k % 5}.5,{(k // 3) % 2}" for k in range(90)]
@@ -61,7 +62,20 @@ def test_fixes_stand_beside_what_was_said() -> None:
 def test_leaks_are_named_by_column(tmp_path) -> None:
     leaking = [f"{row},{100 + int(row[-1])}" for row in ROWS]
     spec = table(tmp_path, lambda rows: leaking, "site,age,dose,label,after")
-    (said,) = leaks_of(spec)
+    (said,) = data_notes(spec)
     assert "'after'" in said
-    assert leaks_of(table(tmp_path)) == []
-    assert leaks_of(parse({"data": {"name": "digits"}})[0]) == []
+    assert data_notes(table(tmp_path)) == []
+    assert data_notes(parse({"data": {"name": "digits"}})[0]) == []
+
+
+def test_a_run_says_that_labels_are_of_one_class(tmp_path) -> None:
+    spec = table(tmp_path, lambda rows: [f"{row[:-1]}1" for row in rows])
+    assert data_notes(spec) == ["all samples are of one class: there is nothing to learn"]
+    np.savez(tmp_path / "a.npz", x=np.eye(9), y=np.zeros(9, dtype=int))
+    spec = parse({"data": {"name": str(tmp_path / "a.npz")}})[0]
+    assert data_notes(spec) == ["all samples are of one class: there is nothing to learn"]
+
+
+def test_a_run_says_that_clients_may_be_one(tmp_path) -> None:
+    (said,) = data_notes(table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]]))
+    assert said.startswith("clients that differ by little are taken for different ones: ' a'")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedkin import Experiment
@@ -89,6 +90,24 @@ def test_texts_of_leaf_are_known_by_their_first_sample(tmp_path: Path) -> None:
             assert chosen({"data": {"name": whole}})[1:] == (model, "finetune"), whole
         (tmp_path / "u.json").unlink()
     assert chosen({"data": {"name": "nowhere.json"}})[1] == "dnn"
+
+
+@pytest.mark.parametrize("clients", ["client", "client_train"])
+def test_the_array_client_of_an_npz_says_who_the_clients_are(tmp_path: Path, clients: str) -> None:
+    rows, where = np.zeros(6), tmp_path / "arrays.npz"
+    np.savez(where, x=rows, y=rows, **{clients: rows})
+    assert chosen({"data": {"name": str(where)}})[0] == "natural"
+    assert chosen({"data": {"name": where.name, "dir": str(tmp_path)}})[0] == "natural"
+    asked = {"data": {"name": str(where)}, "split": {"name": "iid"}}
+    assert chosen(asked)[0] == "iid"
+
+
+def test_an_npz_that_names_no_client_or_is_damaged_is_dealt(tmp_path: Path) -> None:
+    rows, where = np.zeros(6), tmp_path / "arrays.npz"
+    np.savez(where, x=rows, y=rows, client_name=rows)
+    assert chosen({"data": {"name": str(where)}})[0] == "dirichlet"
+    where.write_bytes(b"no archive")
+    assert chosen({"data": {"name": str(where)}})[0] == "dirichlet"
 
 
 def test_the_doctors_first_choice_is_what_a_run_begins_with() -> None:

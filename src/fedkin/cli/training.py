@@ -77,14 +77,14 @@ def _reading() -> contextlib.AbstractContextManager[None]:
 
 def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:
     """Before the first record: an experiment that is refused prints one line."""
-    from fedkin.doctor.checked import leaks_of
+    from fedkin.doctor.checked import data_notes
 
     warned: list[str] = []
 
     def tell(record: "Record") -> None:
         if not warned:
             warned.append("")
-            for sentence in leaks_of(spec):
+            for sentence in data_notes(spec):
                 warn(f"note: {sentence}; fedkin data check names all")
         update(record)
 

@@ -4,10 +4,14 @@ and mended.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fedkin.core.errors import FedkinError, many
 from fedkin.data.formats.user_files import is_path
+from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.labels import AMOUNTS, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
@@ -49,15 +53,17 @@ def checked(spec: Spec) -> Checked:
     return Checked(found, mended, tuple(faults))
 
 
-def leaks_of(spec: Spec) -> list[str]:
-    """What would let a model cheat in one's own table: leaks of one column, identifiers, dates
-    after the outcome. Unlike ``checked`` it leaves pairs of columns alone. [] for other data.
+def data_notes(spec: Spec) -> list[str]:
+    """What a run says of one's own data before it begins: labels of one class, names of clients
+    or classes that are likely one, and what would let a model cheat in a table. That are leaks of
+    one column, identifiers, dates after the outcome. Unlike ``checked`` it leaves pairs of columns
+    alone.
 
     Args:
         spec: The specification, of which [data] counts.
 
     Returns:
-        A sentence a fault; [] for other data than a table of one's own.
+        A sentence a fault; [] for other data than one's own.
 
     Raises:
         FedkinError: The data cannot be read.
@@ -65,14 +71,22 @@ def leaks_of(spec: Spec) -> list[str]:
     if not is_path(spec.data.name):
         return []
     source = source_of(spec)
-    if source.columns is None:
-        return []
-    columns = seen_in(source.columns.columns, source.x)
-    plain = [one for one in columns if not is_dates(one)]
-    after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
-    found = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
-    sentences = {one.columns: one.sentence for one in found}
-    return list(sentences.values())
+    found = [*_plain_faults(source, spec.data.label)]
+    if source.columns is not None:
+        columns = seen_in(source.columns.columns, source.x)
+        plain = [one for one in columns if not is_dates(one)]
+        after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
+        cheats = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
+        found += {one.columns: one for one in cheats}.values()
+    return [one.sentence for one in found]
+
+
+def _plain_faults(source: Source, label: str | None) -> list[Problem]:
+    """Of labels and clients: what makes a score mean nothing, or clients of one client."""
+    names = [] if source.client is None else list(map(str, np.unique(source.client)))
+    spelled = [one for one in spelling_problems(source, names, label) if not one.columns]
+    kinds = {"one class", AMOUNTS}
+    return [one for one in label_problems(source) if one.kind in kinds] + spelled
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:

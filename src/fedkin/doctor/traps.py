@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fedkin.core.tree import is_buffer
-from fedkin.doctor.checked import leaks_of
+from fedkin.doctor.checked import data_notes
 from fedkin.doctor.data import public_apart
 from fedkin.engine.round.federation import participants_of
 from fedkin.setup.build import Assembled
@@ -23,7 +23,7 @@ def traps_of(parts: Assembled) -> list[str]:
         A sentence a trap.
     """
     known = [said for trap in TRAPS if (said := trap(parts))]
-    return [*known, *remarks(parts), *leaks_of(parts.spec)]
+    return [*known, *remarks(parts), *data_notes(parts.spec)]
 
 
 def _batch_norm(parts: Assembled) -> str:

@@ -1,6 +1,7 @@
 """What nobody chose, chosen by the kind of the data."""
 
 import re
+import zipfile
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ SCALES: dict[str, dict[str, Any]] = {
 }
 # Of a LEAF file: what the first sample of a user begins with
 FIRST_SAMPLE = re.compile(rb'"x"\s*:\s*\[\s*(["\[\d.-])')
+CLIENTS = {"client.npy", "client_train.npy"}  # what the archive of an .npz calls its arrays
 LOOKED_AT = 1 << 20  # bytes of it, which the names of users may fill
 OWN_SCALE = {"mean": "auto"}  # of pictures of one's own: that of the training rows
 
@@ -142,7 +144,23 @@ def names_clients(data: Mapping[str, Any]) -> bool:
     """
     name = data.get("name", "")
     folder = isinstance(name, str) and "/" in name and typed_path(name).is_dir()
-    return data.get("client") is not None or folder or str(name).endswith(".json")
+    known = data.get("client") is not None or folder or str(name).endswith(".json")
+    return known or _has_clients(str(name), data.get("dir"))
+
+
+def _has_clients(name: str, folder: Any) -> bool:
+    """Whether an .npz file has an array of clients. No sample of it is read."""
+    if not name.lower().endswith(".npz"):
+        return False
+    places = [typed_path(name), *([typed_path(folder) / name] if isinstance(folder, str) else [])]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return not CLIENTS.isdisjoint(archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return False  # its reader says what is wrong with it
 
 
 def _is_free(given: Any, declared: Collection[str]) -> bool:

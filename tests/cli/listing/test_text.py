@@ -6,7 +6,7 @@ import math
 
 from rich.console import Console
 
-from fedkin.cli.listing.text import first_line, heading, note, paragraph, plain, values
+from fedkin.cli.listing.text import beginning, heading, note, paragraph, plain, values
 
 
 def test_long_lists_are_shown_by_their_ends() -> None:
@@ -19,15 +19,16 @@ def test_defaults_are_json() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == [1, "inf", [None, "nan"], "{'x'}"]
 
 
-def test_the_first_line_of_a_docstring() -> None:
+def test_the_beginning_of_a_docstring_is_a_whole_sentence() -> None:
     def documented() -> None:
-        """What ``it`` does.
+        """What ``it`` does, which
+        takes two lines.
 
         More.
         """
 
-    assert first_line(documented) == "What it does."
-    assert first_line(lambda: None) == ""
+    assert beginning(documented) == "What it does, which takes two lines."
+    assert beginning(lambda: None) == ""
 
 
 def test_lines_are_wrapped_below_their_title() -> None:

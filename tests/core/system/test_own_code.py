@@ -48,6 +48,15 @@ def test_what_goes_wrong_is_told_in_one_line(code, name, why) -> None:
         code.imported(name)
 
 
+def test_a_misspelt_module_is_likened_to_the_files_of_this_folder(
+    code, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code.allow(["mine77:Net"])
+    with pytest.raises(FedkinError, match=r"No module named 'mine77': did you mean 'mine7'\?$"):
+        code.imported("mine77:Net")
+
+
 def test_what_has_no_file_has_no_digest() -> None:
     scope: dict[str, Any] = {}
     exec("def typed(): pass", scope)

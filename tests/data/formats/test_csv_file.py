@@ -44,7 +44,7 @@ def test_byte_order_mark_and_empty_lines_at_the_end(tmp_path: Path) -> None:
             ("name it with --set data.label=COLUMN (columns: age, ward, out, site)",),
         ),
         (GOOD.replace(",", ";"), ("separated by ';'? fedkin reads commas",)),
-        (GOOD.replace(",", "\t"), ("separated by '\\t'? fedkin reads commas",)),
+        (GOOD.replace(",", "\t"), ("separated by a tab? fedkin reads commas",)),
         ("age,ward,label,site\n", ("no rows",)),
         ("", ("empty", "columns")),
         ("label,site\n1,a\n", ("no feature columns",)),
@@ -69,6 +69,29 @@ def test_other_separators_and_encodings(tmp_path: Path) -> None:
         load(str(path))
     with pytest.raises(FedkinError, match="is not known: use utf-8"):
         load(str(path), encoding="klingon")
+
+
+@pytest.mark.parametrize("typed", ["tab", "\\t", "\t"])
+def test_a_tab_is_typed_as_a_word(typed: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "a\tword\tlabel\n1\tx\t0\n2\t3\t1\n")
+    assert len(load(path, separator=typed).x) == 2
+    with pytest.raises(
+        FedkinError, match=r"separated by a tab\? .*, unless --set data\.separator=tab"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize("typed", ["t", "1", "::", ""])
+def test_what_separates_no_cells_is_refused(typed: str, tmp_path: Path) -> None:
+    """A shell makes t of an unquoted \\t, and a header has letters."""
+    with pytest.raises(FedkinError, match=r"one character that is no letter .* or the word tab$"):
+        load(write(tmp_path, "at\tlabel\n1\t0\n"), separator=typed)
+
+
+def test_a_file_with_commas_where_others_were_said_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "a,label\n1,0\n")
+    with pytest.raises(FedkinError, match=r"separated by ','\? data\.separator is ';', unless"):
+        load(path, separator=";")
 
 
 @pytest.mark.parametrize(

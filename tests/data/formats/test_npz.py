@@ -2,6 +2,7 @@
 another's sample.
 """
 
+import pickle
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array
+from fedkin.data.formats.npz import load_arrays
 from fedkin.data.formats.user_files import read_own
 from fedkin.data.population import Population
 from fedkin.data.sources import load
@@ -174,3 +176,13 @@ def test_a_public_archive_without_labels_is_read_where_nobody_reads_them(tmp_pat
     assert read_own(str(path), None, {}, "unlabeled").x.shape == (5, 3)
     with pytest.raises(FedkinError, match="has x and no labels y: give y"):
         read_own(str(path), None, {}, "labeled")
+
+
+def test_a_file_of_another_kind_is_not_said_to_hold_objects(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_text("age,label\n1,0\n")
+    with pytest.raises(FedkinError, match=r"a\.npz cannot be read: it is no \.npz archive; save"):
+        load_arrays(path)
+    path.write_bytes(pickle.dumps({"x": [1]}))
+    with pytest.raises(FedkinError, match="it holds Python objects"):
+        load_arrays(path)

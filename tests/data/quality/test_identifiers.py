@@ -38,3 +38,8 @@ def test_a_column_of_sentences_is_text_and_not_a_name(tmp_path: Path) -> None:
     fixes = {problem["columns"][0]: problem for problem in told["problems"] if problem["columns"]}
     assert (fixes["review"]["kind"], fixes["review"]["fix"]) == ("text", {"data.text": ["review"]})
     assert (fixes["ward"]["kind"], fixes["ward"]["fix"]) == ("identifier", {"data.drop": ["ward"]})
+
+
+def test_a_lone_column_whose_numbers_repeat_is_no_identifier(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{20 + i * 3 % 70},{i // 2 % 2}" for i in range(240)]
+    assert sentences(found(tmp_path, "\n".join(["site,age,label", *rows]), client="site")) == []

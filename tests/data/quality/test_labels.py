@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
+
+from fedkin.data.quality.labels import label_problems
+from fedkin.data.sources import load
 from tests.data.tables.findings_examples import found, sentences
 
 
@@ -16,3 +20,18 @@ def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
     assert not any(
         "amounts" in text for text in sentences(found(tmp_path, "\n".join(["site,n,label", *rows])))
     )
+
+
+def test_floats_of_an_archive_that_are_few_whole_numbers_are_told(tmp_path: Path) -> None:
+    path, x = tmp_path / "a.npz", np.zeros((60, 2), dtype=np.float32)
+    np.savez(path, x=x, y=np.arange(60) % 2.0)
+    (said,) = [one.sentence for one in label_problems(load(str(path)))]
+    assert said == (
+        "y holds floats and 2 different whole numbers, each taken for an amount: if they are "
+        "classes, save y as integers from 0 on"
+    )
+    for y in (np.arange(60) % 2 + 0.5, np.arange(60.0)):
+        np.savez(path, x=x, y=y)
+        assert label_problems(load(str(path))) == []
+    np.savez(path, x=x[:30], y=np.arange(30) % 2.0)  # few rows say nothing
+    assert label_problems(load(str(path))) == []

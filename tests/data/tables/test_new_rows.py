@@ -78,3 +78,13 @@ def test_a_word_keeps_its_zeros_where_marks_are_taken_out(tmp_path: Path) -> Non
 def test_how_files_are_written_is_taken_from_the_run() -> None:
     assert style({**OPTIONS, "encoding": "latin-1"}, ("ward",)) == (("ward",), ";", ",", "latin-1")
     assert style({"label": "x"}) == ((), ",", ".", "utf-8")
+
+
+def test_a_file_written_unlike_the_runs_is_told_without_an_option(tmp_path: Path) -> None:
+    encoding = Encoding((Number("age", fill=0.5, mean=0, std=1, flag=False),))
+    path = Path(write(tmp_path, "age;bed\n1;2\n"))
+    with pytest.raises(FedkinError, match=r"by ';': save it with ',', as the run's tables are$"):
+        read_later(path, encoding, {}, ())
+    path.write_bytes("age,größe\n1,2\n".encode("latin-1"))
+    with pytest.raises(FedkinError, match=r"is not UTF-8 text: save it as utf-8, as the run's tab"):
+        read_later(path, encoding, {}, ())

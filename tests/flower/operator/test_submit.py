@@ -228,7 +228,9 @@ def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch, c
     monkeypatch.setattr("fedkin.flower.operator.site.resolved", lambda spec, method: spec)
     folder = init(tmp_path / "site", named, ("a", "b"), "127.0.0.1:9092", own_data=own)
     asked, seen = [], []
-    monkeypatch.setattr("fedkin.doctor.checked.leaks_of", lambda spec: [asked.append(spec), []][1])
+    monkeypatch.setattr(
+        "fedkin.doctor.checked.data_notes", lambda spec: [asked.append(spec), []][1]
+    )
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: seen.append(folder))
 
     def work(folder, out, progress):

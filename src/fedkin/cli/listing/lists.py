@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fedkin.cli.listing.text import first_line, heading, note, paragraph, plain, values
+from fedkin.cli.listing.text import beginning, heading, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError
 from fedkin.data.folder import data_folder
 from fedkin.data.formats.cifar import LAYOUTS, find_cifar
@@ -29,7 +29,7 @@ def data(folder: Path | None) -> dict[str, Any]:
     """
     chosen = data_folder(folder)
     own = [
-        {"name": name, "summary": first_line(SOURCES[name]), **_presence(name, chosen)}
+        {"name": name, "summary": beginning(SOURCES[name]), **_presence(name, chosen)}
         for name in SOURCES
     ]
     others = [name for name in (npz_names(chosen) if chosen else []) if name not in SOURCES]
@@ -41,7 +41,7 @@ def data(folder: Path | None) -> dict[str, Any]:
     splits = [
         {
             "name": name,
-            "summary": first_line(PARTITIONS[name]),
+            "summary": beginning(PARTITIONS[name]),
             "parameters": {key: plain(value) for key, value in parameters(name).items()},
         }
         for name in PARTITIONS

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from fedkin.cli.listing.kept_list import kept
-from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
+from fedkin.cli.listing.text import beginning, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
 from fedkin.core.system.own_code import find_own_code, is_own, of_this_folder
 
@@ -38,7 +38,7 @@ def named(name: str) -> list[dict[str, Any]]:
     name = of_this_folder(name)
     if is_own(name):
         recipe = own_found(name)  # its file may hold several: its own first line tells of it
-        return [_entry(name, recipe, first_line(recipe))]
+        return [_entry(name, recipe, beginning(recipe))]
     every = methods()
     found = [one for one in every if name == one["name"]] or [
         one for one in every if letters(name) in map(letters, (one["name"], *one["aliases"]))
@@ -61,7 +61,7 @@ def _listed() -> list[dict[str, Any]]:
             recipe,
             recipe.reason
             if isinstance(recipe, Unloadable)
-            else first_line(inspect.getmodule(recipe)) or first_line(recipe),
+            else beginning(inspect.getmodule(recipe)) or beginning(recipe),
         )
         for name, recipe in sorted(registry().items())
     ]

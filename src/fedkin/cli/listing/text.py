@@ -11,8 +11,8 @@ from rich.text import Text
 LONG = 7  # items of a list that are shown
 
 
-def first_line(thing: Any) -> str:
-    """The first line of what something says of itself.
+def beginning(thing: Any) -> str:
+    """Of what something says of itself: its first paragraph, in one line.
 
     Args:
         thing: With a docstring, or without one.
@@ -20,7 +20,8 @@ def first_line(thing: Any) -> str:
     Returns:
         Text without double backquotes; "" without a docstring.
     """
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].replace("``", "")
+    paragraph = (inspect.getdoc(thing) or "").strip().partition("\n\n")[0]
+    return " ".join(paragraph.split()).replace("``", "")
 
 
 def plain(value: Any) -> Any:

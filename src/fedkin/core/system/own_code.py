@@ -133,7 +133,15 @@ class OwnCode:
                 why = f"{module} has no {attribute!r}{near(attribute, _defined(here))}"
         except Exception as error:  # importing runs somebody's file: it may raise anything
             why = named_line_of(error)
+            if isinstance(error, ModuleNotFoundError) and error.name == module:
+                why += near(module, _files_here())
         raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}")
+
+
+def _files_here() -> list[str]:
+    """The modules of the current folder, by their names."""
+    found = [path.stem for path in Path().glob("*.py")]
+    return sorted(name for name in found if _WORDS.fullmatch(name))
 
 
 def _defined(module: ModuleType) -> list[str]:

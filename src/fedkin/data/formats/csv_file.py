@@ -17,7 +17,9 @@ from fedkin.data.formats.memory import room
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.tables.kinds import kind_of
 
-SEPARATORS = (";", "\t", "|")
+SEPARATORS = (",", ";", "\t", "|")
+TAB = "tab"  # as it is typed: a shell swallows the character, and the backslash of \t
+TABS = {TAB: "\t", "\\t": "\t"}
 COLUMNS = 200_000  # of a table: each takes time and some 2 kB, whatever it holds
 CELL = 8  # bytes in memory, also of a cell that is not in the file
 PIECE = 1 << 20
@@ -38,7 +40,7 @@ def read_csv(
     Args:
         path: A text file.
         as_text: Names of columns.
-        separator: What stands between cells.
+        separator: What stands between cells: one character, or "tab".
         decimal: What stands before a fraction.
         encoding: Of its bytes.
 
@@ -50,7 +52,7 @@ def read_csv(
             cells, a column name given twice, bytes that are not of the encoding. Names the line
             where there is one.
     """
-    encoding = _without_mark(encoding)
+    encoding, separator = _without_mark(encoding), _character(separator)
     with _faults_named(path, encoding):
         names = _header(path, separator, encoding)
         _check_cells(path, len(names))
@@ -95,7 +97,7 @@ def written(
     """
     if not columns:
         return frame
-    encoding = _without_mark(encoding)
+    encoding, separator = _without_mark(encoding), _character(separator)
     at = [place for place, name in enumerate(frame.columns) if name in columns]
     with _faults_named(path, encoding):
         text = _parsed(path, separator, decimal, encoding, str, at).iloc[: len(frame)]
@@ -107,6 +109,17 @@ def written(
     for name in text.columns:
         frame[name] = text[name].to_numpy(dtype=object)
     return frame
+
+
+def _character(separator: str) -> str:
+    """What stands between cells, by its name in [data]."""
+    found = TABS.get(separator, separator)
+    if len(found) != 1 or found.isalnum():
+        raise FedkinError(
+            f"data.separator={separator!r} must be one character that is no letter and no digit, "
+            "such as ',' or ';', or the word tab"
+        )
+    return found
 
 
 def _without_mark(encoding: str) -> str:
@@ -207,8 +220,6 @@ def _marked(path: Path) -> bool:
 
 
 def _header(path: Path, separator: str, encoding: str) -> list[str]:
-    if len(separator) != 1:
-        raise FedkinError(f"data.separator={separator!r} must be one character, such as ',' or ';'")
     with path.open(newline="", encoding=encoding) as file:
         rows = csv.reader(file, delimiter=separator)
         head, first = next(rows, []), next(rows, None)
@@ -220,15 +231,9 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
         )
     if not head:
         raise FedkinError(f"{path} is empty: its first line must name the columns")
-    if len(head) == 1 and (marks := [mark for mark in SEPARATORS if mark in head[0]]):
-        shown = repr(marks[0])
-        sentence = f"{path} is one column: separated by {shown}?"
-        why = f"fedkin reads commas, unless --set data.separator={shown}"
-        fix = {"data.separator": marks[0]}
-        raise Unreadable(
-            [Problem("separator", f"{path} is one column", f"it is separated by {shown}", fix)],
-            f"{sentence} {why}",
-        )
+    others = [mark for mark in SEPARATORS if mark in head[0] and mark != separator]
+    if len(head) == 1 and others:
+        raise _one_column(path, others[0], separator)
     twice = [name for name, count in Counter(head).items() if count > 1]
     if twice:
         raise FedkinError(
@@ -239,6 +244,17 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
             f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas"
         )
     return head
+
+
+def _one_column(path: Path, mark: str, separator: str) -> Unreadable:
+    """A file whose cells are separated by another mark than was said."""
+    shown, typed = ("a tab", TAB) if mark == "\t" else (repr(mark), repr(mark))
+    reads = "fedkin reads commas" if separator == "," else f"data.separator is {separator!r}"
+    fix = {"data.separator": TAB if mark == "\t" else mark}
+    return Unreadable(
+        [Problem("separator", f"{path} is one column", f"it is separated by {shown}", fix)],
+        f"{path} is one column: separated by {shown}? {reads}, unless --set data.separator={typed}",
+    )
 
 
 def _with_points(frame: pd.DataFrame, as_text: Sequence[str], decimal: str) -> pd.DataFrame:

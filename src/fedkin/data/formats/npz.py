@@ -152,7 +152,7 @@ def load_arrays(path: Path) -> dict[str, Array]:
                 )
             return found
     except ValueError as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) else "it is damaged"
+        reason = _objects_or_other(path) if "allow_pickle" in str(error) else "it is damaged"
         raise FedkinError(
             f"{path} cannot be read: {reason}; save plain arrays with numpy.savez(x=…, y=…)"
         ) from None
@@ -168,6 +168,13 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FedkinError(f"{path} is damaged or cut short: make or download it again") from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _objects_or_other(path: Path) -> str:
+    """Why numpy asks for pickle, which it does of everything that is no file of its own."""
+    with path.open("rb") as file:
+        own = file.read(2) in (b"PK", b"\x93N", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+    return "it holds Python objects" if own else "it is no .npz archive"
 
 
 def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: str) -> Divided:

@@ -39,9 +39,13 @@ def identifiers(columns: Sequence[Seen]) -> list[Problem]:
 
 
 def _once(columns: Sequence[Seen]) -> Ints:
-    """The first of each group of rows that are equal in all columns."""
+    """The first of each group of rows that are equal in all columns; all rows of a lone column,
+    whose values may repeat and then number nothing.
+    """
     if not columns:
         return np.empty(0, dtype=np.int64)
+    if len(columns) == 1:
+        return np.arange(len(columns[0].cells), dtype=np.int64)
     whole = np.stack([np.nan_to_num(one.cells, nan=-1.5e300) for one in columns], axis=1)
     words = np.ascontiguousarray(whole).view([("", whole.dtype)] * whole.shape[1]).ravel()
     return np.sort(np.unique(words, return_index=True)[1]).astype(np.int64)

@@ -9,20 +9,21 @@ from fedkin.data.holdout import FEWEST
 from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 
+AMOUNTS = "classes as amounts"
 MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
 
 
 def label_problems(source: Source) -> list[Problem]:
-    """The faults of a classification's labels.
+    """The faults of labels.
 
     Args:
         source: The data as they were read.
 
     Returns:
-        [] for a regression.
+        Of a regression at most that its labels look like classes.
     """
     if not source.classes:
-        return []
+        return _classes_as_amounts(source)
     counts = np.bincount(source.y, minlength=source.classes)
     if source.classes == 1:
         return [
@@ -66,3 +67,18 @@ def _amounts(source: Source) -> bool:
     if source.columns is None or source.classes <= MANY:
         return False
     return all(name.lstrip("-").isdecimal() for name in source.class_names)
+
+
+def _classes_as_amounts(source: Source) -> list[Problem]:
+    """Of arrays whose labels are floats and yet few whole numbers, as a gap or a mean makes them.
+    A table takes such labels for classes.
+    """
+    y = np.asarray(source.y)
+    if source.columns is not None or len(y) < 2 * MANY or (y != np.rint(y)).any():
+        return []
+    values = np.unique(y)
+    if len(values) > MANY:
+        return []
+    says = f"y holds floats and {len(values)} different whole numbers, each taken for an amount"
+    why = "if they are classes, save y as integers from 0 on"
+    return [Problem(AMOUNTS, says, why, {}, 1.0, sure=False)]

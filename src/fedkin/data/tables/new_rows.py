@@ -11,6 +11,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import Array
 from fedkin.data.formats.frames import Read, Style, read_file
+from fedkin.data.quality.problem import Unreadable
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Encoding, Feature
@@ -48,7 +49,11 @@ def read_later(
         FedkinError: It lacks a column that the run was trained with.
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
-    read = read_file(path, style({} if copy else options, (*apart, *others)))
+    written = style({} if copy else options, (*apart, *others))
+    try:
+        read = read_file(path, written)
+    except Unreadable as error:
+        raise _unlike_the_runs(error, written) from None
     seen = [feature.name for feature in encoding.features]
     where = str(path)
     if copy:  # of which the caller has never heard
@@ -66,6 +71,18 @@ def read_later(
         which = some(map(repr, lacking), 1)
         raise FedkinError(f"{where} lacks the column {which}, which the run was trained with")
     return read
+
+
+def _unlike_the_runs(error: Unreadable, written: Style) -> FedkinError:
+    """No key is left to give: the run's tables say how this one is written."""
+    fault = error.problems[0]
+    if fault.kind == "separator":
+        mark = repr(written.separator)
+        told = f"{fault.says}, for {fault.why}: save it with {mark}, as the run's tables are"
+        return FedkinError(told)
+    if fault.kind == "encoding":
+        return FedkinError(f"{fault.says}: save it as {written.encoding}, as the run's tables are")
+    return error
 
 
 def encoded(
