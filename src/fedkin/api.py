@@ -328,9 +328,6 @@ class Result:
             The comparison, which shows itself in a notebook.
         """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
-        gone = next((one for one in folders if not one.exists()), None)
-        if gone is not None:
-            raise FedkinError(f"{gone} does not exist: name the folders of runs")
         return SideBySide.of([self.folder, *folders], against, best)
 
     def report(self) -> Path:

@@ -51,7 +51,13 @@ def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
     or classes that are likely one, and what would let a model cheat in a table. That are leaks of
     one column, identifiers, dates after the outcome. Unlike ``checked`` it leaves pairs of columns
-    alone. [] for other data.
+    alone.
+
+    Args:
+        spec: Of an experiment.
+
+    Returns:
+        A sentence for each; [] for data that are not one's own.
     """
     if not is_path(spec.data.name):
         return []

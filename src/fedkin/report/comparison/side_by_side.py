@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.plain import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
@@ -23,7 +24,12 @@ class SideBySide:
     def of(
         cls, folders: Sequence[Path], against: str | None = None, best: bool = False
     ) -> "SideBySide":
-        """The comparison of run directories, as ``fedkin compare`` makes it."""
+        """The comparison of run directories, as ``fedkin compare`` makes it; FedkinError for one
+        that is not there.
+        """
+        gone = next((folder for folder in folders if not folder.exists()), None)
+        if gone is not None:
+            raise FedkinError(f"{gone} does not exist: name the folders of runs")
         return cls(comparison(folders, against, best))
 
     @property
