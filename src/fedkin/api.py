@@ -376,9 +376,6 @@ class Result:
             FedkinError: No finished run has the name, or is of the method, that ``against`` says.
         """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
-        gone = next((one for one in folders if not one.exists()), None)
-        if gone is not None:
-            raise FedkinError(f"{gone} does not exist: name the folders of runs")
         return SideBySide.of([self.folder, *folders], against, best)
 
     def report(self) -> Path:

@@ -8,9 +8,9 @@ import typer
 
 from fedkin.cli import completion
 from fedkin.cli.talk.json_output import print_json
-from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, say_all, warn
-from fedkin.runs.directory import RECORD, begun
+from fedkin.runs.directory import RECORD, begun, runs_inside
 
 if TYPE_CHECKING:
     from fedkin.report.comparison.compare import Comparison
@@ -318,10 +318,5 @@ def _must_be_run(folder: Path) -> None:
     if not folder.exists():
         raise FedkinError(f"{folder} does not exist")
     if not begun(folder):
-        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}{_inside(folder)}")
-
-
-def _inside(folder: Path) -> str:
-    """The hint at the runs of a folder that is none itself, as ``runs`` or that of a sweep."""
-    runs = [one for one in folder.glob("*") if begun(one)]
-    return f", and holds {many(len(runs), 'run')}: take {folder}/*" if runs else ""
+        inside = runs_inside(folder)
+        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}{inside}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, many
 from fedkin.core.files import read_file
 from fedkin.core.plain import COMMANDS
 from fedkin.core.system.posix import POSIX
@@ -65,6 +65,12 @@ def begun(run: Path) -> bool:
         True where there is a record or an experiment.toml.
     """
     return recorded(run) or (run / SPEC).is_file()
+
+
+def runs_inside(folder: Path) -> str:
+    """The hint at the runs of a folder that is none itself, as ``runs`` or that of a sweep."""
+    runs = [one for one in folder.glob("*") if begun(one)]
+    return f", and holds {many(len(runs), 'run')}: take {folder}/*" if runs else ""
 
 
 def recorded(run: Path) -> bool:

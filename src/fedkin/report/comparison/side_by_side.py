@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.plain import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
@@ -39,8 +40,11 @@ class SideBySide:
             A comparison whose tables are its attributes.
 
         Raises:
-            FedkinError: There is no run, or none that ``against`` names.
+            FedkinError: A folder is not there, there is no run, or none that ``against`` names.
         """
+        gone = next((folder for folder in folders if not folder.exists()), None)
+        if gone is not None:
+            raise FedkinError(f"{gone} does not exist: name the folders of runs")
         return cls(comparison(folders, against, best))
 
     @property
