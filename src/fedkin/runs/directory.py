@@ -68,7 +68,14 @@ def begun(run: Path) -> bool:
 
 
 def runs_inside(folder: Path) -> str:
-    """The hint at the runs of a folder that is none itself, as ``runs`` or that of a sweep."""
+    """The hint at the runs of a folder that is none itself, as ``runs`` or that of a sweep.
+
+    Args:
+        folder: Any folder, which need not be there.
+
+    Returns:
+        The end of a sentence that says how many runs are in it; "" where none is.
+    """
     runs = [one for one in folder.glob("*") if begun(one)]
     return f", and holds {many(len(runs), 'run')}: take {folder}/*" if runs else ""
 
