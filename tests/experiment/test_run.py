@@ -46,6 +46,9 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path) -> None:
         new_folder(small(), "fedavg", kept)
     with pytest.raises(FedkinError, match=r"run\.db is a file: run\.out names a folder"):
         new_folder(small(), "fedavg", kept / "run.db")
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(FedkinError, match=r"link is a link to gone, which is not there: choose"):
+        new_folder(small(), "fedavg", tmp_path / "link")
     with pytest.raises(FedkinError, match=r"run\.db/x cannot be made: Not a directory"):
         new_folder(small(), "fedavg", kept / "run.db" / "x")
 

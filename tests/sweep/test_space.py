@@ -132,3 +132,12 @@ def test_a_value_that_is_a_list_stays_one(tmp_path: Path) -> None:
     rows = json.loads(done.stdout)["trials"]
     assert sorted(row["train.milestones"] for row in rows) == [[1], [1, 2]]
     assert json.loads(fedkin(*asked, "--json").stdout)["trials"] == rows  # nothing is left to do
+
+
+def test_a_key_without_values_is_shown_with_some() -> None:
+    with pytest.raises(
+        FedkinError, match=r"--space train\.lr has no values: write train\.lr=0\.01,"
+    ):
+        space_of(["train.lr"])
+    with pytest.raises(FedkinError, match="unknown space 'commet': did you mean 'comet'"):
+        space_of(["commet"])

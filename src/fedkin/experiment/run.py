@@ -124,6 +124,10 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
             p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists()
         )
     folder = Path(chosen)
+    if folder.is_symlink() and not folder.exists():
+        raise FedkinError(
+            f"{folder} is a link to {folder.readlink()}, which is not there: choose another run.out"
+        )
     if folder.exists() and (
         not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())
     ):

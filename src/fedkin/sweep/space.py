@@ -50,8 +50,8 @@ def space_of(texts: Sequence[str]) -> Space:
         {key: a list of values, or (low, high, whether on a logarithmic scale)}.
 
     Raises:
-        FedkinError: There is no text, a name that is no space, a key that is given twice, or a
-            range whose ends are no numbers in rising order.
+        FedkinError: There is no text, a name that is no space, a key without values or given twice,
+            or a range whose ends are no numbers in rising order.
     """
     named: Space = {}
     given: Space = {}
@@ -60,6 +60,8 @@ def space_of(texts: Sequence[str]) -> Space:
         if equals:
             _put(given, key.strip(), _searched(text, values_or_range))
             continue
+        if "." in text and text not in SPACES:
+            raise FedkinError(f"--space {text} has no values: write {text}=0.01,0.1 or low .. high")
         if text not in SPACES:
             raise unknown("space", text, SPACES)
         for key, values_or_range in SPACES[text].items():
