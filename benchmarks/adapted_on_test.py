@@ -20,7 +20,6 @@ from torch import Tensor, nn
 
 from fedkin.api import Result
 from fedkin.reproduce.same_settings import parse_file
-from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 
 
@@ -40,13 +39,12 @@ def adapted(module: nn.Module, x: Tensor, y: Tensor, rates: Sequence[float], bat
 def scores(folder: Path) -> tuple[float, float]:
     """Means over clients, in percent: as fedkin measures it, and adapted to test samples."""
     result = Result(folder)
-    with read_only(folder) as database:
-        hyper = database.facts()["hyper"]
+    summary = result.summary
+    hyper = summary["hyper"]
     rates = [float(hyper["inner_lr"]), float(hyper["lr"])]
-    spec = parse_file(folder / SPEC)
-    batch = spec.train.batch_size
+    batch = parse_file(folder / SPEC).train.batch_size
     ours, theirs = [], []
-    for client in range(result.summary["clients"]):
+    for client in range(summary["clients"]):
         x, y = result.data(client, "test")
         ours.append(_accuracy(result.personal(client), x, y))
         module = result.personal(client, "global")

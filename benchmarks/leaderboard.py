@@ -39,10 +39,15 @@ def add(path: Path) -> int:
     return len(new)
 
 
+def at_equal_rounds(found: list[Row]) -> list[Entry]:
+    """Means over seeds of what was run with the rounds as budget."""
+    return [one for one in entries(found) if one.budget == "rounds"]
+
+
 def choices(found: list[Row]) -> str:
     """A row a federation: who is best, and whom to take for what else counts, at equal rounds."""
     titles = titles_of(found)
-    told = [one for one in entries(found) if one.budget == "rounds" and one.method != POOLED]
+    told = [one for one in at_equal_rounds(found) if one.method != POOLED]
     lines = [line_of(HEAD), "|" + "---|" * len(HEAD)]
     for federation in dict.fromkeys(one.federation for one in told):
         mine = [one for one in told if one.federation == federation]

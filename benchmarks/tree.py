@@ -8,9 +8,9 @@ import statistics
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.leaderboard import rows
+from benchmarks.leaderboard import at_equal_rounds, rows
 from benchmarks.page import put
-from fedkin.bench.board import Entry, entries
+from fedkin.bench.board import Entry
 from fedkin.bench.newest import newest
 
 WIDTH = 38  # of what stands left of the numbers
@@ -71,7 +71,7 @@ TREE = Branch(
 
 def measured() -> dict[str, dict[str, Entry]]:
     """{column: {method: its means over seeds at equal rounds}}."""
-    told = [one for one in entries(newest(rows())) if one.budget == "rounds"]
+    told = at_equal_rounds(newest(rows()))
     return {
         column: {one.method: one for one in told if one.federation == federation}
         for column, federation in COLUMNS.items()

@@ -140,7 +140,8 @@ def names_clients(data: Mapping[str, Any]) -> bool:
         data: The section [data] as it was given.
 
     Returns:
-        True where a column is named, for a folder, and for LEAF's JSON.
+        True where a column is named, for a folder, for LEAF's JSON, and for an .npz file that has
+        the array ``client``.
     """
     name = data.get("name", "")
     folder = isinstance(name, str) and "/" in name and typed_path(name).is_dir()

@@ -60,10 +60,8 @@ def space_of(texts: Sequence[str]) -> Space:
         if equals:
             _put(given, key.strip(), _searched(text, values_or_range))
             continue
-        if "." in text and text not in SPACES:
-            raise FedkinError(f"--space {text} has no values: write {text}=0.01,0.1 or low .. high")
         if text not in SPACES:
-            raise unknown("space", text, SPACES)
+            raise _no_space(text)
         for key, values_or_range in SPACES[text].items():
             _put(named, key, _searched(text, values_or_range))
     found = named | given
@@ -80,6 +78,12 @@ def _put(space: Space, key: str, values_or_range: list[Any] | tuple[float, float
     if key in space:
         raise FedkinError(f"--space gives {key} twice: write all its values in one")
     space[key] = values_or_range
+
+
+def _no_space(text: str) -> FedkinError:
+    if "." in text:  # a key
+        return FedkinError(f"--space {text} has no values: write {text}=0.01,0.1 or low .. high")
+    return unknown("space", text, SPACES)
 
 
 def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float, bool]:
