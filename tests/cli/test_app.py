@@ -288,7 +288,7 @@ def test_lists_are_kept_until_a_source_changes(
     monkeypatch.setattr(kept_list, "SOURCES", ("runs",))  # other sources than it was made of
     assert (kept("few", make), len(made)) == ([3, 5], 3)
     assert len(list(tmp_path.glob("fedkin/lists/few-*.json"))) == 1
-    monkeypatch.setattr(kept_list, "entry_points", lambda group: ["another package's"])
+    monkeypatch.setattr(kept_list, "installed", lambda group: ["another package's"])
     assert (kept("few", make), len(made)) == ([3, 5], 4)
 
 

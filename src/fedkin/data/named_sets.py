@@ -5,9 +5,11 @@ no pandas.
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import images
@@ -47,13 +49,22 @@ def digits(dir: Path | None = None) -> Source:
     Returns:
         10 classes; no official test set.
     """
-    from sklearn.datasets import load_digits
-
-    x, y = load_digits(return_X_y=True)
+    x, y = _read_digits()
     pixels = np.rint(x / 16 * 255).astype(np.uint8).reshape(-1, 8, 8)
     return classified(
         "digits", images(pixels), y.astype(np.int64), where="digits", class_names=DIGITS
     )
+
+
+@cache
+def _read_digits() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Scikit-learn parses a text of 1,797 lines: once a process is enough."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    x.setflags(write=False)
+    y.setflags(write=False)
+    return x, y
 
 
 def mnist(dir: Path | None = None, *, pixels: str = "bytes", augment: str = "none") -> Source:

@@ -6,12 +6,13 @@ A method is a function of keyword-only hyper-parameters that returns a Method re
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from fedkin.core.errors import FedkinError, letters, named_line, unknown
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
+from fedkin.core.system.installed import installed
 from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import is_own
 from fedkin.methods.apfl import apfl
@@ -191,7 +192,7 @@ def registry() -> dict[str, Callable[..., Method]]:
     """fedkin's own methods and those of installed packages (entry-point group
     ``fedkin.methods``).
     """
-    others = {entry.name: _loaded(entry) for entry in entry_points(group="fedkin.methods")}
+    others = {entry.name: _loaded(entry) for entry in installed("fedkin.methods")}
     return {**others, **METHODS}
 
 

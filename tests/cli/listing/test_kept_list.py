@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     monkeypatch.setattr(kept_list, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(kept_list, "entry_points", lambda group: [])
+    monkeypatch.setattr(kept_list, "installed", lambda group: [])
     monkeypatch.setattr(kept_list, "_digest", lambda: "one")
     return tmp_path / "lists"
 
@@ -45,7 +45,7 @@ def test_what_is_damaged_is_made_again(content, cache) -> None:
 
 
 def test_methods_of_others_may_change_unseen(cache, monkeypatch) -> None:
-    monkeypatch.setattr(kept_list, "entry_points", lambda group: [group])
+    monkeypatch.setattr(kept_list, "installed", lambda group: [group])
     made = Made()
     assert [kept("methods", made), kept("methods", made)] == [[{"n": 1}], [{"n": 2}]]
     assert not cache.exists()

@@ -1,5 +1,7 @@
 """One client's work as a task that can be left waiting."""
 
+import threading
+
 import pytest
 import torch
 
@@ -30,10 +32,8 @@ def test_a_task_that_fails_ends_the_others():
 
 
 def test_an_interrupt_leaves_no_thread(monkeypatch):
-    import threading
-
     together = VmapBatcher(Runtime("trace"))
-    before = threading.active_count()
+    before = set(threading.enumerate())  # an earlier test's may stay, and are not waited for
 
     def stop(*arguments):
         raise KeyboardInterrupt
@@ -41,10 +41,9 @@ def test_an_interrupt_leaves_no_thread(monkeypatch):
     monkeypatch.setattr(together, "_scan_group", stop)
     with pytest.raises(KeyboardInterrupt):
         together.run([lambda: scan(add, torch.tensor(0.0), batches(together, [1.0]))] * 3)
-    for thread in threading.enumerate():
-        if thread.daemon and thread is not threading.main_thread():
-            thread.join(60)
-    assert threading.active_count() <= before  # of an earlier test one may end meanwhile
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_later_failure_is_every_clients_error():

@@ -4,7 +4,6 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import fedkin
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.settings.chosen import cache_folder
+from fedkin.core.system.installed import installed
 from fedkin.core.system.private import private_folder
 
 SOURCES = ("methods", "core", "transforms")  # folders of which methods are made
@@ -30,7 +30,7 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
     Returns:
         Plain values.
     """
-    folder = None if entry_points(group="fedkin.methods") else _folder()
+    folder = None if installed("fedkin.methods") else _folder()
     if folder is None:
         return make()
     path = folder / f"{name}-{_digest()}.json"
