@@ -381,6 +381,7 @@ def test_dies():
 """
 
 
+@pytest.mark.slow  # three pytests of their own, two of them with workers
 def test_workers_hand_over_their_evidence(tmp_path: Path) -> None:
     """The file is the same bit for bit; a worker that goes without a word leaves none."""
 

@@ -58,22 +58,12 @@ def test_trace(name, dtype):
     agree(traced, plain(name, dtype), dtype)
 
 
-FAST = {"fedavg"}
-
-
+@pytest.mark.slow  # a minute a method; tests/runtime compiles steps at every change
 @pytest.mark.skipif(
     not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"
 )
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        pytest.param(
-            name, dtype, marks=[] if name in FAST and dtype == torch.float32 else pytest.mark.slow
-        )
-        for name in NAMES
-        for dtype in TOLERANCE
-    ],
-)
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.skipif(
     " " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"
 )

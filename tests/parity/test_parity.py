@@ -109,12 +109,6 @@ def test_runs_are_meaningful(case):
     assert len(personal) == (0 if nothing else len(done["states"]) - 1)  # clients differ
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_state_on_disk(case, tmp_path):
-    assert outcome(run(spec(case, engine__state="disk"), tmp_path / "run")) == plain(case)
-    assert not (tmp_path / "run" / "state").exists()
-
-
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("case", CASES)
 def test_worker_processes(case, workers, tmp_path, forked):
@@ -122,11 +116,18 @@ def test_worker_processes(case, workers, tmp_path, forked):
     assert outcome(done) == plain(case)
 
 
-@pytest.mark.parametrize(("after", "state"), [(0, "disk"), (2, "memory"), (4, "disk")])
+@pytest.mark.parametrize("state", ["disk", pytest.param("memory", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
-def test_interrupted_and_resumed(case, after, state, tmp_path):
-    folder = interrupted(case, tmp_path / "run", after, engine__state=state)
+def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
+    """After the setup, amid the rounds and after the end's work, in a run that goes on each time."""
+    folder = interrupted(case, tmp_path / "run", 0, engine__state=state)
+    for after in (2, 4):
+        with pytest.raises(Stop):
+            resume(folder, progress=stopping_after(after))
+        with read_only(folder) as database:
+            assert (database.last_round(), database.facts()["finished"]) == (after, False)
     assert outcome(resume(folder)) == plain(case)
+    assert not (folder / "state").exists()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -166,29 +167,25 @@ def test_workers_may_change_on_resume(case, tmp_path, forked):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_order_of_answers(case, tmp_path, monkeypatch):
-    def backwards(self, op, round, orders):
-        return list(self.host.do(op, round, orders))[::-1]
+def test_order_of_work_and_of_answers(case, tmp_path, monkeypatch):
+    """Clients work in another order, so that nothing of one client's work may reach the next, and
+    their answers come in a third one.
+    """
 
-    expected = plain(case)
-    monkeypatch.setattr(InProcess, "ask", backwards)
-    assert outcome(run(spec(case), tmp_path / "run")) == expected
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_order_of_work(case, tmp_path, monkeypatch):
-    # clients work in another order: nothing of one client's work may reach the next
     def shuffled(self, op, round, orders):
-        return list(
-            self.host.do(op, round, sorted(orders, key=lambda order: (order.client * 5) % 7))
-        )
+        worked = sorted(orders, key=lambda order: (order.client * 5) % 7)
+        answers = list(self.host.do(op, round, worked))
+        return sorted(answers, key=lambda answer: -answer.client)
 
     expected = plain(case)
     monkeypatch.setattr(InProcess, "ask", shuffled)
     assert outcome(run(spec(case), tmp_path / "run")) == expected
 
 
-@pytest.mark.parametrize("case", CASES)
+DRAWING = ("fedavg", "comet", "persfl", "ppfl-random-2", "fedavg-participants")  # some of all kinds
+
+
+@pytest.mark.parametrize("case", DRAWING)
 def test_another_seed_gives_other_models(case, tmp_path):
     assert (
         outcome(run(spec(case, run__seed=44), tmp_path / "run"))["fingerprint"]

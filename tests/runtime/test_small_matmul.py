@@ -51,7 +51,7 @@ def update(a, b):
     return torch.ones(a.shape[0], b.shape[1]) - RATE * (a @ b)
 
 
-@pytest.mark.parametrize("function", [product, update])
+@pytest.mark.parametrize("function", [pytest.param(product, marks=pytest.mark.slow), update])
 def test_any_shape_and_layout(function):
     cases = list(layouts(function))
     for found, expected in zip(*several(cases), strict=True):
