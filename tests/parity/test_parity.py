@@ -119,7 +119,7 @@ def test_worker_processes(case, workers, tmp_path, forked):
 @pytest.mark.parametrize("state", ["disk", pytest.param("memory", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
-    """After the setup, amid the rounds and after the end's work, in a run that goes on each time."""
+    """After the setup, amid the rounds, after the work at the end: the run goes on each time."""
     folder = interrupted(case, tmp_path / "run", 0, engine__state=state)
     for after in (2, 4):
         with pytest.raises(Stop):
