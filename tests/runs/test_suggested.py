@@ -102,6 +102,18 @@ def test_the_array_client_of_an_npz_says_who_the_clients_are(tmp_path: Path, cli
     assert chosen(asked)[0] == "iid"
 
 
+def test_an_npz_is_found_in_the_data_folder_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.zeros(6)
+    np.savez(tmp_path / "arrays.npz", x=rows, y=rows, client=rows)
+    assert chosen({"data": {"name": "arrays.npz"}})[0] == "dirichlet"
+    monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))
+    assert chosen({"data": {"name": "arrays.npz"}})[0] == "natural"
+    elsewhere = {"data": {"name": "arrays.npz", "dir": str(tmp_path / "other")}}
+    assert chosen(elsewhere)[0] == "dirichlet"
+
+
 def test_an_npz_that_names_no_client_or_is_damaged_is_dealt(tmp_path: Path) -> None:
     rows, where = np.zeros(6), tmp_path / "arrays.npz"
     np.savez(where, x=rows, y=rows, client_name=rows)

@@ -3,9 +3,11 @@
 import re
 import zipfile
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from fedkin.core.files import typed_path
+from fedkin.core.settings.chosen import data_setting
 
 TABLES = {".csv", ".parquet", ".arrow", ".feather"}
 TEXTS = ("shakespeare", "stackoverflow")  # named sets whose samples are symbols
@@ -153,7 +155,11 @@ def _has_clients(name: str, folder: Any) -> bool:
     """Whether an .npz file has an array of clients. No sample of it is read."""
     if not name.lower().endswith(".npz"):
         return False
-    places = [typed_path(name), *([typed_path(folder) / name] if isinstance(folder, str) else [])]
+    said = data_setting() if folder is None else None
+    chosen = said.folder if said is not None else folder
+    places = [typed_path(name)]
+    if isinstance(chosen, str | Path):
+        places.append(typed_path(chosen) / name)
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         return False

@@ -8,6 +8,7 @@ import pytest
 
 from fedkin.cli.talk.mistakes import ROOM, interrupted, of_the_system, print_error, usage
 from fedkin.core.errors import FedkinError
+from tests.cli.command import told
 
 
 def test_one_line_whatever_the_sentence_holds(capsys) -> None:
@@ -55,3 +56,13 @@ def test_only_a_run_that_began_was_interrupted(monkeypatch) -> None:
 def test_other_libraries_options_lead_to_ours(option, said) -> None:
     error = SimpleNamespace(option_name=option, format_message=lambda: "No such option")
     assert usage(error) == said
+
+
+@pytest.mark.parametrize("option", ["--rounds", "--set", "--method"])
+def test_resume_takes_no_setting_and_says_who_does(option) -> None:
+    said = told("resume", "somewhere", option, "3")
+    assert said.startswith(
+        f"a run goes on with the settings it began with, so resume takes no {option}"
+    )
+    assert f"fedkin run DIR/experiment.toml {option} VALUE --out ANOTHER" in said
+    assert "No such option" in told("resume", "somewhere", "--nothing", "3")

@@ -9,6 +9,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, cut
 from fedkin.core.plain import plain
 from fedkin.experiment.terminal import LONGEST, warn
+from fedkin.runs.directory import SPEC
 
 ROOM = LONGEST - 20  # letters of a sentence before its code
 
@@ -89,4 +90,19 @@ def usage(error: Any) -> str:
             f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set "
             f"{USUAL_NAMES[option]}=VALUE"
         )
-    return str(error.format_message())
+    return _of_a_run(error) or str(error.format_message())
+
+
+def _of_a_run(error: Any) -> str:
+    """For ``fedkin resume`` with an option of ``fedkin run``: a run keeps its settings."""
+    context = getattr(error, "ctx", None)
+    if context is None or context.info_name != "resume" or context.parent is None:
+        return ""
+    asked = str(getattr(error, "option_name", ""))
+    run = context.parent.command.commands["run"]
+    if asked not in {name for parameter in run.params for name in parameter.opts}:
+        return ""
+    return (
+        f"a run goes on with the settings it began with, so resume takes no {asked}: start "
+        f"another one with fedkin run DIR/{SPEC} {asked} VALUE --out ANOTHER"
+    )
