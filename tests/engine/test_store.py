@@ -55,7 +55,7 @@ def test_a_full_disk_under_the_store(tmp_path, monkeypatch):
 )
 def test_damaged_and_missing_states_are_named(damage, tmp_path):
     path = tmp_path / "3.7.safetensors"
-    with pytest.raises(StoreError, match=r"3\.7\.safetensors cannot be read"):
+    with pytest.raises(StoreError, match=r"3\.7\.safetensors is gone, and a model with it"):
         read_state(path)
     path.write_bytes(damage(encode(STATE)))
     with pytest.raises(StoreError, match=r"3\.7\.safetensors is damaged"):

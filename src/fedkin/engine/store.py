@@ -158,7 +158,7 @@ class Copies:
                     durable=False,
                 )
             except OSError as error:
-                self.lost[client] = StoreError(f"{path} cannot be read: {error.strerror}")
+                self.lost[client] = _unread(path, error)
         self._copies = Disk(folder)
 
     def get(self, client: int) -> Tree | None:
@@ -217,9 +217,15 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
     try:
         return decode(read_file(path, LARGEST, links=False))
     except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+        raise _unread(path, error) from None
     except BadMessage as error:
         raise StoreError(f"{source or path} is damaged: {error}") from None
+
+
+def _unread(path: Path, error: OSError) -> StoreError:
+    if isinstance(error, FileNotFoundError):
+        return StoreError(f"{path} is gone, and a model with it: put it back, or train again")
+    return StoreError(f"{path} cannot be read: {error.strerror}")
 
 
 STORES: dict[str, Callable[[Path], Store]] = {"memory": lambda _: Memory(), "disk": Disk}
