@@ -58,7 +58,9 @@ def test_a_file_that_is_gone_for_good_is_told_when_it_is_asked_for(run, tmp_path
     (states_of(run) / checkpoint.name(4, 3)).unlink()
     found = snapshot(run, tmp_path / "aside")
     assert found.server["w"].tolist() == [0.5]
-    with pytest.raises(StoreError, match=r"4\.3\.safetensors is gone, and a model with it: put it back"):
+    with pytest.raises(
+        StoreError, match=r"4\.3\.safetensors is gone, and a model with it: put it back"
+    ):
         found.states.get(4)
 
 
