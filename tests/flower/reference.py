@@ -51,9 +51,10 @@ def write_rows(path: Path, population: Population, client: int) -> None:
     np.savez(path, **arrays)
 
 
-def same_bits(method: str, running: Cluster, folder: Path) -> None:
+def same_bits(method: str, running: Cluster, folder: Path, rounds: int = 5) -> None:
     """A deployed run and a run in one process come to the same, and nothing happened on the way."""
-    running.train(experiment(method))
+    spec = experiment(method, run__rounds=rounds)
+    running.train(spec)
     deployed = result(running.run())
-    assert deployed == result(run(experiment(method), folder / "plain"))
+    assert deployed == result(run(spec, folder / "plain"))
     assert not deployed["events"]

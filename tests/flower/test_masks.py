@@ -296,7 +296,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     assert max(event[0] for event in found["events"]) == 2
 
 
-@pytest.mark.parametrize("name", ["c0", "c3"])
+@pytest.mark.parametrize("name", ["c0", pytest.param("c3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", ["evaluate_all", *SCORING])
 def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(
     stage, name, tmp_path, monkeypatch

@@ -38,6 +38,7 @@ from fedkin.setup.build import assemble
 from tests import awkward
 from tests.engine.small import outcome, small
 from tests.newcomers.local_examples import KINDS, kinds, learned
+from tests.some_methods import some
 
 
 def kept(folder: Path) -> list[dict]:
@@ -45,7 +46,7 @@ def kept(folder: Path) -> list[dict]:
         return database.facts()["newcomers"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some(METHODS))
 def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
     spec = small(method, run__holdout_clients=0.2, run__holdout_labels=[], run__rounds=2)
     folder = run(spec, tmp_path / "run")

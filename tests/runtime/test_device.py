@@ -23,6 +23,7 @@ from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from tests.engine.small import METHODS, content, small
 from tests.models.test_build import SHAPES, TEXTS, inputs_of
+from tests.some_methods import some
 
 GPU = torch.device("meta")
 
@@ -50,7 +51,7 @@ class Elsewhere(Runtime):
         return super().scan(step, model, carry, blocks, constants)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some(METHODS))
 def test_every_methods_steps_stay_on_the_gpu(method, tmp_path, monkeypatch):
     made = []
 

@@ -24,6 +24,7 @@ from tests.engine.small import METHODS, small
 from tests.engine.test_runtime import Dropped
 from tests.engine.vmap.batcher_examples import add, batches
 from tests.models.test_build import SHAPES, inputs_of
+from tests.some_methods import some
 
 
 def numbers(method, folder, **settings):
@@ -59,7 +60,7 @@ def same(method, tmp_path, **settings):
         assert other[4] == pytest.approx(one[4], rel=1e-4, nan_ok=True)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some(METHODS))
 def test_every_method(method, tmp_path, walked):
     same(method, tmp_path)
     assert max(walked, default=0) == (0 if method == "centralized" else 3)  # it has one worker
