@@ -83,7 +83,7 @@ def test_a_file_that_is_gone_for_good(going):
     next((going / "checkpoint").glob("2.*")).unlink()
     found = load(going)
     found.coordinator.views(0, 2)
-    with pytest.raises(StoreError, match=rf"{going}/checkpoint/2\.\d\.safetensors cannot be read"):
+    with pytest.raises(StoreError, match=rf"{going}/checkpoint/2\.\d\.safetensors is gone"):
         found.coordinator.views(2, 2)
 
 
