@@ -3,7 +3,9 @@
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 PY="$ROOT/.venv/bin/python"
-unset PYTHONDONTWRITEBYTECODE # else every process that a test starts compiles fedkin anew
+# Python keeps the bytecode of what it imports: pip need not compile all that it installs, and no
+# process that a test starts compiles fedkin anew.
+unset PYTHONDONTWRITEBYTECODE
 
 # The first Python of at least 3.11: $PYTHON if it is set, else python3, else a numbered one.
 find_python() {
@@ -35,7 +37,7 @@ prepare() {
     "$wanted core") if [ -z "$extra" ]; then return; fi ;;
   esac
   echo "Installing fedkin into .venv (torch is large: this can take a few minutes) …" >&2
-  "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".${extra:+[$extra]}" >&2
+  "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".${extra:+[$extra]}" >&2
   echo "$wanted ${extra:-core}" >"$stamp"
 }
 
@@ -43,7 +45,7 @@ prepare() {
 prepare_flower() {
   if ! "$PY" -c 'import flwr' 2>/dev/null; then
     echo "Installing the extra flower into .venv …" >&2
-    "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test,flower]" >&2
+    "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[test,flower]" >&2
   fi
 }
 
@@ -51,7 +53,7 @@ prepare_flower() {
 prepare_docs() {
   if ! "$PY" -c 'import zensical, mkdocstrings_handlers.python' 2>/dev/null; then
     echo "Installing the extra docs into .venv …" >&2
-    "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]" >&2
+    "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[docs]" >&2
   fi
 }
 

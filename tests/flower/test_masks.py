@@ -251,7 +251,10 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("stage", [*STAGES, *SCORING])
+@pytest.mark.parametrize(
+    "stage",
+    [*STAGES, *(pytest.param(stage, marks=pytest.mark.slow) for stage in SCORING)],
+)
 def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, monkeypatch):
     def killed(node):
         raise Killed

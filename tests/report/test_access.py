@@ -21,16 +21,9 @@ from tests.bench.made_rows import made_rows
 from tests.cli.command import fedkin
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
+from tests.views import views
 
 KINDS = ["report", "many", "panel", "compare", "bench", "reproduce", "audit", "claims"]
-# A page's colours are those of its theme and its lines those of its width: two of the four views
-# have both of each.
-VIEWS = [
-    (390, "dark"),
-    (1400, "light"),
-    pytest.param(390, "light", marks=pytest.mark.slow),
-    pytest.param(1400, "dark", marks=pytest.mark.slow),
-]
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +125,7 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "width", "theme"), views(KINDS))
 def test_nothing_that_axe_knows_of(
     browser: Browser, pages: dict[str, Path], kind: str, width: int, theme: str
 ) -> None:

@@ -209,8 +209,9 @@ def test_every_full_scale_row_is_one_of_the_kinds() -> None:
     assert len(everything) > len(kinds()) > 60
 
 
-@pytest.mark.parametrize("name", sorted(kinds()))
-def test_a_row_of_every_kind_starts(name: str, data: Path, tmp_path: Path) -> None:
+# the nightly test below has every row of all
+@pytest.mark.parametrize("name", sorted(kinds())[::3])
+def test_a_row_of_every_third_kind_starts(name: str, data: Path, tmp_path: Path) -> None:
     _start(kinds()[name], data, tmp_path)
 
 

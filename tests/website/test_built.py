@@ -14,6 +14,7 @@ from playwright.sync_api import Browser
 import fedkin
 from fedkin.runs.spec import Spec
 from tests.report.browser import started
+from tests.views import views
 from website import api_pages
 
 pytest.importorskip("zensical", reason="the extra docs is not installed: scripts/docs installs it")
@@ -70,14 +71,6 @@ KINDS = {  # of pages, one each
     "results": "results.html",
     "notebook": "notebooks/first_steps.html",
 }
-# A page's colours are those of its theme and its lines those of its width: two of the four views
-# have both of each.
-VIEWS = [
-    (390, "dark"),
-    (1400, "light"),
-    pytest.param(390, "light", marks=pytest.mark.slow),
-    pytest.param(1400, "dark", marks=pytest.mark.slow),
-]
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +79,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "width", "theme"), views(KINDS))
 def test_nothing_that_axe_knows_of(
     browser: Browser, site: Path, kind: str, width: int, theme: str
 ) -> None:
