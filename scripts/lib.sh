@@ -21,6 +21,11 @@ find_python() {
   return 1
 }
 
+# pip_install WHAT: fedkin, with what stands in brackets, at the tested versions.
+pip_install() {
+  "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e "$1" >&2
+}
+
 # prepare [extra]: fedkin, with an extra, in .venv; nothing happens where nothing changed since the last time.
 prepare() {
   local extra="${1:-}" stamp="$ROOT/.venv/fedkin-installed" python wanted
@@ -37,7 +42,7 @@ prepare() {
     "$wanted core") if [ -z "$extra" ]; then return; fi ;;
   esac
   echo "Installing fedkin into .venv (torch is large: this can take a few minutes) …" >&2
-  "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".${extra:+[$extra]}" >&2
+  pip_install ".${extra:+[$extra]}"
   echo "$wanted ${extra:-core}" >"$stamp"
 }
 
@@ -45,7 +50,7 @@ prepare() {
 prepare_flower() {
   if ! "$PY" -c 'import flwr' 2>/dev/null; then
     echo "Installing the extra flower into .venv …" >&2
-    "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[test,flower]" >&2
+    pip_install ".[test,flower]"
   fi
 }
 
@@ -53,7 +58,7 @@ prepare_flower() {
 prepare_docs() {
   if ! "$PY" -c 'import zensical, mkdocstrings_handlers.python' 2>/dev/null; then
     echo "Installing the extra docs into .venv …" >&2
-    "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[docs]" >&2
+    pip_install ".[docs]"
   fi
 }
 

@@ -14,7 +14,7 @@ IN_TURN = ((390, "dark"), (1400, "light"))
 
 
 def views(kinds: Iterable[str]) -> list[Any]:
-    """Every kind of page in every view; but one view of each is marked slow, for scripts/nightly.
+    """Every kind of page in every view; all but one view of each are slow, for scripts/nightly.
 
     Args:
         kinds: Of pages.

@@ -55,6 +55,7 @@ EXTRA = {  # further forms of a method: (method, settings)
 }
 STATELESS = {"centralized", "fedavg", "feddf", "fedprox", "per_fedavg"}  # clients keep nothing
 CASES = {**{name: (name, {}) for name in METHODS}, **EXTRA}
+TRAINED = [*some(METHODS), *EXTRA]  # as parameters, some of them slow
 
 
 @cache
@@ -100,7 +101,7 @@ def test_settings_are_of_methods_that_there_are():
     assert set(SETTINGS) <= set(ALL) == set(METHODS)
 
 
-@pytest.mark.parametrize("case", [*some(METHODS), *EXTRA])
+@pytest.mark.parametrize("case", TRAINED)
 def test_runs_are_meaningful(case):
     done = plain(case)
     assert {row[0] for row in done["rounds"]} == set(range(5))  # setup, three rounds, finish
@@ -111,14 +112,14 @@ def test_runs_are_meaningful(case):
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
-@pytest.mark.parametrize("case", [*some(METHODS), *EXTRA])
+@pytest.mark.parametrize("case", TRAINED)
 def test_worker_processes(case, workers, tmp_path, forked):
     done = run(spec(case, engine__name="processes", engine__workers=workers), tmp_path / "run")
     assert outcome(done) == plain(case)
 
 
 @pytest.mark.parametrize("state", ["disk", pytest.param("memory", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("case", [*some(METHODS), *EXTRA])
+@pytest.mark.parametrize("case", TRAINED)
 def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
     """After the setup, amid the rounds, after the work at the end: the run goes on each time."""
     folder = interrupted(case, tmp_path / "run", 0, engine__state=state)
@@ -131,7 +132,7 @@ def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
     assert not (folder / "state").exists()
 
 
-@pytest.mark.parametrize("case", [*some(METHODS), *EXTRA])
+@pytest.mark.parametrize("case", TRAINED)
 def test_rounds_after_the_last_commit_are_done_again(case, tmp_path):
     # nothing is committed before the end: what a killed run left on disk must not leak into its
     # repetition
@@ -167,7 +168,7 @@ def test_workers_may_change_on_resume(case, tmp_path, forked):
     assert outcome(resume(folder, workers=1)) == plain(case)
 
 
-@pytest.mark.parametrize("case", [*some(METHODS), *EXTRA])
+@pytest.mark.parametrize("case", TRAINED)
 def test_order_of_work_and_of_answers(case, tmp_path, monkeypatch):
     """Clients work in another order, so that nothing of one client's work may reach the next, and
     their answers come in a third one.
