@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from fedkin.bench import trial
 from fedkin.bench.budgets import Used
-from fedkin.bench.counting import STEPS, CountedScans, Counter, counted
+from fedkin.bench.counting import STEPS, CountedScans, Counter, Multiplied, counted
 from fedkin.bench.trial import KEPT, ran, spec_of
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, scan
@@ -154,3 +154,29 @@ def test_multiplications_of_every_step_are_counted() -> None:
     assert method.predict is plain.predict
     with pytest.raises(TypeError):
         method.client_update(received)
+
+
+def layers_of_many_kinds() -> None:
+    """Forward and, where autograd is there, backward."""
+    x = torch.ones(2, 3, 8, 8)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten(), torch.nn.Linear(144, 6), torch.nn.ReLU()
+    )
+    rows = model(x)
+    lstm, attention = torch.nn.LSTM(6, 5), torch.nn.MultiheadAttention(6, 2)
+    seen, _ = attention(rows[None], rows[None], rows[None])
+    out = lstm(rows[None])[0].sum() + torch.einsum("ij,ik->jk", rows, rows).sum() + seen.sum()
+    apart = (rows[:, None] - rows).norm(dim=2).sum() + torch.bmm(rows[None], rows.T[None]).sum()
+    if torch.is_grad_enabled():
+        (out + apart).backward()
+
+
+@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("grad", [False, True])
+def test_torch_counts_the_same(inference: bool, grad: bool) -> None:
+    with torch.inference_mode(inference), torch.set_grad_enabled(grad and not inference):
+        with FlopCounterMode(display=False) as by_torch:
+            layers_of_many_kinds()
+        with Multiplied() as counted_here:
+            layers_of_many_kinds()
+    assert counted_here.total == by_torch.get_total_flops() > 10_000
