@@ -1,28 +1,31 @@
 """What [method] safe = true is worth: how many clients a method hurts, and what is gained on
 `local`, with and without it, on the four settings of docs/results.md.
 
-    FEDKIN_DATA=DIR python -m benchmarks.safe --out RUNS [--settings har,femnist]
-        [--only ditto,apfl] [--seed 1] [--write docs/safe.md]
+    FEDKIN_DATA=DIR python -m benchmarks.safe --settings har,femnist --seeds 0,1,2
+        [--only ditto,apfl]
+    python -m benchmarks.safe --write docs/safe.md
 
 Each method has the setting that its search chose there under seed 0. It is trained once, and so is
 `local`: what safe would deploy is chosen from their models on validation rows, as a safe run does,
-for its model beside is that of `local`, bit for bit. Test rows are read for the table only. *Hurt*
+for its model beside is that of `local`, bit for bit. Test rows are read for the tables only. *Hurt*
 is a share of the clients whose test accuracy is below that of `local`; *surely* by the same test at
-the 5 % level. Finished rows are not repeated.
+the 5 % level. The first command adds the rows that safe.csv beside this file lacks, the second
+writes its tables.
 """
 
 import argparse
-import json
+import csv
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from statistics import fmean
 
 import torch
 
 from benchmarks.gains import SETTINGS, table
 from benchmarks.methods import trial
-from benchmarks.page import renew
+from benchmarks.own_truth import add
+from benchmarks.page import put
 from fedkin.core.model import Model
 from fedkin.engine.evaluation import Predict
 from fedkin.experiment.run import run
@@ -34,9 +37,19 @@ METHODS = (
     *("fedavg", "finetune", "ditto", "apfl", "ifca"),
     *("fedper", "pfedme", "scaffold", "per_fedavg", "ppfl"),
 )
+ROWS = Path(__file__).with_name("safe.csv")
+COLUMNS = (
+    *("setting", "seed", "method", "gain", "gain_safe", "hurt", "hurt_safe"),
+    *("surely", "surely_safe", "federated", "mixture", "alone"),
+)
+SHARES = COLUMNS[3:9]  # what tables give: the gain in points, shares of clients
 HEAD = (
-    "| data, method | gain | gain, safe | hurt | hurt, safe | surely | surely, safe | "
-    "federated / mixture / alone |\n|---|---|---|---|---|---|---|---|"
+    "| data, method | seeds | gain | gain, safe | hurt | hurt, safe | surely | surely, safe | "
+    "federated / mixture / alone |\n|---|---|---|---|---|---|---|---|---|"
+)
+HEAD_SEEDS = (
+    "| data | seed | gain | gain, safe | hurt | hurt, safe | surely | surely, safe |\n"
+    "|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -63,10 +76,12 @@ def deployed(model: Model, share: float, p: torch.Tensor, q: torch.Tensor) -> to
     return {0.0: q, 1.0: p}.get(share, blend(model, p, q, torch.tensor(share)))
 
 
-def row(alone: Opened, other: Opened) -> dict[str, Any]:
-    """What the clients lose and gain, with and without safe."""
-    population, gains = alone.parts.population, {"plain": [0.0], "safe": [0.0]}
-    hurt, surely = {"plain": 0, "safe": 0}, {"plain": 0, "safe": 0}
+def row(alone: Opened, other: Opened) -> tuple[float, ...]:
+    """What the clients lose and gain, without and with safe, and how many deploy what: the numbers
+    of ``COLUMNS``.
+    """
+    population = alone.parts.population
+    gain, hurt, surely = [0.0, 0.0], [0, 0], [0, 0]
     taken = [0, 0, 0]
     host = other.coordinator.transport.host  # type: ignore[attr-defined]
     for client in range(population.clients):
@@ -79,68 +94,84 @@ def row(alone: Opened, other: Opened) -> dict[str, Any]:
         p, q = logs(other, client, x), logs(alone, client, x)
         mixture = deployed(data.model, share, p, q)
         base = errors(data.model, q, y).double()
-        for name, out in (("plain", p), ("safe", mixture)):
+        for way, out in enumerate((p, mixture)):
             worse = errors(data.model, out, y).double() - base
-            gains[name].append(-100 * float(worse.mean()))
-            hurt[name] += float(worse.mean()) > 1e-9
-            surely[name] += no_better(worse) <= 0.05
-    count = population.clients
-    return {
-        "gain": {name: sum(values) / count for name, values in gains.items()},
-        "hurt": {name: value / count for name, value in hurt.items()},
-        "surely": {name: value / count for name, value in surely.items()},
-        "taken": taken,
-    }
+            gain[way] -= 100 * float(worse.mean())
+            hurt[way] += float(worse.mean()) > 1e-9
+            surely[way] += no_better(worse) <= 0.05
+    shares = (value / population.clients for value in (*gain, *hurt, *surely))
+    return *(round(share, 5) for share in shares), *taken
 
 
-def measured(setting: str, names: Sequence[str], out: Path, seed: int) -> dict[str, dict[str, Any]]:
-    """The rows of a setting, each kept in a file when it is done."""
-    files = {name: out / f"{setting}-{name}.json" for name in names}
-    out.mkdir(parents=True, exist_ok=True)
-    left = [name for name in names if not files[name].exists()]
+def measure(setting: str, names: Sequence[str], seed: int) -> None:
+    """Add the rows of a setting that the file lacks."""
+    done = {(one["setting"], one["seed"], one["method"]) for one in measured()}
+    left = [name for name in names if (setting, str(seed), name) not in done]
+    if not left:
+        return
     with tempfile.TemporaryDirectory() as folder:
-        alone = trained(setting, "local", folder, seed) if left else None
+        alone = trained(setting, "local", folder, seed)
         for name in left:
-            assert alone is not None
-            found = row(alone, trained(setting, name, folder, seed))
-            files[name].write_text(json.dumps(found))
-            print(setting, name, found, flush=True)
-    return {name: json.loads(path.read_text()) for name, path in files.items()}
+            found = (setting, seed, name, *row(alone, trained(setting, name, folder, seed)))
+            add(ROWS, COLUMNS, found)
+            print(*found, flush=True)
 
 
-def lines(setting: str, rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Markdown rows, the mean last."""
-    mean = {
-        part: {
-            name: sum(one[part][name] for one in rows.values()) / len(rows)
-            for name in ("plain", "safe")
-        }
-        for part in ("gain", "hurt", "surely")
-    }
-    told = {**rows, "**mean**": mean}
-    return [
-        f"| {SETTINGS[setting]}, {name} | {one['gain']['plain']:+.1f} | {one['gain']['safe']:+.1f}"
-        f" | {one['hurt']['plain']:.0%} | {one['hurt']['safe']:.0%} | {one['surely']['plain']:.0%}"
-        f" | {one['surely']['safe']:.0%} | {' / '.join(map(str, one.get('taken', [])))} |"
-        for name, one in told.items()
-    ]
+def measured() -> list[dict[str, str]]:
+    """The rows of the file, as text."""
+    if not ROWS.exists():
+        return []
+    with ROWS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def methods_table() -> str:
+    """Means over seeds of each method, and of all of a data set."""
+    lines = [HEAD]
+    for setting, title in SETTINGS.items():
+        of = [one for one in measured() if one["setting"] == setting]
+        for name in (*METHODS, "**mean**"):
+            some = [one for one in of if name in (one["method"], "**mean**")]
+            taken = [fmean(float(one[key]) for one in some) for key in COLUMNS[9:]]
+            cells = "" if name == "**mean**" else " / ".join(f"{count:.0f}" for count in taken)
+            seeds = len({one["seed"] for one in some})
+            lines.append(f"| {title}, {name} | {seeds} | {_means(some)} | {cells} |")
+    return "\n".join(lines)
+
+
+def seeds_table() -> str:
+    """Means over methods of each data set and seed, and over its seeds."""
+    lines = [HEAD_SEEDS]
+    for setting, title in SETTINGS.items():
+        of = [one for one in measured() if one["setting"] == setting]
+        for seed in sorted({one["seed"] for one in of}):
+            lines.append(f"| {title} | {seed} | {_means([o for o in of if o['seed'] == seed])} |")
+        lines.append(f"| {title} | **mean** | {_means(of)} |")
+    return "\n".join(lines)
+
+
+def _means(rows: Sequence[dict[str, str]]) -> str:
+    means = [fmean(float(one[key]) for one in rows) for key in SHARES]
+    gains = [f"{mean:+.1f}" for mean in means[:2]]
+    return " | ".join([*gains, *(f"{mean:.0%}" for mean in means[2:])])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path, required=True)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--settings", default=",".join(SETTINGS))
     parser.add_argument("--only", default=",".join(METHODS))
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", default="0")
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
-    found: list[str] = []
-    for setting in given.settings.split(","):
-        found += lines(setting, measured(setting, given.only.split(","), given.out, given.seed))
-    print("\n".join([HEAD, *found]))
     if given.write is not None:
-        order = [f"{data}, {name}" for data in SETTINGS.values() for name in (*METHODS, "**mean**")]
-        renew(given.write, "safe", HEAD, found, order)
+        put(given.write, "safe", methods_table())
+        put(given.write, "safe-seeds", seeds_table())
+        return
+    for seed in given.seeds.split(","):
+        for setting in given.settings.split(","):
+            measure(setting, given.only.split(","), int(seed))
 
 
 if __name__ == "__main__":
