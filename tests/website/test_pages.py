@@ -203,7 +203,7 @@ def test_the_leaderboard_has_a_page_for_each_file_of_rows(source: tuple[Path, se
 
 def test_a_leaderboard_that_nothing_would_link_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "bench.md").write_text("# The leaderboard\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="no heading 'The first edition'"):
+    with pytest.raises(ValueError, match="no heading 'Leaderboard tables'"):
         boards.complete(tmp_path)
 
 
