@@ -4,6 +4,7 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,18 @@ def test_estimates_are_as_far_from_what_was_taken_as_the_readme_says() -> None:
     ratios = [one / other for one, other in times if one and other]
     said = f"estimates are {min(ratios):.2f} to {max(ratios):.2f} times what was taken"
     assert said in prose(README)
+
+
+def test_the_rows_of_costs_are_counted() -> None:
+    rows = list(costs_rows())
+    known = sum(row["how"] == "measured" for row in rows)
+    page = prose(PAGES.parent / "reproduce.md")
+    assert f"{known} of its {len(rows):,} rows were measured on runs" in page
+
+
+def costs_rows() -> Iterator[dict[str, str]]:
+    text = resources.files("fedkin.reproduce").joinpath("costs.csv").read_text("utf-8")
+    yield from csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def test_comet_s_first_draw_and_its_others() -> None:
