@@ -238,6 +238,15 @@ def test_lists_comments_and_links_as_the_sites_parser_has_them() -> None:
     ]
 
 
+def test_a_number_in_a_table_keeps_its_percent_beside_it() -> None:
+    text = "98 % of all\n\n| a | b |\n|---|---|\n| 98.65 % | 5 % [1 %, 9 %] |\n"
+    assert staged(text, str).split("\n")[:5] == [
+        *("98 % of all", "", "| a | b |", "|---|---|"),
+        "| 98.65\N{NO-BREAK SPACE}% | 5\N{NO-BREAK SPACE}% [1\N{NO-BREAK SPACE}%, "
+        "9\N{NO-BREAK SPACE}%] |",
+    ]
+
+
 def test_an_item_after_one_of_two_paragraphs_stays_an_item() -> None:
     text = "1. one\n\n   more\n2. two\n3. three\n\nEnd.\n- a"
     assert staged(text, str).split("\n") == [
