@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 FENCE = re.compile(r"\s*(```+|~~~+)")
 ITEM = re.compile(r"(\s*)([-*+]|\d+[.)]) ")
+PERCENT = re.compile(r"(?<=\d) %")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
@@ -17,7 +18,8 @@ def staged(text: str, moved: Callable[[str], str]) -> str:
 
     Returns:
         The page with blank lines before lists, nested items indented by four spaces, without
-        comments, and with its links moved. Code stays as it is.
+        comments, and with its links moved. A number in a table keeps its % beside it on narrow
+        screens. Code stays as it is.
     """
     lines: list[str] = []
     fence, in_list, loose = "", False, False  # loose: the item before has a second paragraph
@@ -42,6 +44,7 @@ def staged(text: str, moved: Callable[[str], str]) -> str:
             loose = True
         elif line.strip() and not line.startswith(" ") and not (lines and lines[-1].strip()):
             in_list = loose = False  # a paragraph after a blank line ends the list
+        line = PERCENT.sub("\N{NO-BREAK SPACE}%", line) if line.startswith("|") else line
         lines.append(_links(_deeper(line) if in_list else line, moved))
     return "\n".join(lines)
 

@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 MEASURED = ("measured (final)", "measured", "test accuracy")  # heads of the column of measurements
 FINAL = ("", MEASURES["accuracy"][0], MEASURES["weighted accuracy"][0])
 METHOD = re.compile(r"--method (\w+)")
-EDITION = "The first edition"  # the heading of docs/bench.md that has the rows
+EDITION = "Leaderboard tables"  # the heading of docs/bench.md that has the rows
 SPECIFICATION = re.compile(r"examples/papers/\w+\.toml")
 
 

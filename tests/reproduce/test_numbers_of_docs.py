@@ -4,6 +4,7 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from fedkin.setup.build import method_of
 PAGES = Path(__file__).parents[2] / "docs" / "reproduction"
 README = PAGES / "README.md"
 SETTING = PAGES / "cgpfl-setting.md"
+COMET = PAGES / "comet-setting.md"
 ROWS = sorted(path.stem for path in PAGES.glob("*.csv") if not path.stem.startswith("claims"))
 SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "days": 86400.0}
 Numbers = Mapping[tuple[str, str], Mapping[int, float]]  # by row and measure, of each seed
@@ -141,6 +143,18 @@ def test_estimates_are_as_far_from_what_was_taken_as_the_readme_says() -> None:
     assert said in prose(README)
 
 
+def test_the_rows_of_costs_are_counted() -> None:
+    rows = list(costs_rows())
+    known = sum(row["how"] == "measured" for row in rows)
+    page = prose(PAGES.parent / "reproduce.md")
+    assert f"{known} of its {len(rows):,} rows were measured on runs" in page
+
+
+def costs_rows() -> Iterator[dict[str, str]]:
+    text = resources.files("fedkin.reproduce").joinpath("costs.csv").read_text("utf-8")
+    yield from csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+
+
 def test_comet_s_first_draw_and_its_others() -> None:
     numbers = measured("comet-table-3-cnn")
 
@@ -148,12 +162,13 @@ def test_comet_s_first_draw_and_its_others() -> None:
         name = method.split(",")[0] if method.startswith("fedmd") else f"{method}-C0.10"
         return numbers[f"comet-t3-cnn-{name.replace(', c = ', '-c=')}", "accuracy"]
 
-    first = list(table(README, "method", "published (VGG11)", "measured"))
+    first = list(table(COMET, "method", "published (VGG11)", "measured"))
     assert {line[0]: line[2] for line in first} == {
         line[0]: f"{of(line[0])[0]:.2f}" for line in first
     }
     methods = ["local", "fedfomo", "ditto", *(f"comet, c = {c}" for c in (1, 2, 3, 4)), "fedavg"]
-    seeds = list(table(README, "seed", "local", "fedfomo", "ditto"))
+    assert first
+    seeds = list(table(COMET, "seed", "local", "fedfomo", "ditto"))
     assert seeds == [
         *([str(seed), *(f"{of(method)[seed]:.2f}" for method in methods)] for seed in range(3)),
         ["mean ± sd", *(shown(of(method)) for method in methods)],
@@ -164,17 +179,23 @@ PPFL = {"ppfl, structure 1": "ppfl1", "ppfl, structure 2": "ppfl2"}
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "head", "columns"),
+    ("page", "name", "row", "head", "columns"),
     [
-        ("ppfl-table-1", "ppfl-t1", ("method", "MNIST"), ("mnist", "synthetic")),
-        ("persfl-table-3", "persfl-t3", ("method", "DS-1"), ("ds1", "ds2", "ds3")),
+        ("ppfl-setting", "ppfl-table-1", "ppfl-t1", ("method", "MNIST"), ("mnist", "synthetic")),
+        (
+            "persfl-setting",
+            "persfl-table-3",
+            "persfl-t3",
+            ("method", "DS-1"),
+            ("ds1", "ds2", "ds3"),
+        ),
     ],
 )
 def test_means_and_differences_of_a_table(
-    name: str, row: str, head: tuple[str, ...], columns: tuple[str, ...]
+    page: str, name: str, row: str, head: tuple[str, ...], columns: tuple[str, ...]
 ) -> None:
     numbers, printed = measured(name), published(name)
-    lines = list(table(README, *head))
+    lines = list(table(PAGES / f"{page}.md", *head))
     assert lines
     for line in lines:
         keys = [(f"{row}-{each}-{PPFL.get(line[0], line[0])}", "accuracy") for each in columns]
@@ -230,6 +251,26 @@ def test_how_many_rows_of_cgpfl_are_near(name: str, count: str) -> None:
     assert said in prose(README)
     by_last = {"cgpfl-table-1": "By the last round {} of 36", "cgpfl-table-2": "{} of the 48 rows"}
     assert by_last[name].format(near["accuracy"]) in prose(SETTING)
+
+
+SUMMARY = {  # a line of the README's first table: the rows of it that are counted
+    "PPFL, Table 1": "ppfl-table-1",
+    "PersFL, Table 3": "persfl-table-3",
+    "CGPFL, Table 1": "cgpfl-table-1",
+    "CGPFL, Table 2": "cgpfl-table-2",
+}
+
+
+def test_the_first_table_counts_the_rows_that_are_near() -> None:
+    lines = table(README, "table", "seeds", "rows within 2 points")
+    told = {line[0].strip("[").partition("]")[0]: line for line in lines}
+    for title, name in SUMMARY.items():
+        numbers, printed = measured(name), published(name)
+        keys = [key for key in printed if key in numbers and key[1] == "accuracy"]
+        far = [float(np.mean(list(numbers[key].values()))) - printed[key] for key in keys]
+        near = sum(abs(one) <= NEAR for one in far)
+        assert told[title][2] == f"{near} of {len(keys)}"
+        assert {str(len(numbers[key])) for key in keys} == {told[title][1]}
 
 
 CAUSES = {  # a line of the setting's table: the rows whose differences it tells, in order

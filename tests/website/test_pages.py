@@ -203,7 +203,7 @@ def test_the_leaderboard_has_a_page_for_each_file_of_rows(source: tuple[Path, se
 
 def test_a_leaderboard_that_nothing_would_link_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "bench.md").write_text("# The leaderboard\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="no heading 'The first edition'"):
+    with pytest.raises(ValueError, match="no heading 'Leaderboard tables'"):
         boards.complete(tmp_path)
 
 
@@ -235,6 +235,15 @@ def test_lists_comments_and_links_as_the_sites_parser_has_them() -> None:
         *("Readings", "", "- one [a](B.MD)", "    goes on", "    - inner", "", "    more", ""),
         *("End.", "", "| a |", "```md", "- [kept](c.md)", "<!-- kept -->", "```"),
         "`[code](d.md)` [`name`](E.MD#F)",
+    ]
+
+
+def test_a_number_in_a_table_keeps_its_percent_beside_it() -> None:
+    text = "98 % of all\n\n| a | b |\n|---|---|\n| 98.65 % | 5 % [1 %, 9 %] |\n"
+    assert staged(text, str).split("\n")[:5] == [
+        *("98 % of all", "", "| a | b |", "|---|---|"),
+        "| 98.65\N{NO-BREAK SPACE}% | 5\N{NO-BREAK SPACE}% [1\N{NO-BREAK SPACE}%, "
+        "9\N{NO-BREAK SPACE}%] |",
     ]
 
 
