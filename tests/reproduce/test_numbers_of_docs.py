@@ -310,6 +310,23 @@ def test_what_the_misses_of_cgpfl_depend_on() -> None:
         assert any(abs(numbers[key][0] - printed[key]) <= NEAR for key in keys)
 
 
+def test_weights_by_samples_change_no_row_of_cgpfl() -> None:
+    uniform, samples = measured("cgpfl-table-1"), measured("cgpfl-table-1-weights")
+    printed = published("cgpfl-table-1")
+    text = SETTING.read_text(encoding="utf-8").partition("**What the weights are worth**")[2]
+    columns = [(data, model) for data in ("mnist", "fmnist") for model in ("mlr", "dnn")]
+    for method in ("pfedme_pm", "cgpfl_k4", "cgpfl_heur"):
+        keys = [(f"cgpfl-t1-{data}-{model}-{method}", "accuracy") for data, model in columns]
+        pairs = [(uniform[key][0], samples[key][0]) for key in keys]
+        cells = " | ".join(f"{one:.2f}, {other:.2f}" for one, other in pairs)
+        assert f"| {method} | {cells} |" in text
+        for key, (one, other) in zip(keys, pairs, strict=True):
+            moved = 0.8 if "fmnist-mlr-pfedme" in key[0] else 0.2
+            assert abs(other - one) <= moved
+            near = [abs(value - printed[key]) <= NEAR for value in (one, other)]
+            assert near[0] == near[1]
+
+
 def test_how_many_rows_confirm_the_readings_of_three_methods() -> None:
     def near(*seeds: int) -> int:
         found = differences("cgpfl-table-1", seeds)
