@@ -1,5 +1,6 @@
 """From a source to clients: what is divided, public sets, truth, and mistakes."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,11 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
 from fedkin.data.population import Population, Split
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
+from fedkin.data.source import Source
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 from fedkin.data.tables.encoding import Category, Number
 from fedkin.data.tables.recipe import Column, Recipe
@@ -291,3 +295,15 @@ def test_a_column_is_not_overwritten_by_what_the_division_tells(
     source = SOURCE._replace(truth={column: np.arange(len(SOURCE.x))})
     with pytest.raises(FedkinError, match=f"column '{column}' has a name that split.name="):
         make(source=source, **how)
+
+
+def test_clients_that_are_left_out_are_told_in_no_square_of_their_number() -> None:
+    sizes = np.tile([4, 1], 5000)  # every second client is too small
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    rows = len(owner)
+    source = Source("many", np.zeros((rows, 1), np.float32), np.zeros(rows, np.int64), 1, owner)
+    began = time.process_time()
+    found = build(source, "natural", None, Key(0), empty="drop", apart=0.1)
+    assert time.process_time() - began < 8.0
+    assert found.said[0].startswith("5000 of 10000 clients are too small")
+    assert len(found.apart) == 500

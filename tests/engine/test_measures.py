@@ -3,6 +3,8 @@ of one class.
 """
 
 import math
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -197,3 +199,39 @@ def test_a_measure_of_other_labels_is_refused_with_those_that_fit() -> None:
         check_measure("auc", kind_of(0, False))
     assert {*MEASURES} == {*OF, "deviance"}  # each is computed; deviance depends on the family
     assert all(measure.label for measure in MEASURES.values())
+
+
+def test_the_threshold_is_that_of_the_definition_and_takes_no_square_of_the_rows() -> None:
+    rng = np.random.default_rng(5)
+    for size, digits in ((1, 2), (7, 1), (60, 1), (60, 9), (61, 2)):
+        p = rng.random(size).round(digits)
+        found = Predicted(np.stack([1 - p, p], 1), rng.integers(0, 2, size))
+        assert threshold(found) == by_definition(found)
+    p = rng.random(50_000)
+    many = Predicted(np.stack([1 - p, p], 1), rng.integers(0, 2, len(p)))
+    began = time.process_time()
+    threshold(many)
+    assert time.process_time() - began < 1.0
+
+
+def by_definition(found: Predicted) -> float:
+    scores, positive = found.p[:, 1], found.y == 1
+    if positive.all() or not positive.any():
+        return 0.5
+    values = np.unique(scores)[::-1]
+    right = [(scores[positive] >= t).mean() + (scores[~positive] < t).mean() for t in values]
+    at = int(np.argmax(np.round(right, 12)))
+    return float((values[at] + (values[at + 1] if at + 1 < len(values) else 0.0)) / 2)
+
+
+def test_many_classes_take_no_square_of_them() -> None:
+    """A vocabulary has ten thousand: a matrix of one row a class would be 800 MB."""
+    found = Predicted(np.full((3, 20_000), 1 / 20_000), np.array([0, 5, 19_999]))
+    tracemalloc.start()
+    try:
+        value = measure(CATEGORICAL, "brier", found)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert value == pytest.approx((1 - 1 / 20_000) ** 2 + 19_999 / 20_000**2)
+    assert peak < 10_000_000

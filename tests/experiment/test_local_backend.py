@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fedkin.core.system import posix
 from fedkin.experiment import local_backend
 from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.run import experiment, run
@@ -47,3 +48,26 @@ def test_the_record_says_processes_either_way_and_gives_the_same(tmp_path: Path)
         run(experiment(**{**SMALL, **asked}), tmp_path / name)
         prints.append(summary(tmp_path / name)["fingerprint"])
     assert prints[0] == prints[1]
+
+
+def test_there_are_as_many_workers_as_cores_that_this_process_may_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of a cluster has some of a machine's cores; the others are not its own."""
+    started: list[int] = []
+
+    class Processes:
+        def __init__(self, module: str, setups: list[Any], placing: Any) -> None:
+            started.append(len(setups))
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(local_backend, "Processes", Processes)
+    monkeypatch.setattr(posix.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(posix.os, "sched_getaffinity", lambda process: {3, 5}, raising=False)
+    parts = assemble(experiment(**SMALL, engine__name="processes"))
+    with hosts(parts, tmp_path):
+        assert started == [2]
+    monkeypatch.delattr(posix.os, "sched_getaffinity")
+    with hosts(parts, tmp_path):
+        assert started == [2, 3]  # no more than clients

@@ -55,3 +55,17 @@ def test_what_a_run_is_called_is_no_html() -> None:
     assert "&lt;script&gt; &amp; more" in told
     assert "<script>" not in told
     assert 'aria-label="rounds"' in told
+
+
+def test_what_lasts_is_drawn_while_it_lasts(monkeypatch) -> None:
+    """The next record takes its line away again: nobody would ever see it."""
+    now = [100.0]
+    monkeypatch.setattr(notebook.time, "monotonic", lambda: now[0])
+    drawn: list[str] = []
+    with Bar(Tally(small(run__rounds=9), "a run"), lambda text: drawn.append) as display:
+        display.update(record(1))
+        for done in range(20):
+            now[0] += 0.1
+            display.heard("finishing clients", done, 20)
+        assert "finishing clients: 1" in drawn[-1]
+        assert len(drawn) < 10  # not too often

@@ -1,5 +1,7 @@
 """The most frequent class, the mean, and own linear models, against scikit-learn's."""
 
+import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -104,3 +106,17 @@ def test_they_stand_beside_a_runs_numbers(tmp_path: Path) -> None:
     assert linear["interval"][0] <= linear["mean"] <= linear["interval"][1]
     shown = [line for line in _results(found) if line.startswith("beside")]
     assert percent(linear["mean"]) in shown[0]
+
+
+def test_a_vocabulary_takes_no_square_of_its_symbols() -> None:
+    rng = np.random.default_rng(1)
+    made = population(rng.integers(0, 9000, 200), rng.normal(size=(200, 3)), 9000)
+    made = replace(made, x=torch.from_numpy(rng.integers(0, 9000, (200, 3))))  # tokens
+    tracemalloc.start()
+    try:
+        found = plain_baselines(made, "accuracy", "categorical")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert set(found["constant"]) == {"0", "1", "2"}
+    assert peak < 100_000_000

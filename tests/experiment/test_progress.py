@@ -79,3 +79,12 @@ def test_the_table_is_for_terminals_only() -> None:
     tally = Tally(Spec(), "")
     assert isinstance(display(tally, Console(file=io.StringIO())), PlainLines)
     assert isinstance(display(tally, Console(file=io.StringIO(), force_terminal=True)), LiveTable)
+
+
+def test_a_line_names_a_few_of_many_that_are_left_out() -> None:
+    tally = Tally(SPEC, "")
+    tally.add(record(1, missing=dict.fromkeys(range(50_000), "no reply")))
+    assert line(tally).endswith(
+        "left out: client 0, client 1, client 2, client 3, client 4 and 49,995 more"
+    )
+    assert len(line(tally)) < 250

@@ -49,6 +49,23 @@ def test_transforms_must_be_those_of_before(tmp_path) -> None:
     assert unchanged(tmp_path, other, told) is None
 
 
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ({"privacy": {"noise": 1.0, "clip": 1.0, "delta": 1e-5}}, "privacy.noise"),
+        ({"audit": {"canaries": 4}}, "audit.canaries"),
+    ],
+)
+def test_a_section_that_came_or_went_is_a_change(section, key, tmp_path) -> None:
+    """A dump leaves out what nobody asked for: noise must not end with its section."""
+    with_it = parse({**content("ditto"), **section})[0]
+    told = with_it.model_dump(mode="json")
+    assert unchanged(tmp_path, with_it, told) is None
+    for spec, recorded in ((changed(), told), (with_it, RECORDED)):
+        with pytest.raises(FedkinError, match=f"{key} is not what this run began with"):
+            unchanged(tmp_path, spec, recorded)
+
+
 def test_what_an_old_run_did_not_know_has_its_default(tmp_path) -> None:
     old = {**RECORDED, "run": {k: v for k, v in RECORDED["run"].items() if k != "patience"}}
     assert unchanged(tmp_path, changed(), old) is None

@@ -77,3 +77,10 @@ def test_a_folder_that_another_process_writes_is_left_alone(tmp_path) -> None:
     (tmp_path / "a").mkdir()
     with checkpoint.alone(tmp_path / "a"), pytest.raises(Halted, match="is being written by anoth"):
         run(small(), tmp_path / "a")
+
+
+def test_two_runs_that_begin_at_once_have_a_folder_each(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = new_folder(small(), "ditto", None)
+    monkeypatch.setattr(Path, "exists", lambda path: False)  # the other looked before it was made
+    assert new_folder(small(), "ditto", None) != first

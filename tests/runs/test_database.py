@@ -161,3 +161,13 @@ def test_no_run(tmp_path):
         open_run(tmp_path)
     with pytest.raises(FedkinError, match=r"cannot be written"):
         create(tmp_path / "nowhere" / "run.db", {})
+
+
+def test_a_record_that_somebody_holds_is_not_called_damaged(tmp_path, database):
+    with closing(sqlite3.connect(tmp_path / "run.db", isolation_level=None)) as other:
+        with read_only(tmp_path, busy=0.0) as reader:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(FedkinError, match=r"run\.db is held by another program: try again"):
+                reader.facts()
+        with pytest.raises(FedkinError, match=r"run\.db is held by another program: try again"):
+            open_run(tmp_path, busy=0.0)

@@ -1,5 +1,7 @@
 """Rounds and their commits."""
 
+from pathlib import Path
+
 import pytest
 
 from fedkin.core.errors import FedkinError, Halted
@@ -89,3 +91,35 @@ def test_before_the_first_commit_there_is_no_round(tmp_path, database):
     kept.add(record(0))  # twice, which the database refuses
     with pytest.raises(FedkinError, match=r"cannot be written.*\. Nothing is committed yet$"):
         kept.commit()
+
+
+def test_a_commit_looks_at_no_file_of_a_client_that_did_not_change(tmp_path, database, monkeypatch):
+    """A round of ten clients of a hundred thousand would look at all of their files."""
+    changing = [[checkpoint.SERVER, 0, 1, 2], [checkpoint.SERVER, 1], [2]]
+
+    def save(folder, number):
+        for client in changing[number]:
+            (folder / checkpoint.name(client, number)).write_text("state")
+        return changing[number]
+
+    kept = Recorder(tmp_path, database, save, 0.0)
+    kept.add(record(0))
+    looked: list[str] = []
+    for name in ("lstat", "stat", "is_file", "is_symlink", "unlink"):
+        real = getattr(Path, name)
+
+        def noted(path, *given, real=real, **named):
+            looked.append(path.name)
+            return real(path, *given, **named)
+
+        monkeypatch.setattr(Path, name, noted)
+    kept.add(record(1))
+    kept.add(record(2))
+    monkeypatch.undo()
+    assert "0.0.safetensors" not in looked
+    assert {path.name for path in (tmp_path / "checkpoint").iterdir()} == {
+        "server.1.safetensors",
+        "0.0.safetensors",
+        "1.1.safetensors",
+        "2.2.safetensors",
+    }

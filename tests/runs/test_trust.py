@@ -1,5 +1,6 @@
 """Whose files may name code."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,11 @@ def test_a_damaged_file_allows_nothing(tmp_path: Path) -> None:
         kept.write_text(content)
         with pytest.raises(FedkinError):
             require(tmp_path / "x.toml", SPEC, ["a.b:C"], trust_code=False)
+
+
+def test_a_long_list_is_read_to_its_end(tmp_path: Path) -> None:
+    remember(tmp_path / "one", SPEC)
+    (file,) = (tmp_path / "state").rglob("trusted.json")
+    others = {f"/{'folder/' * 80}{n}": [digest(SPEC)] * 10 for n in range(MOST - 1)}
+    file.write_text(json.dumps({**others, **json.loads(file.read_text())}))
+    require(tmp_path / "one" / "x.toml", SPEC, ["a.b:C"], trust_code=False)

@@ -81,3 +81,12 @@ def test_a_copy_is_mended_and_the_record_stays(tmp_path: Path) -> None:
         copy.close()
     assert path.read_bytes() == before
     assert not Path(folder).exists()
+
+
+def test_a_record_that_its_run_has_mended_meanwhile_is_copied_as_it_is(tmp_path: Path) -> None:
+    path = made(tmp_path / "run.db", "INSERT INTO t VALUES (1, 'x')")
+    assert not journal_of(path).exists()
+    with recovered(path) as folder:
+        copy = sqlite3.connect(Path(folder) / "run.db")
+        assert copy.execute("SELECT b FROM t").fetchall() == [("x",)]
+        copy.close()

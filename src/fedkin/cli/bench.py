@@ -1,6 +1,5 @@
 """``fedkin bench``: the leaderboard."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ from fedkin.cli.reading import AsJson, DataDir, TrustCode, as_given
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
+from fedkin.core.system.posix import cores
 from fedkin.experiment.terminal import console, say, warn
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _run(
         Path(suite).stem,
         found(suite),
         out,
-        workers or os.cpu_count() or 1,
+        workers or cores(),
         as_given(data_dir),
         methods,
         _names(settings),

@@ -210,7 +210,7 @@ def _not_chosen(source: Source, part: Partition) -> list[str]:
 
 
 def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
-    gone = [k for k in range(len(indices)) if k not in set(kept.tolist())]
+    gone = np.setdiff1d(np.arange(len(indices)), kept).tolist()
     if not gone:
         return []
     shown = some(names[k] for k in gone)

@@ -189,10 +189,14 @@ def threshold(found: Predicted) -> float:
     positive = found.y == 1
     if not len(found.y) or positive.all() or not positive.any() or not np.isfinite(found.p).all():
         return 0.5
-    scores = found.p[:, 1]
-    values = np.unique(scores)[::-1]
-    right = [(scores[positive] >= t).mean() + (scores[~positive] < t).mean() for t in values]
-    at = int(np.argmax(np.round(right, 12)))
+    values, place = np.unique(found.p[:, 1], return_inverse=True)
+    ones, zeros = (
+        np.bincount(place[of], minlength=len(values))[::-1] for of in (positive, ~positive)
+    )
+    values = values[::-1]  # from the greatest down, as what is counted of each
+    sensitivity = np.cumsum(ones) / ones.sum()
+    specificity = (zeros.sum() - np.cumsum(zeros)) / zeros.sum()
+    at = int(np.argmax(np.round(sensitivity + specificity, 12)))
     below = values[at + 1] if at + 1 < len(values) else 0.0
     # between two scores, so that a rounding does not change who is above it
     return float((values[at] + below) / 2)
@@ -261,7 +265,9 @@ def _brier(found: Predicted) -> float:
     """
     if found.p.shape[1] == TWO:
         return float(((found.p[:, 1] - found.y) ** 2).mean())
-    return float(((found.p - np.eye(found.p.shape[1])[found.y]) ** 2).sum(1).mean())
+    apart = found.p.copy()
+    apart[np.arange(len(found.y)), found.y] -= 1.0
+    return float((apart**2).sum(1).mean())
 
 
 def _calibration(found: Predicted) -> float:

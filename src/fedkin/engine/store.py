@@ -180,7 +180,7 @@ class Copies:
         return self._copies.get(client)
 
     def put(self, client: int, state: Tree) -> None:
-        """Replace the state of a client, in memory: the checkpoint stays.
+        """Replace the copy of a client's state: the checkpoint stays.
 
         Args:
             client: Its number.

@@ -13,11 +13,9 @@ from fedkin.runs.database import Database
 from fedkin.runs.record import Record
 
 VIEW, SPLIT = "personal", "val"
-SCORES = (
-    "SELECT round, client, loss, accuracy FROM metrics WHERE view = ? AND split = ? "
-    "AND round IN (SELECT round FROM rounds WHERE phase = 'round') ORDER BY round"
-)
-MEASURES = "SELECT round, client, name, value FROM measures WHERE view = ? AND split = ?"
+ROUNDS = "SELECT round FROM rounds WHERE phase = 'round' ORDER BY round"
+SCORES = "SELECT client, loss, accuracy FROM metrics WHERE round = ? AND view = ? AND split = ?"
+MEASURES = "SELECT client, name, value FROM measures WHERE round = ? AND view = ? AND split = ?"
 IN_SCORES = {"loss": 0, "log_loss": 0, "accuracy": 1}  # their places in a client's scores
 Scores = Mapping[int, tuple[float | None, float | None]]  # client → (loss, accuracy)
 Named = Mapping[int, Mapping[str, float | None]]  # client → other measures by name
@@ -72,15 +70,15 @@ class EarlyStopping:
         """
         if self.patience is None:
             return
-        scores: dict[int, dict[int, tuple[float | None, float | None]]] = {}
-        for round, client, loss, accuracy in database.rows(SCORES, VIEW, SPLIT):
-            scores.setdefault(round, {})[client] = (loss, accuracy)
-        named: dict[int, dict[int, dict[str, float | None]]] = {}
         there = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'")
-        for round, client, name, value in database.rows(MEASURES, VIEW, SPLIT) if there else ():
-            named.setdefault(round, {}).setdefault(client, {})[name] = value
-        for round, found in scores.items():
-            self._judge(round, found, named.get(round, {}))
+        for (round,) in database.rows(ROUNDS):  # one at a time: all of them fill the memory
+            rows = database.rows(SCORES, round, VIEW, SPLIT)
+            named: dict[int, dict[str, float | None]] = {}
+            for client, name, value in database.rows(MEASURES, round, VIEW, SPLIT) if there else ():
+                named.setdefault(client, {})[name] = value
+            if rows:
+                scores = {client: (loss, accuracy) for client, loss, accuracy in rows}
+                self._judge(round, scores, named)
 
     def said(self, rounds: int) -> list[str]:
         """Why training ended before its last round, in one sentence.

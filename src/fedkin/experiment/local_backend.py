@@ -4,13 +4,12 @@ actors of Ray.
 
 import contextlib
 import logging
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.core.errors import Halted
-from fedkin.core.system.posix import HANDS_OVER
+from fedkin.core.system.posix import HANDS_OVER, cores
 from fedkin.core.system.scratch import scratch
 from fedkin.data.contiguous import save_side_by_side
 from fedkin.data.population import Population
@@ -49,8 +48,8 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     engine, everyone = parts.spec.engine, sorted(parts.infos)
     state = own(folder, "state")
     shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
-    cores = os.cpu_count() or 1 if engine.device == "cpu" else 1  # a GPU serves one process best
-    workers = min(engine.workers or cores, len(everyone))
+    usual = cores() if engine.device == "cpu" else 1  # a GPU serves one process best
+    workers = min(engine.workers or usual, len(everyone))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess" or _too_small_for_workers(parts) or _no_workers(engine):

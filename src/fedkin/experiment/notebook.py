@@ -46,8 +46,7 @@ class Bar:
             record: What happened in the round.
         """
         self.tally.add(record)
-        if time.monotonic() - self._drawn >= PAUSE:
-            self._draw()
+        self._draw_again()
 
     def __enter__(self) -> Self:
         self._draw()
@@ -63,6 +62,11 @@ class Bar:
 
     def _hear(self, said: str) -> None:
         self.tally.under_way = said
+        self._draw_again()
+
+    def _draw_again(self) -> None:
+        if time.monotonic() - self._drawn >= PAUSE:
+            self._draw()
 
     def _draw(self) -> None:
         self._drawn = time.monotonic()

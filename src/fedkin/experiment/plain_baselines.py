@@ -83,7 +83,8 @@ def _targets(population: Population, client: int, part: Any) -> Floats:
     """One-hot classes [n, classes], or numbers [n, 1]."""
     _, y = population.part(client, part)
     if population.classes:
-        hot: Floats = np.eye(population.classes)[y.numpy()]
+        hot = np.zeros((len(y), population.classes))
+        hot[np.arange(len(y)), y.numpy()] = 1.0
         return hot
     found: Floats = y.double().numpy()[:, None]
     return found

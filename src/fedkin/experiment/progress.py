@@ -15,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.engine.evaluated import panel_size
 from fedkin.experiment.slow_lines import SlowLines
@@ -347,9 +348,7 @@ def line(tally: Tally) -> str:
     parts += [] if tally.epsilon is None else [f"ε {tally.epsilon:.3g}"]
     parts += [_time(tally)]
     if tally.left_out:
-        parts.append(
-            f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}"
-        )
+        parts.append(f"left out: {some(f'client {one}' for one in sorted(tally.left_out))}")
     return "  ".join(parts)
 
 

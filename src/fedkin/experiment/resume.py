@@ -14,7 +14,7 @@ from fedkin.experiment.training import Engine, Progress, begin, check_engine, tr
 from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
 from fedkin.runs.directory import SPEC, noted, unrecorded
-from fedkin.runs.spec import Spec
+from fedkin.runs.spec import SECTIONS, Spec
 from fedkin.setup.arguments.method_value import check_value
 from fedkin.setup.arguments.values import check_given, same_given, same_method
 from fedkin.setup.build import assemble
@@ -124,9 +124,11 @@ def unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
     if asked.pop("transforms", []) != recorded.get("transforms", []):
         what = "transforms are not what this run began with"
         raise FedkinError(f"{folder / SPEC}: {what}: put them back, or start another run")
-    for section, now in asked.items():
-        if section != "engine" and now != recorded.get(section, now):
-            before = recorded[section]
+    for section in SECTIONS:
+        # a dump leaves out what nobody asked for
+        default = Spec.model_fields[section].default.model_dump(mode="json")
+        before, now = recorded.get(section, default), asked.get(section, default)
+        if section != "engine" and now != before:
             keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
             what = f"{section}.{keys[0]} is not what this run began with"
             raise FedkinError(f"{folder / SPEC}: {what}: put it back, or start another run")

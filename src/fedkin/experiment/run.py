@@ -3,7 +3,9 @@
 The Python interface and the command line both come here.
 """
 
+import os
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +122,8 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
         raise FedkinError("run.out is empty: name a folder, or leave it out for a new one in runs")
     if chosen is None:
         stem = f"{method}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
-        chosen = next(
-            p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists()
-        )
+        numbered = (Path("runs") / f"{stem}-{n}" for n in count(1))
+        return next(folder for folder in numbered if _made(folder, anew=True))
     folder = Path(chosen)
     if folder.is_symlink() and not folder.exists():
         raise FedkinError(
@@ -135,8 +136,18 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
             raise FedkinError(f"{folder} is a file: run.out names a folder")
         again = f", or: {continued_by(folder)}" if begun(folder) else ""
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+    _made(folder)
     return folder
+
+
+def _made(folder: Path, anew: bool = False) -> bool:
+    """Make a folder. False where it is to be ``anew`` and was there: to make it is the one way to
+    know that nobody else who begins a run has it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=not anew)
+    except OSError as error:
+        if anew and os.path.lexists(folder):
+            return False
+        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+    return True

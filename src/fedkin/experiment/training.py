@@ -169,9 +169,9 @@ def _train(
         )
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
         done = database.last_round()
+        states = checkpoint.committed(folder, database)
+        checkpoint.tidy(folder, states)  # what a killed run left
         if done >= 0:
-            states = checkpoint.committed(folder, database)
-            checkpoint.tidy(folder, states)
             _restore(coordinator, states)
         taken = _taken_part(database)
         stopping = _stopping(parts, database)
@@ -197,7 +197,7 @@ def _train(
             except Interrupted:  # of a deployment's operator, or of this process
                 recorder.commit(**cut_off.stopped)
                 raise
-        _join(parts, coordinator, recorder, interrupted)
+        joined = _join(parts, coordinator, recorder, interrupted)
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
@@ -207,6 +207,7 @@ def _train(
                 *mostly_missing(database),
                 *(no_last_scores(database) if parts.federation.masked else []),
             ],
+            **joined,
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),
             **engine.at_the_end(parts, coordinator.state),
@@ -280,9 +281,9 @@ def _baselines(parts: Assembled) -> dict[str, Any]:
 
 def _join(
     parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]
-) -> None:
-    """[run] holdout_clients: each joins the finished run, and what came of it is a fact
-    of the run.
+) -> dict[str, Any]:
+    """[run] holdout_clients: each joins the finished run, and what came of it is a fact of the run,
+    which is returned. It is one fact of all of them: committed as seldom as rounds are.
     """
     recorder.commit()
     known = recorder.database.facts().get("newcomers", [])
@@ -290,13 +291,16 @@ def _join(
     trained = recorder.database.last_trained()
     run = Learned(parts, coordinator.state, trained, Runtime(parts.spec.engine.compile))
     for found in held_out(run, done):
-        known = [*known, *found]
-        recorder.commit(newcomers=known)
-        if interrupted():
+        known += found
+        stopped = interrupted()
+        if stopped or recorder.due:
+            recorder.commit(newcomers=known)
+        if stopped:
             raise Interrupted(
                 "stopped while held-out clients join; continue with: "
                 f"{_again(recorder.run, recorder.database)}"
             )
+    return {"newcomers": known} if known else {}
 
 
 def _one(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Record:

@@ -170,11 +170,8 @@ class Dispatcher:
         for name, node in names:
             by_name.setdefault(name, []).append(node)
         self._twice = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
-        return {
-            name: node
-            for name, node in names
-            if name in self.deployment.clients and name not in self._twice
-        }
+        known = set(self.deployment.clients) - self._twice.keys()
+        return {name: node for name, node in names if name in known}
 
     def why_not(self, name: str) -> str:
         """Why a client has no node.

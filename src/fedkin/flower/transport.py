@@ -190,12 +190,13 @@ class FlowerTransport:
         self, op: RemoteOp, round: int, tasks: Sequence[Task]
     ) -> list[tuple[TaskResult, Base]]:
         after = self.then(round) if op == EVALUATIONS[0] else []
+        following = [(do, at, set(who)) for do, at, who in after]
         steps = {
             task.client: (
                 (op, round),
                 *(
                     (do, at)
-                    for do, at, who in after
+                    for do, at, who in following
                     if task.client in who and not self._idle(do, at, task.client)
                 ),
             )

@@ -115,15 +115,13 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
             f"{', '.join(parts.models)}"
         )
     people = parts.population
-    own = replace(
-        own, classes=people.classes, public=people.public, public_y=people.public_y
-    ).alone(number, number + 1)
-    info = infos_of(own, [name] * (number + 1))[number]
+    own = replace(own, classes=people.classes, public=people.public, public_y=people.public_y)
+    info = infos_of(own, [name])[0]._replace(client=number)
     host = Host(
         method=parts.method,
         models=parts.models,
         infos={number: info},
-        population=own,
+        population=own.alone(number, number + 1),
         schedule=schedule_of(parts.spec),
         runtime=run.runtime,
         store=Memory(),

@@ -151,7 +151,9 @@ class Database:
         except (sqlite3.DatabaseError, OverflowError, OSError, UnicodeDecodeError) as error:
             if "interrupted" in str(error):
                 raise self._endless() from None
-            raise FedkinError(f"{self.path} is damaged: {error}") from None
+            raise _held(self.path, error) or FedkinError(
+                f"{self.path} is damaged: {error}"
+            ) from None
 
     def _endless(self) -> FedkinError:
         return FedkinError(f"{self.path} is damaged: its tables have no end")
@@ -265,7 +267,9 @@ def open_run(folder: Path, write: bool = False, busy: float | None = None) -> Da
         check_file(path)
         database, version = _connect(path, path, write, busy)
     except (OSError, OverflowError, RecursionError, TypeError, sqlite3.Error, ValueError) as error:
-        raise FedkinError(f"{path} is not a readable run record: {error}") from None
+        raise _held(path, error) or FedkinError(
+            f"{path} is not a readable run record: {error}"
+        ) from None
     if version != VERSION:
         database.close()
         its = str(version)[:20]
@@ -322,6 +326,11 @@ def locked(error: Exception) -> bool:
         True while another connection reads or writes.
     """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _held(path: Path, error: Exception) -> FedkinError | None:
+    """What is said of a record that is well, and was not let go for longer than one waits."""
+    return FedkinError(f"{path} is held by another program: try again") if locked(error) else None
 
 
 def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:

@@ -66,11 +66,17 @@ class Recorder:
             None  # not saved anew while it waits: nodes keep the states of two savings
         )
         self._last = time.monotonic()
+        self._files = checkpoint.named(run, database)  # of the last commit
         check_own(run)
         try:
             states_of(run).mkdir(exist_ok=True)
         except OSError as error:
             raise Halted(f"{run} cannot be written: {error}") from None
+
+    @property
+    def due(self) -> bool:
+        """Whether the last commit is so long ago that the next one may be made."""
+        return time.monotonic() - self._last >= self.every
 
     def add(self, record: Record) -> None:
         """A round happened; commit if the last commit is long enough ago, and nobody is
@@ -83,7 +89,7 @@ class Recorder:
             Halted: The folder cannot be written.
         """
         self.waiting.append(record)
-        if time.monotonic() - self._last >= self.every:
+        if self.due:
             self._try({})
 
     def commit(self, **facts: Any) -> None:
@@ -143,7 +149,12 @@ class Recorder:
             rows = [(client, saved.round) for client in saved.changed]
             transaction.executemany("INSERT OR REPLACE INTO states VALUES (?, ?)", rows)
         self._saved = None
-        checkpoint.tidy(self.run, checkpoint.committed(self.run, self.database))
+        check_own(self.run)  # a folder that is a link leads to somebody else's files
+        for client in saved.changed:
+            before = self._files.get(client)
+            self._files[client] = now = states_of(self.run) / checkpoint.name(client, saved.round)
+            if before is not None and before != now:
+                before.unlink(missing_ok=True)
 
 
 def _committed(database: Database) -> str:

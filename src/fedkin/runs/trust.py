@@ -24,7 +24,7 @@ from fedkin.runs.spec import Spec
 
 REMEMBERED = "trusted.json"
 MOST = 2000  # folders that are remembered: the oldest are forgotten first
-LARGEST = 1 << 20  # bytes of that file
+LARGEST = 32 << 20  # bytes of that file: so many folders with names as long as they may be
 
 
 def require(file: Path, spec: Spec, names: Sequence[str], trust_code: bool) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError, Halted
@@ -175,8 +175,10 @@ def recovered(path: Path) -> "tempfile.TemporaryDirectory[str]":
     try:
         for _ in range(TRIES):
             before = _facts(path)
-            for source in (path, journal_of(path)):
-                shutil.copyfile(source, copy.with_name(source.name), follow_symlinks=False)
+            shutil.copyfile(path, copy, follow_symlinks=False)
+            journal_of(copy).unlink(missing_ok=True)  # of the try before
+            with suppress(FileNotFoundError):  # its run goes on, and has undone it
+                shutil.copyfile(journal_of(path), journal_of(copy), follow_symlinks=False)
             if _facts(path) == before:
                 break
             time.sleep(0.05)

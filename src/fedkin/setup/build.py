@@ -5,6 +5,8 @@ the same.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
@@ -91,7 +93,7 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
             "it out, or take privacy.where = 'server'"
         )
-    stay = [client for client in range(population.clients) if client not in set(population.apart)]
+    stay = np.setdiff1d(np.arange(population.clients), population.apart).tolist()
     parts = around(spec, given, planted(spec, population.only(stay)))
     return parts._replace(held_out=population.only(population.apart))
 

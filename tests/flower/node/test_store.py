@@ -111,3 +111,12 @@ def test_a_salt_that_is_damaged_hides_nothing_and_is_refused(left, tmp_path):
     (tmp_path / store.SALT).write_bytes(left)
     with pytest.raises(StoreError, match="salt is damaged: put it back as it was"):
         store.salt_of(tmp_path)
+
+
+def test_what_a_killed_host_left_half_written_goes_with_its_round(tmp_path):
+    node_store = NodeStore(tmp_path)
+    for name in ("3.commit.77.part", f"3-{'b' * 32}.commit.77.part", "4.commit.77.part"):
+        (tmp_path / name).write_bytes(b"half")
+    (tmp_path / f"{MODEL}.commit").write_bytes(b"whole")
+    node_store.forget(4)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["4.commit.77.part", "model.commit"]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,31 @@ def test_what_ends_is_started_again_and_nothing_outlives_its_keeper(tmp_path, mo
     assert "short ended with code 3: starting it again" in err
     assert err.count("warning: a certificate expires") == len(said)
     assert len(tried) == 2  # not again, when it succeeded
+
+
+def test_what_a_program_started_ends_before_it_is_started_again(tmp_path, monkeypatch):
+    """A SuperNode that failed leaves processes of Flower, which would work beside new ones."""
+    monkeypatch.setattr(supervisor, "PAUSE", 0.0)
+    monkeypatch.setattr(supervisor.signal, "signal", lambda *_: None)
+    begun = tmp_path / "begun"
+    short = ["sh", "-c", f"sleep 600 & echo $! >> {begun}; sleep 0.1; exit 3"]
+    keeper = supervisor.Keeper({"short": short}, {"PATH": os.environ["PATH"]})
+    alive: list[bool] = []
+
+    def after() -> bool:
+        pids = begun.read_text().split() if begun.exists() else []
+        if len(pids) > 1:
+            alive.append(_runs(int(pids[0])))
+            keeper._stop()
+        return False
+
+    keeper.run(after)
+    assert alive == [False]
+
+
+def _runs(pid: int) -> bool:
+    """Whether it is there, and no zombie that nobody has waited for."""
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False

@@ -75,6 +75,16 @@ def memory() -> int:
     return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
 
 
+def cores() -> int:
+    """The cores that this process may use: a job of a cluster has some of a machine's.
+
+    Returns:
+        A number from 1.
+    """
+    ask = getattr(os, "sched_getaffinity", None)
+    return os.cpu_count() or 1 if ask is None else len(ask(0))
+
+
 def tied_to_this() -> Callable[[], None] | None:
     """What a child of this process does before its program begins, so that it is told to end
     (SIGTERM) when this process ends, killed or not; None where the system has nothing of the kind,

@@ -66,7 +66,8 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
             f"{path} has no pictures of the form CLIENT/CLASS/picture.png: sort them into "
             "such folders"
         )
-    others = [one for one in path.rglob("*") if one.is_file() and one not in set(files)]
+    pictures = set(files)
+    others = [one for one in path.rglob("*") if one not in pictures and one.is_file()]
     reads = [partial(read_file, file, PICTURE) for file in files]
     x = pixels(reads, [str(file) for file in files], colour, size)
     names, y = np.unique([file.parent.name for file in files], return_inverse=True)

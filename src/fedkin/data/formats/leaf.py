@@ -3,6 +3,7 @@ one folder.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -118,8 +119,8 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, of which the last of two equal names would win in silence."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        times = Counter(name for name, _ in pairs)
+        twice = next(name for name in found if times[name] > 1)
         raise ValueError(f"{twice!r:.60} stands twice in one object: join both")
     return found
 

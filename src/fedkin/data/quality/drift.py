@@ -1,5 +1,6 @@
 """Columns that mean something else at one client: another unit, other words, nothing at all."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -99,8 +100,8 @@ def _number(parts: Sequence[Array]) -> list[int]:
 
 def _words(parts: Sequence[Array]) -> list[int]:
     held = [set(np.unique(part[~np.isnan(part)]).tolist()) for part in parts]
-    shared = [value for one in held for value in one]
-    common = {value for value in shared if shared.count(value) > 1}
+    clients = Counter(value for one in held for value in one)  # of each value, how many have it
+    common = {value for value, count in clients.items() if count > 1}
     unexpected = [
         np.array([value not in common for value in part[~np.isnan(part)].tolist()])
         for part in parts

@@ -108,8 +108,8 @@ class NodeStore:
         Args:
             before: The first round that stays.
         """
-        for path in self._folder.glob(f"*{SUFFIX}"):
-            number = path.stem.partition("-")[0]
+        for path in self._folder.glob(f"*{SUFFIX}*"):  # half-written ones of a killed host, too
+            number = path.name.partition(".")[0].partition("-")[0]
             if number.isdecimal() and int(number) < before:
                 path.unlink(missing_ok=True)
 

@@ -179,6 +179,7 @@ class Keeper:
         process = self._running.get(name)
         if process is not None and process.poll() is not None:
             code = process.returncode
+            _end_group(process)
             print(f"{name} ended with code {code}: starting it again", file=sys.stderr)
             del self._running[name]
             self._again[name] = time.monotonic() + PAUSE
@@ -195,15 +196,18 @@ class Keeper:
         self._stopped = True
 
     def _end(self) -> None:
-        if sys.platform == "win32":
-            not_here()
         for process in self._running.values():
             process.terminate()
         end = time.monotonic() + 15
         for process in self._running.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.1, end - time.monotonic()))
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+            _end_group(process)
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """What a process started, and left when it ended, ends too."""
+    if sys.platform == "win32":
+        not_here()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
