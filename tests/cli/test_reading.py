@@ -95,6 +95,8 @@ def test_a_folder_of_runs_in_place_of_runs_is_told(tmp_path) -> None:
     record(tmp_path / "t1")
     said = told("compare", tmp_path)
     assert f"it has no run.db, and holds 1 run: take {tmp_path}/*" in said
+    said = told("show", tmp_path)
+    assert f"it has no run.db, and holds 1 run: name one of them, such as {tmp_path / 't1'}" in said
     (tmp_path / "empty").mkdir()
     assert "holds" not in told("compare", tmp_path / "empty")
 
