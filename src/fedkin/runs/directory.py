@@ -98,7 +98,8 @@ def not_a_run(folder: Path, several: bool = False) -> str:
     runs = runs_inside(folder)
     if not runs:
         return said
-    instead = f"take {folder}/*" if several else f"name one of them, such as {runs[0]}"
+    one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
+    instead = f"take {every}/*" if several else f"name one of them, such as {one}"
     return f"{said}, and holds {many(len(runs), 'run')}: {instead}"
 
 

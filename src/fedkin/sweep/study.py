@@ -11,6 +11,7 @@ free was left by a process that is gone, and is taken over with what its run has
 
 import math
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ def sweep(
     if (runs := runs_inside(folder)) and not (folder / FILE).is_file():
         raise FedkinError(
             f"{folder} holds {many(len(runs), 'run')} and no sweep, whose trials would lie among "
-            f"them: choose another --out, such as {folder / STUDY}"
+            f"them: choose another --out, such as {shlex.quote(str(folder / STUDY))}"
         )
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
