@@ -40,6 +40,7 @@ from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.database import read_only
+from fedkin.runs.directory import check_begun
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method, file_of
 from fedkin.setup.arguments.given_errors import in_callers_words
@@ -229,19 +230,23 @@ class Result:
 
     Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
     in their order without label and client. Classes are numbered in the sorted order of the labels;
-    ``class_names`` are their values. The folder is read when something is asked for: FedkinError
-    then where it is no run, or a damaged one.
+    ``class_names`` are their values. What is in the folder is read when it is asked for:
+    FedkinError then where it is damaged.
 
     Args:
         folder: The run directory.
         method: The Method value that the run was started with; None where its method has a name.
         trust_code: Whether code that the run of somebody else names may be imported
             (docs/security.md); it runs with your rights.
+
+    Raises:
+        FedkinError: The folder is not there, or no run began in it.
     """
 
     def __init__(
         self, folder: Path | str, method: Method | None = None, trust_code: bool = False
     ) -> None:
+        check_begun(Path(folder))
         self.folder, self._method, self._trust_code = Path(folder), method, trust_code
         self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
 

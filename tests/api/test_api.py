@@ -86,6 +86,16 @@ def test_what_they_say_of_themselves(result: Result) -> None:
     assert {*fedkin.__all__} <= {*dir(fedkin)}
 
 
+def test_a_result_of_no_run_is_refused_at_once(tmp_path: Path, result: Result) -> None:
+    with pytest.raises(FedkinError, match=r"/nothere does not exist$"):
+        Result(tmp_path / "nothere")
+    with pytest.raises(FedkinError, match=r"is not a run directory: it has no run\.db$"):
+        Result(tmp_path)
+    inside = result.folder.parent
+    with pytest.raises(FedkinError, match="name one of them, such as"):
+        Result(inside)
+
+
 @pytest.mark.parametrize("client", [4, -1, "9", 1.0, None])
 def test_a_client_that_is_not_there(result: Result, client: Any) -> None:
     with pytest.raises(FedkinError, match="clients are 0 to 3"):

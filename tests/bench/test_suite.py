@@ -66,6 +66,12 @@ def test_a_setting_is_checked_like_an_experiment() -> None:
             parsed({**CONTENT, "settings": settings}, "tiny")
 
 
+def test_an_experiment_is_no_suite() -> None:
+    experiment = {"data": {"name": "digits"}, "run": {"clients": 5}}
+    with pytest.raises(FedkinError, match=r"^mine\.toml is an experiment, not a suite: give it to"):
+        parsed(experiment, "mine.toml")
+
+
 def test_an_unknown_suite_names_the_nearest() -> None:
     with pytest.raises(FedkinError, match="did you mean 'small'"):
         suite("smal")

@@ -95,6 +95,11 @@ def test_a_folder_of_runs_in_place_of_runs_is_told(tmp_path) -> None:
     record(tmp_path / "t1")
     said = told("compare", tmp_path)
     assert f"it has no run.db, and holds 1 run: take {tmp_path}/*" in said
+    said = told("show", tmp_path)
+    assert f"it has no run.db, and holds 1 run: name one of them, such as {tmp_path / 't1'}" in said
+    record(tmp_path / "my runs" / "t 2")
+    assert "such as '" in told("show", tmp_path / "my runs")
+    assert told("compare", tmp_path / "my runs").count(f"take '{tmp_path}/my runs'/*") == 1
     (tmp_path / "empty").mkdir()
     assert "holds" not in told("compare", tmp_path / "empty")
 

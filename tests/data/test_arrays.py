@@ -22,8 +22,8 @@ def test_pixels_stay_and_other_numbers_become_float32() -> None:
 @pytest.mark.parametrize(
     ("x", "said"),
     [
-        (np.array([["a"]]), "a.npz: x holds <U1 values: give uint8 pixels or numbers"),
-        (np.array([[1j]]), "x holds complex128 values"),
+        (np.array([["a"]]), r"a.npz: x holds texts: give numbers, or pixels \(uint8\); a table"),
+        (np.array([[1j]]), "x holds complex numbers"),
         (np.arange(4), r"x has shape \(4,\): give one row a sample"),
         (np.zeros((0, 3)), "^a.npz has no rows$"),
         (np.zeros((3, 0)), r"x has shape \(3, 0\): it holds no features"),
@@ -65,7 +65,7 @@ def test_labels_are_counted_from_0() -> None:
 @pytest.mark.parametrize(
     ("y", "classes", "said"),
     [
-        (np.array([0.5]), None, "y holds float64 values: give integers"),
+        (np.array([0.5]), None, "y holds numbers with a fraction: give whole numbers"),
         (np.array([2, -1]), None, "y holds the label -1: number the classes from 0"),
         (np.array([0, 5]), 5, "y holds the label 5, but there are 5 classes: use 0 to 4"),
         (np.array([1000, 0]), None, "y reaches 1000 with only 2 rows"),

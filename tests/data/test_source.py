@@ -49,7 +49,7 @@ def test_what_is_known_of_samples_stays() -> None:
         (np.zeros(4, int), {"client": np.zeros(5)}, "client has 5 entries for 4 rows"),
         (np.zeros(4, int), {"truth": {"bout": np.zeros(3)}}, "bout has 3 entries for 4 rows"),
         (np.full(4, 2), {"class_names": ("x", "y")}, "label 2, but there are 2 classes"),
-        (np.array(["u"] * 4), {}, "y holds <U1 values"),
+        (np.array(["u"] * 4), {}, "y holds texts: give whole numbers from 0 for classes"),
     ],
 )
 def test_what_does_not_fit_the_samples(y: np.ndarray, known: dict[str, Any], said: str) -> None:

@@ -126,8 +126,8 @@ NAN = np.array([[0.0, 1.0], [np.nan, 2.0]])
         ({"x": np.ones((2, 2)), "y": np.array([-1, 0])}, ("label -1", "from 0")),
         ({"x": np.ones((2, 2)), "y": np.array([0, 10**9])}, ("1000000000", "without gaps")),
         ({"x": np.ones((2, 2)), "y": np.array([0.0, np.inf])}, ("row 1 of y",)),
-        ({"x": np.ones((2, 2)), "y": np.array(["a", "b"])}, ("<U1",)),
-        ({"x": np.array([["a"], ["b"]]), "y": np.arange(2)}, ("<U1",)),
+        ({"x": np.ones((2, 2)), "y": np.array(["a", "b"])}, ("y holds texts",)),
+        ({"x": np.array([["a"], ["b"]]), "y": np.arange(2)}, ("x holds texts",)),
         ({"x": np.ones((2, 2))}, ("x and no labels y", "public.labeled = false")),
         ({"z": np.ones((2, 2))}, ("lacks", "x_train", "has z")),
         (

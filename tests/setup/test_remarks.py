@@ -78,6 +78,24 @@ def test_a_warm_up_that_outlasts_the_run_is_said(warmup: int, told: bool) -> Non
 
 
 @pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"train.lr": 1000.0}, []),
+        ({"train.lr": 1e30}, ["train.lr = 1e+30 is far too large", "try train.lr=0.1"]),
+        ({"train.lr": 1e30, "train.clip": 1e-3}, []),  # a step has at most 1e-3 of it
+        ({"method.personal_lr": 2e3}, ["method.personal_lr = 2000 is far", "method.personal_lr=0"]),
+        ({"server.lr": 1e4}, ["server.lr = 10000 is far too large", "try server.lr=1"]),
+    ],
+)
+def test_a_learning_rate_far_too_large_is_said(changes: dict[str, float], said: list[str]) -> None:
+    parts = assemble(Experiment("ditto", clients=3, **changes).spec)
+    found = [one for one in remarks.remarks(parts) if "too large" in one]
+    assert len(found) == bool(said)
+    assert all(one in found[0] for one in said)
+
+
+@pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({}, True),

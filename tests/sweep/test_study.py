@@ -389,6 +389,17 @@ def test_a_runs_folder_takes_no_sweep(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["experiment.toml"]
 
 
+def test_a_folder_of_other_runs_takes_no_sweep(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    (tmp_path / "runs" / "mine" / "experiment.toml").touch()
+    refused = fedkin("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "runs")
+    assert refused.exit_code == 2
+    said = " ".join(refused.output.split())
+    assert "runs holds 1 run and no sweep, whose trials would lie among them" in said
+    assert f"choose another --out, such as {tmp_path / 'runs' / 'sweep'}" in said
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
+
+
 def test_every_trial_is_told(tmp_path: Path) -> None:
     asked = [
         *QUICK[:-1],

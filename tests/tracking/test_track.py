@@ -62,8 +62,10 @@ def test_a_store_that_is_none_is_told_in_a_sentence(
     for uri, why in (
         (f"sqlite:///{text}", "file is not a database"),
         (f"sqlite:///{text}/x.db", f"{text}: File exists"),
-        ("http://127.0.0.1:9", "Connection refused"),
+        ("http://127.0.0.1:9", "no server answers there: Connection refused$"),
         ("nosuch+kind://x", "nosuch"),
+        (str(tmp_path / "folder"), "that is a folder, and .* such as sqlite:///mlflow.db, or the "),
+        (f"file://{tmp_path}/folder", "that is a folder, and this MLflow keeps no runs in one"),
         (f"sqlite:///{run}/run.db", "a file of .*run itself"),
         ("sqlite:///", "keeps nothing"),
         ("sqlite:///:memory:", "keeps nothing"),

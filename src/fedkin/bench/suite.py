@@ -17,7 +17,7 @@ from fedkin.core.system.digests import short
 from fedkin.core.system.own_code import is_own
 from fedkin.methods import METHODS, known_name
 from fedkin.runs.section import Section
-from fedkin.runs.spec import parse, read
+from fedkin.runs.spec import Spec, parse, read
 
 Content = dict[str, Any]
 Budget = Literal["rounds", "bytes", "compute"]
@@ -158,6 +158,11 @@ def parsed(content: Content, where: str) -> Suite:
     try:
         found = Suite.model_validate(content)
     except ValidationError as error:
+        if "settings" not in content and content.keys() & Spec.model_fields.keys():
+            raise FedkinError(
+                f"{where} is an experiment, not a suite: give it to fedkin run, or write it as the "
+                "spec of a setting (docs/bench.md)"
+            ) from None
         raise FedkinError(f"{where}: {_said(error)}") from None
     for label, setting in found.settings.items():
         for key in ("method", "transforms"):

@@ -14,7 +14,7 @@ from rich.text import Text
 from fedkin.cli.reading import AsJson, DataDir, as_given
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, many
-from fedkin.experiment.terminal import console, tell_hints
+from fedkin.experiment.terminal import console, quiet, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.runs.spec import Spec
@@ -223,4 +223,6 @@ def _same(twice: dict[str, int]) -> str:
 
 
 def _line(out: Console, name: str, text: str) -> None:
+    if name == "next" and quiet():
+        return
     out.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 
 from fedkin.cli.reading import AsJson, Folder, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import say, warn
+from fedkin.experiment.terminal import quiet, say, warn
 
 
 def join(
@@ -52,7 +52,7 @@ def join(
     for sentence in found["said"]:
         warn(f"note: {sentence}")
     tell(found, as_json)
-    if not as_json:
+    if not (as_json or quiet()):
         place = Path(found["model"]).parent
         member = place.relative_to(folder) if place.is_relative_to(folder) else place
         options = ["--client", str(member), "--data", "FILE"]

@@ -10,7 +10,7 @@ from fedkin.cli import completion
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, say_all, warn
-from fedkin.runs.directory import RECORD, begun, runs_inside
+from fedkin.runs.directory import begun, check_begun
 
 if TYPE_CHECKING:
     from fedkin.report.comparison.compare import Comparison
@@ -202,7 +202,7 @@ def compare(
     _apart({"--markdown": markdown, "--latex": latex, "--html": html})
     runs = _without_files(folders)
     for folder in runs:
-        _must_be_run(folder)
+        check_begun(folder, several=True)
     found = comparison(runs, against, best, measure)
     written = _written(found, markdown, latex, html, figures)
     if as_json:
@@ -311,12 +311,3 @@ def _without_files(folders: list[Path]) -> list[Path]:
     if searched:
         warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, searched))}")
     return [path for path in folders if path not in files]
-
-
-def _must_be_run(folder: Path) -> None:
-    """What has neither a record nor a specification is no run, not even a damaged one."""
-    if not folder.exists():
-        raise FedkinError(f"{folder} does not exist")
-    if not begun(folder):
-        inside = runs_inside(folder)
-        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}{inside}")

@@ -26,6 +26,16 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Task = Literal["classification", "regression"]
+IN_WORDS = {
+    "U": "texts",
+    "S": "texts",
+    "O": "Python objects",
+    "M": "dates",
+    "m": "spans of time",
+    "c": "complex numbers",
+    "V": "records of several fields",
+    "f": "numbers with a fraction",
+}  # the kind of an array's type → what a person calls its values
 LEFT = 0.5  # of the different targets: where float32 keeps fewer, a model would learn its rounding
 
 
@@ -44,7 +54,10 @@ def features(x: Array, where: str) -> Array:
     """
     x = np.asarray(x)
     if x.dtype.kind not in "buif":
-        raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
+        raise FedkinError(
+            f"{where}: x holds {_words(x)}: give numbers, or pixels (uint8); a table (.csv) may "
+            "hold texts"
+        )
     if x.ndim < 2:
         raise FedkinError(
             f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an "
@@ -114,7 +127,8 @@ def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
     """
     if y.dtype.kind not in "bui":
         raise FedkinError(
-            f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)"
+            f"{where}: y holds {_words(y)}: give whole numbers from 0 for classes, whose names may "
+            "stand in an array class_names, or numbers with a fraction for regression"
         )
     low, high = int(y.min()), int(y.max())
     if low < 0:
@@ -130,6 +144,11 @@ def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
             "without gaps"
         )
     return y.astype(np.int64), classes or high + 1
+
+
+def _words(values: Array) -> str:
+    """What an array of another kind than it should be holds."""
+    return IN_WORDS.get(values.dtype.kind, "no numbers")
 
 
 def images(x: Array) -> Array:

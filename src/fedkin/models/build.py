@@ -22,6 +22,7 @@ from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
+from fedkin.models.size import check_fits
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.transformer import transformer_lm
 from fedkin.models.trial import sized, tried_in_training, try_on
@@ -83,8 +84,9 @@ def build(
         The model, tried on a few samples.
 
     Raises:
-        FedkinError: An unknown name or option, a user's class that cannot be imported, built or
-            trained, or data that the architecture cannot take.
+        FedkinError: An unknown name or option, a model that is larger than this machine's memory, a
+            user's class that cannot be imported, built or trained, or data that the architecture
+            cannot take.
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
@@ -98,6 +100,8 @@ def build(
         if option not in own:
             raise unknown(f"option of model {name!r}", option, own)
         _check_size(name, option, options[option], own[option].default)
+    if name in MODELS:
+        check_fits(name, MODELS[name], {**chosen, **options})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         made = _make(name, recipe, {**chosen, **options})

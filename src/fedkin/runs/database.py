@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
-from fedkin.runs.directory import RECORD, check_own, noted, resumed_by
+from fedkin.runs.directory import RECORD, check_own, not_a_run, noted, resumed_by
 from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def open_run(folder: Path, write: bool = False, busy: float | None = None) -> Da
         busy = WRITER_WAITS if write else READER_WAITS
     check_own(folder)
     if not path.is_file():
-        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")
+        raise FedkinError(not_a_run(folder))
     try:
         check_file(path)
         database, version = _connect(path, path, write, busy)

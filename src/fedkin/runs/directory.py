@@ -67,17 +67,52 @@ def begun(run: Path) -> bool:
     return recorded(run) or (run / SPEC).is_file()
 
 
-def runs_inside(folder: Path) -> str:
-    """The hint at the runs of a folder that is none itself, as ``runs`` or that of a sweep.
+def check_begun(folder: Path, several: bool = False) -> None:
+    """Refuse a folder in which no run began.
+
+    Args:
+        folder: Any folder, which need not be there.
+        several: Whether several runs may be named in its place.
+
+    Raises:
+        FedkinError: It is not there, or holds neither a record nor an experiment.toml; one that
+            holds runs, as ``runs`` or that of a sweep, is told how to name them.
+    """
+    if not begun(folder):
+        raise FedkinError(not_a_run(folder, several))
+
+
+def not_a_run(folder: Path, several: bool = False) -> str:
+    """What is wrong with a folder that should be a run's and has no record.
+
+    Args:
+        folder: Any folder, which need not be there.
+        several: Whether several runs may be named in its place.
+
+    Returns:
+        A sentence.
+    """
+    if not folder.exists():
+        return f"{folder} does not exist"
+    said = f"{folder} is not a run directory: it has no {RECORD}"
+    runs = runs_inside(folder)
+    if not runs:
+        return said
+    one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
+    instead = f"take {every}/*" if several else f"name one of them, such as {one}"
+    return f"{said}, and holds {many(len(runs), 'run')}: {instead}"
+
+
+def runs_inside(folder: Path) -> list[Path]:
+    """The runs of a folder that is none itself, as ``runs`` or that of a sweep.
 
     Args:
         folder: Any folder, which need not be there.
 
     Returns:
-        The end of a sentence that says how many runs are in it; "" where none is.
+        Their folders, by name.
     """
-    runs = [one for one in folder.glob("*") if begun(one)]
-    return f", and holds {many(len(runs), 'run')}: take {folder}/*" if runs else ""
+    return sorted(one for one in folder.glob("*") if begun(one))
 
 
 def recorded(run: Path) -> bool:

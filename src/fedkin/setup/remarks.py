@@ -18,14 +18,15 @@ from fedkin.setup.hosts import replays_of
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # training rows
 HARDLY = 0.01  # of the way to the others in a whole run
+WILD = 1e3  # a learning rate above which a step leads nowhere
 FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which on steps overshoot
 
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, sizes that count twice, a step that overshoots,
-    a pull that comes to nothing, a trial or a warm-up that the run does not see the end of, pixels
-    that lie far from zero.
+    asked for, clients with too few samples for it, sizes that count twice, a learning rate
+    far too large, a step that overshoots, a pull that comes to nothing, a trial or a warm-up that
+    the run does not see the end of, pixels that lie far from zero.
 
     Args:
         parts: The experiment's objects.
@@ -39,6 +40,7 @@ def remarks(parts: Assembled) -> list[str]:
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
     rounds = parts.spec.run.rounds
     steps = [
+        *_wild(parts),
         *_overshooting(parts.method),
         *_hardly_drawn(parts),
         *_on_trial(parts.method, rounds),
@@ -155,6 +157,23 @@ def _looked_at(population: Population, here: Tensor) -> Tensor | None:
     each = -(-LOOKED_AT // len(asked))
     rows = torch.from_numpy(np.concatenate([population.train[one][:each] for one in asked]))
     return rows if len(rows) and int(rows.max()) < len(here) else None
+
+
+def _wild(parts: Assembled) -> list[str]:
+    """Of learning rates of clients or the server with which no model learns."""
+    train, server = parts.spec.train, parts.spec.server
+    known = {f"method.{key}": rate for key, rate in parts.method.hyper.items() if key[-3:] == "_lr"}
+    shortened = train.clip is not None and train.clip < 1  # a step is at most so much of the rate
+    rates = {} if shortened else {"train.lr": train.lr, **known}
+    return [
+        f"{key} = {rate:g} is far too large: training diverges, or its losses and probabilities "
+        f"mean nothing; try {key}={usual:g}"
+        for key, rate, usual in [
+            *((key, rate, 0.1) for key, rate in rates.items()),
+            ("server.lr", server.lr, 1.0),
+        ]
+        if isinstance(rate, int | float) and rate > WILD
+    ]
 
 
 def _overshooting(method: Method) -> list[str]:

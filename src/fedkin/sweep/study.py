@@ -11,6 +11,7 @@ free was left by a process that is gone, and is taken over with what its run has
 
 import math
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.core.counts import at_least
-from fedkin.core.errors import FedkinError, Halted, first_line, unknown
+from fedkin.core.errors import FedkinError, Halted, first_line, many, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_told import rounds_told
@@ -30,7 +31,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
-from fedkin.runs.directory import begun
+from fedkin.runs.directory import begun, runs_inside
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
@@ -85,8 +86,8 @@ def sweep(
 
     Raises:
         FedkinError: The space or the number of trials does not fit the sampler or the experiment;
-            the folder is a run's, another sweep's or cannot be written; or the extra ``sweep`` is
-            not installed.
+            the folder is a run's, holds runs of no sweep, is another sweep's or cannot be written;
+            or the extra ``sweep`` is not installed.
     """
     at_least(1, trials=trials)
     optuna = _optuna()
@@ -96,6 +97,11 @@ def sweep(
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     if begun(folder):
         raise FedkinError(f"{folder} is the folder of a run: choose another --out")
+    if (runs := runs_inside(folder)) and not (folder / FILE).is_file():
+        raise FedkinError(
+            f"{folder} holds {many(len(runs), 'run')} and no sweep, whose trials would lie among "
+            f"them: choose another --out, such as {shlex.quote(str(folder / STUDY))}"
+        )
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)

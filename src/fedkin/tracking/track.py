@@ -4,6 +4,7 @@ run.db stays.
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from fedkin.report.summary import of_run
 from fedkin.runs.outside import owner
 
 EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
+FOLDERS = "MLFLOW_ALLOW_FILE_STORE"  # what MLflow's refusal of folders names
+REFUSED = re.compile(r"\[Errno -?\d+\] ([\w ]+)")  # by the system, within MLflow's sentence
 EVENTS = "events.out.tfevents."  # how the names of TensorBoard's files begin
 
 
@@ -112,7 +115,7 @@ def to_mlflow(folder: Path, uri: str) -> str:
                 )
             client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
         except MlflowException as error:
-            raise FedkinError(f"MLflow at {uri}: {error}") from None
+            raise FedkinError(f"MLflow at {uri}: {_why(error)}") from None
         except Exception as error:
             # SQLAlchemy's, of a file that is no database; a database's driver that is not here
             why = first_line(error)
@@ -137,6 +140,19 @@ def _check(uri: str) -> None:
             f"MLflow at {uri}: that is a file of {own} itself, choose another, such as "
             "sqlite:///mlflow.db"
         )
+
+
+def _why(error: Exception) -> str:
+    """MLflow's own reason; of a folder, which newer ones refuse, and of a server that does not
+    answer, in fewer words than its paragraph.
+    """
+    if FOLDERS in str(error):
+        return (
+            "that is a folder, and this MLflow keeps no runs in one: name a database, such as "
+            "sqlite:///mlflow.db, or the address of a server"
+        )
+    refused = REFUSED.search(str(error))
+    return str(error) if refused is None else f"no server answers there: {refused[1]}"
 
 
 def scalars(run: Run) -> Iterator[tuple[str, int, float]]:

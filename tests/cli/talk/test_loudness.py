@@ -35,10 +35,19 @@ def test_quiet_leaves_results_and_errors(tmp_path: Path) -> None:
     assert "round 2/2" in loud.stdout
     assert "round" not in quiet.stdout.split("result", 1)[0]
     assert quiet.stdout.startswith("result")
+    assert ("\nnext " in loud.stdout, "\nnext " in quiet.stdout) == (True, False)
     assert quiet.stderr == ""
     wrong = fedkin("show", tmp_path, "--quiet")
     assert wrong.stderr.startswith("error: ")
     assert wrong.stderr.count("\n") == 1
+
+
+def test_quiet_names_no_next_command(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("site,x,y\n" + "".join(f"s{k % 3},{k},{k % 2}\n" for k in range(60)))
+    words = ("data", "check", table, "--client", "site", "--label", "y")
+    loud, quiet = fedkin(*words), fedkin(*words, "--quiet")
+    assert ("\nnext " in loud.stdout, "\nnext " in quiet.stdout) == (True, False)
 
 
 def test_quiet_silences_notes_of_this_command_alone(tmp_path: Path) -> None:

@@ -58,6 +58,13 @@ def test_other_libraries_options_lead_to_ours(option, said) -> None:
     assert usage(error) == said
 
 
+@pytest.mark.parametrize(
+    ("group", "some"), [("bench", "add, list, page, run, verify"), ("deploy", "add, export, ")]
+)
+def test_a_group_without_a_command_names_its_commands(group, some) -> None:
+    assert f"{group} needs a command: {some}" in told(group)
+
+
 @pytest.mark.parametrize("option", ["--rounds", "--set", "--method"])
 def test_resume_takes_no_setting_and_says_who_does(option) -> None:
     said = told("resume", "somewhere", option, "3")

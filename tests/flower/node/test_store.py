@@ -72,6 +72,9 @@ def test_a_damaged_commit_hides_no_other_one_of_its_round(tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.startswith(f"skipped: {tmp_path / '3.commit'} is damaged")
     assert said.count("\n") == 1
+    # every request has a store of its own, and would come upon the file again
+    assert NodeStore(tmp_path).find(3, lambda found: found.key == two.key) == two
+    assert capsys.readouterr().err == ""
     with pytest.raises(StoreError, match=r"3\.commit is damaged"):  # it may be the one
         node_store.find(3, lambda found: found.key == one.key)
 

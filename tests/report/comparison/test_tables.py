@@ -13,6 +13,12 @@ from tests.report.comparison.compare_examples import printed, shift
 from tests.report.records_for_tests import FACTS, write
 
 
+def test_points_that_round_to_nothing_have_no_sign_below_zero() -> None:
+    values = (-1e-9, 0.0, 1e-9, -0.0123, 0.0123, None, math.nan)
+    said = ["+0.00", "+0.00", "+0.00", "-1.23", "+1.23", "–", "–"]
+    assert [tables._points(one) for one in values] == said
+
+
 def test_seeds_are_averaged_with_the_sample_deviation(tmp_path: Path) -> None:
     # Means 0.6 and 0.7 (every client 0.1 better): 0.65, deviation √(2 · 0.05²) = 0.0707.
     runs = [write(tmp_path / "x"), shift(write(tmp_path / "y", seed=8), [0.1, 0.1, 0.1])]

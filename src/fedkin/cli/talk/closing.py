@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import in_columns
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import quiet, warn
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
@@ -39,7 +39,8 @@ def closing(folder: Path, console: Console) -> None:
         _line(console, "report", str(write_report(folder)))
     except (FedkinError, OSError) as error:
         _line(console, "report", f"not written: {error}")
-    _line(console, "next", f"fedkin show {quoted}   or   fedkin report {quoted}")
+    if not quiet():
+        _line(console, "next", f"fedkin show {quoted}   or   fedkin report {quoted}")
 
 
 def _line(console: Console, name: str, text: str) -> None:

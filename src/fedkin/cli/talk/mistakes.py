@@ -90,7 +90,13 @@ def usage(error: Any) -> str:
             f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set "
             f"{USUAL_NAMES[option]}=VALUE"
         )
-    return _of_a_run(error) or str(error.format_message())
+    return _of_a_run(error) or str(error.format_message()) or _of_a_group(error)
+
+
+def _of_a_group(error: Any) -> str:
+    """For ``fedkin bench`` alone, after its help."""
+    context = error.ctx
+    return f"{context.command_path} needs a command: {', '.join(sorted(context.command.commands))}"
 
 
 def _of_a_run(error: Any) -> str:

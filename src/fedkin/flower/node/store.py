@@ -10,6 +10,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ class NodeStore:
                 continue
             if commit is not None and fits(commit):
                 if damaged is not None:
-                    logged(f"skipped: {damaged}")
+                    _skipped(str(damaged))
                 return commit
         if damaged is not None:
             raise damaged
@@ -128,6 +129,12 @@ class NodeStore:
 
     def _first(self, round: int | str) -> Path:
         return self._folder / f"{round}{SUFFIX}"
+
+
+@cache
+def _skipped(damaged: str) -> None:
+    """Told once a process: every request of a round would come upon the same file."""
+    logged(f"skipped: {damaged}")
 
 
 def _read(path: Path) -> Commit | None:

@@ -312,7 +312,9 @@ def cell(name: str, value: float, measure: str = "accuracy") -> str:
 
 def _points(value: float | None) -> str:
     """0.0123 → +1.23."""
-    return formatting.NONE if value is None or value != value else f"{100 * value:+.2f}"
+    if value is None or value != value:
+        return formatting.NONE
+    return f"{round(100 * value, 2) + 0.0:+.2f}"  # no -0.00
 
 
 def _p(value: float | None) -> str:
