@@ -8,7 +8,17 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from benchmarks.own_cases import Case
-from benchmarks.own_losses import CANNOT, NO_RUN, ONE_SEED, beside, lost, measured, runs_of, table
+from benchmarks.own_losses import (
+    CANNOT,
+    NO_RUN,
+    ONE_SEED,
+    POINTS,
+    beside,
+    lost,
+    measured,
+    runs_of,
+    table,
+)
 from benchmarks.own_truth import TEN, Run, options_of
 from fedkin import Experiment
 from fedkin.doctor.candidates import split_name
@@ -66,7 +76,14 @@ def test_what_holds_of_a_kind_is_not_said_of_others() -> None:
 
 
 def test_methods_are_named_or_spared_for_a_reason() -> None:
-    """What is spared is of a kind that loses, and what is named beside the kinds is of none."""
+    """What is spared is of a kind that loses, and has runs; what is named beside the kinds is of
+    none, and lost.
+    """
+    runs = [beside(runs_of(case)) for case in measured()]
+    for name in sum(SPARED.values(), ()):
+        assert sum(name in of for of in runs) > 1, name
+    for name in sum(ALSO.values(), ()):
+        assert any(of.get(name, 0) < -POINTS for of in runs), name
     for way, kinds in KINDS_THAT_LOSE.items():
         of_kinds = {name for kind in kinds for name in KINDS[kind]}
         assert set(SPARED.get(way, ())) <= of_kinds, way

@@ -21,8 +21,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "shared": ("finetune",),
     "grouped": ("ditto", "fedu", "finetune", "per_fedavg", "pfedme", "ppfl"),
 }
-# Of these kinds, and lost nowhere, on two cases or more
-NEAR = ("persfl",)
+# Of these kinds, and lost on no case of the way: two cases or more, by "anchored" three or more
+NEAR = "feddbe", "fedpac", "knn_per", "persfl"
 SPARED: dict[str, tuple[str, ...]] = {
     "shared": ("fedpac", "fedu", "persfl"),
     "anchored": NEAR,
