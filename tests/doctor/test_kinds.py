@@ -1,6 +1,7 @@
 """Kinds of methods, and many methods in a short sentence."""
 
 from fedkin.doctor.kinds import FEDERATED, KINDS, in_words, listed
+from fedkin.doctor.may_lose import SPARED, losers
 from fedkin.methods import METHODS
 
 
@@ -28,3 +29,11 @@ def test_a_kind_is_said_where_most_of_it_is_meant() -> None:
 def test_names_in_a_sentence() -> None:
     assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert listed("abc", "or") == "a, b or c"
+
+
+def test_what_holds_of_a_kind_is_not_said_of_others() -> None:
+    """Where clients have one concept, one model for all loses nothing; with groups it does."""
+    one, own = KINDS["one model for all"], KINDS["layers of one's own"]
+    assert not set(one) & set(losers("shared"))
+    assert set(one) <= set(losers("grouped"))
+    assert set(own) - set(losers("shared")) <= set(SPARED["shared"])

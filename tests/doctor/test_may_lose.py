@@ -24,7 +24,7 @@ from fedkin import Experiment
 from fedkin.doctor.candidates import split_name
 from fedkin.doctor.fits import FEDERATED as WAYS
 from fedkin.doctor.kinds import FEDERATED, KINDS
-from fedkin.doctor.may_lose import ALSO, KINDS_THAT_LOSE, SPARED, losers, may_lose
+from fedkin.doctor.may_lose import ALSO, KINDS_THAT_LOSE, SPARED, may_lose
 
 ROOT = Path(__file__).parents[2]
 FILES = "femnist", "har"
@@ -65,14 +65,6 @@ def test_where_nobody_should_federate_all_that_federate_may_lose() -> None:
     assert may_lose(True, [{"way": "anchored"}]).beside == ("local", "fedavg")
     assert may_lose(True, [{"way": "shared"}]).beside == ("fedavg",)
     assert KINDS_THAT_LOSE.keys() == set(WAYS)
-
-
-def test_what_holds_of_a_kind_is_not_said_of_others() -> None:
-    """Where clients have one concept, one model for all loses nothing; with groups it does."""
-    one, own = KINDS["one model for all"], KINDS["layers of one's own"]
-    assert not set(one) & set(losers("shared"))
-    assert set(one) <= set(losers("grouped"))
-    assert set(own) - set(losers("shared")) <= set(SPARED["shared"])
 
 
 def test_methods_are_named_or_spared_for_a_reason() -> None:
