@@ -4,12 +4,12 @@
     FEDKIN_DATA=DIR python -m benchmarks.own_truth verdicts   # minutes: the doctor's answers
     python -m benchmarks.own_truth defaults --write docs/own_data.md  # what a run begins with
 
-``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), and adds
-what is missing to own_truth.csv beside this file: a row a run, with the experiment's measure of
-every client on its test rows. ``verdicts`` asks the doctor and compares. ``defaults`` puts the
-method that a run begins with beside local and fedavg, from the same file. ``--only WORD``: the
-cases whose name contains it; ``--seeds N``, of which ``--after K`` leaves the first out;
-``--methods``: some of the ten.
+``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), or those
+that ``--methods`` names, and adds what is missing to own_truth.csv beside this file: a row a run,
+with the experiment's measure of every client on its test rows. ``verdicts`` asks the doctor and
+compares with the ten, whatever else was run. ``defaults`` puts the method that a run begins with
+beside local and fedavg, from the same file. ``--only WORD``: the cases whose name contains it;
+``--seeds N``, of which ``--after K`` leaves the first out.
 """
 
 import argparse

@@ -98,6 +98,15 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "without noise" in private
 
 
+def test_a_method_that_was_asked_for_and_may_lose_is_said(asked) -> None:
+    said = "run --method fedavg beside them"
+    for given, method in ((["--method", "Ditto"], "ditto"), (["--set=method=ifca"], "")):
+        one = f"; {method}, which this experiment has, is one of them" if method else ""
+        flat = " ".join(fedkin("doctor", *given).stdout.split())
+        assert f"{said}{one} Nobody has" in flat
+    assert f"{said} Nobody has" in " ".join(fedkin("doctor", "--method", "apfl").stdout.split())
+
+
 def test_what_was_not_found_is_not_printed(asked) -> None:
     asked[0].update(verdict=None, candidates=[], may_lose=None, safe=[], traps=[], probes=[])
     text = fedkin("doctor").stdout

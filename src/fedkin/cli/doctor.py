@@ -1,6 +1,5 @@
 """``fedkin doctor``: an experiment looked at before it is run."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,14 +76,16 @@ def doctor(
     find_own_code()
     more = split_names(methods or "")
     with heard(SlowLines()):
-        findings = diagnosis(given, rounds, more, named=bool(method or spec))
+        named = bool(method or spec)
+        findings = diagnosis(given, rounds, more, named=named)
     if as_json:
         print_json(findings)
     else:
-        _show(findings)
+        _show(findings, given.method.name if named else "")
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: dict[str, Any], asked: str) -> None:
+    """As text. ``asked``: the method that somebody chose; "" where nobody did."""
     out = console()
     for line in _data_lines(found["data"]):
         out.print(line, highlight=False, markup=False)
@@ -107,7 +108,7 @@ def _show(found: dict[str, Any]) -> None:
         federate = bool(found["verdict"] and found["verdict"]["federate"])
         out.print(_candidate_table(found["candidates"], federate))
     if found["may_lose"]:
-        out.print(_may_lose_line(found["may_lose"]), highlight=False, markup=False)
+        out.print(_may_lose_line(found["may_lose"], asked), highlight=False, markup=False)
     if found["safe"]:
         out.print(_safe_line(found["safe"]), highlight=False, markup=False)
     out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
@@ -137,23 +138,24 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _may_lose_line(caution: dict[str, Any]) -> str:
-    names, beside = _listed(caution["methods"]), caution["beside"]
+def _may_lose_line(caution: dict[str, Any], asked: str) -> str:
+    from fedkin.doctor.kinds import in_words
+    from fedkin.methods import own_name
+
+    beside, named = caution["beside"], set(caution["methods"])
+    one = own_name(asked, named)
+    told = f"; {one}, which this experiment has, is one of them" if {one} <= named else ""
     return (
-        f"With their defaults {names} may end points below {' or '.join(beside)} on such data: run "
-        f"{' and '.join(f'--method {method}' for method in beside)} beside them"
+        f"With their defaults {in_words(named)} may end points below {' or '.join(beside)} on such "
+        f"data: run {' and '.join(f'--method {method}' for method in beside)} beside them{told}"
     )
 
 
 def _safe_line(methods: list[str]) -> str:
+    from fedkin.doctor.kinds import listed
     from fedkin.doctor.never_worse import PROMISE, SETTING
 
-    return f"Nobody has to lose by {_listed(methods)}: with --set {SETTING} {PROMISE}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence: "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"Nobody has to lose by {listed(methods)}: with --set {SETTING} {PROMISE}"
 
 
 def _candidate_table(candidates: list[dict[str, Any]], federate: bool) -> "Table":

@@ -3,18 +3,31 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-PERSONAL = "apfl", "ditto", "fedper", "finetune", "ifca"
-GLOBAL = "fedavg", "per_fedavg", "scaffold"
-# By the way that comes first; measured on cases of own data (docs/own_data.md). With one concept
-# an own model has fewer samples than the shared one; with groups one model for all is wrong. Where
-# both an own and a shared part help, either alone may lose
-OTHERS = {
-    "shared": PERSONAL,
-    "grouped": ("ditto", "fedavg", "finetune", "per_fedavg", "persfl", "scaffold"),
-    "anchored": tuple(sorted(PERSONAL + GLOBAL)),
-    "offset": tuple(sorted(PERSONAL + GLOBAL)),
+from fedkin.doctor.kinds import FEDERATED, KINDS
+
+ONE, FITTED, LAYERS, OWN, GROUP = KINDS
+# By the way that comes first: the kinds that lose on cases of own data (docs/own_data.md). With one
+# concept whatever is a client's own is learned from fewer rows; with groups one model for all is
+# wrong. Where both an own and a shared part help, either alone loses. No case has "offset" first:
+# it is taken for "anchored"
+KINDS_THAT_LOSE = {
+    "shared": (LAYERS, OWN, GROUP),
+    "grouped": (ONE,),
+    "anchored": tuple(KINDS),
+    "offset": tuple(KINDS),
 }
-FEDERATED = tuple(sorted({method for others in OTHERS.values() for method in others}))
+# Of other kinds, and lost
+ALSO: dict[str, tuple[str, ...]] = {
+    "shared": ("finetune",),
+    "grouped": ("ditto", "fedu", "finetune", "per_fedavg", "pfedme", "ppfl"),
+}
+# Of these kinds, and lost on no case of the way: two cases or more, by "anchored" three or more
+NEAR = "feddbe", "fedpac", "knn_per", "persfl"
+SPARED: dict[str, tuple[str, ...]] = {
+    "shared": ("fedpac", "fedu", "persfl"),
+    "anchored": NEAR,
+    "offset": NEAR,
+}
 BESIDE = {"shared": ("fedavg",), "grouped": ("local",)}
 
 
@@ -38,9 +51,23 @@ def may_lose(federate: bool, candidates: Sequence[dict[str, Any]]) -> MayLose:
         candidates: As ``candidates`` gives them, the best way first.
 
     Returns:
-        All that federate where the verdict is to train alone; else those that lost on such data.
+        All that federate where the verdict is to train alone; else the kinds that lose on such
+        data, without the methods that did not.
     """
     if not federate or not candidates:
         return MayLose(FEDERATED, ("local",))
     way = candidates[0]["way"]
-    return MayLose(OTHERS[way], BESIDE.get(way, ("local", "fedavg")))
+    return MayLose(losers(way), BESIDE.get(way, ("local", "fedavg")))
+
+
+def losers(way: str) -> tuple[str, ...]:
+    """Names of the methods that may lose where a way comes first.
+
+    Args:
+        way: Of ``fedkin.doctor.fits.FEDERATED``.
+
+    Returns:
+        In the order of letters.
+    """
+    kinds = {name for kind in KINDS_THAT_LOSE[way] for name in KINDS[kind]}
+    return tuple(sorted((kinds | set(ALSO.get(way, ()))) - set(SPARED.get(way, ()))))
