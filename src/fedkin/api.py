@@ -559,8 +559,7 @@ def resume(
     path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
     result = Result(path, method, trust_code)
     with read_only(path) as record:
-        known = (record.facts().get("values") or {}).get("models") or {}
-    # given as values, which this process has, or it had failed
+        known = (record.facts().get("values") or {}).get("models") or {}  # which are values
     result._models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
     return result
 
