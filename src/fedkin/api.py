@@ -246,8 +246,8 @@ class Result:
     def __init__(
         self, folder: Path | str, method: Method | None = None, trust_code: bool = False
     ) -> None:
-        check_begun(Path(folder))
         self.folder, self._method, self._trust_code = Path(folder), method, trust_code
+        check_begun(self.folder)
         self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
 
     def __repr__(self) -> str:
@@ -453,8 +453,7 @@ class Result:
                 in the run.
         """
         opened, member = self._member(client)
-        to = None if out is None else Path(out)
-        place = place_of(self.folder, to, member, format)
+        place = place_of(self.folder, None if out is None else Path(out), member, format)
         return write(exportable(opened, member), format, place).file
 
     def join(self, data: Path | str, rounds: int | None = None) -> dict[str, Any]:
@@ -560,8 +559,7 @@ def resume(
     path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
     result = Result(path, method, trust_code)
     with read_only(path) as record:
-        values = record.facts().get("values") or {}
-    known = values.get("models") or {}  # given as values, which this process has, or it had failed
+        known = (record.facts().get("values") or {}).get("models") or {}  # which are values
     result._models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
     return result
 

@@ -61,7 +61,7 @@ def test_what_needs_all_of_the_memory_is_the_last_that_fits(monkeypatch) -> None
     arguments = {"shape": (1000,), "classes": 1, "hidden": 1000}
     needed = 3 * (4 * (1000 * 1000 + 1000 + 1000) + 1024)  # the last bias is an object, too
     monkeypatch.setattr(size, "memory", lambda: needed)
-    check_fits("dnn", DNN, arguments)
+    assert check_fits("dnn", DNN, arguments) is None
     monkeypatch.setattr(size, "memory", lambda: needed - 1)
     with pytest.raises(FedkinError, match="with hidden=1000 is too large"):
         check_fits("dnn", DNN, arguments)
@@ -77,7 +77,7 @@ def test_what_is_wrong_otherwise_is_told_by_who_makes_the_model() -> None:
     def broken(shape: tuple[int, ...], hidden: int = 1) -> torch.nn.Module:
         raise RuntimeError("no weights")
 
-    check_fits("broken", broken, {"shape": (2,), "hidden": 5})
+    assert check_fits("broken", broken, {"shape": (2,), "hidden": 5}) is None
 
 
 def test_nobodys_random_numbers_are_drawn() -> None:

@@ -98,9 +98,9 @@ def sweep(
     if begun(folder):
         raise FedkinError(f"{folder} is the folder of a run: choose another --out")
     if (runs := runs_inside(folder)) and not (folder / FILE).is_file():
+        other = shlex.quote(str(folder / STUDY))
         raise FedkinError(
-            f"{folder} holds {many(len(runs), 'run')} and no sweep, whose trials would lie among "
-            f"them: choose another --out, such as {shlex.quote(str(folder / STUDY))}"
+            f"{folder} holds {many(len(runs), 'run')} and no sweep: try --out {other}"
         )
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
