@@ -396,7 +396,7 @@ def test_a_folder_of_other_runs_takes_no_sweep(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     said = " ".join(refused.output.split())
     assert "runs holds runs and no sweep: choose another --out" in said
-    assert f"such as {tmp_path / 'runs' / 'sweep'}" in said
+    assert f"choose another --out: {tmp_path / 'runs' / 'sweep'}" in said
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
 
 

@@ -98,10 +98,8 @@ def sweep(
     if begun(folder):
         raise FedkinError(f"{folder} is the folder of a run: choose another --out")
     if runs_inside(folder) and not (folder / FILE).is_file():
-        other = shlex.quote(str(folder / STUDY))
-        raise FedkinError(
-            f"{folder} holds runs and no sweep: choose another --out, such as {other}"
-        )
+        apart = shlex.quote(str(folder / STUDY))
+        raise FedkinError(f"{folder} holds runs and no sweep: choose another --out: {apart}")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)
