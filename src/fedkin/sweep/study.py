@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.core.counts import at_least
-from fedkin.core.errors import FedkinError, Halted, first_line, many, unknown
+from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_told import rounds_told
@@ -97,11 +97,9 @@ def sweep(
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     if begun(folder):
         raise FedkinError(f"{folder} is the folder of a run: choose another --out")
-    if (runs := runs_inside(folder)) and not (folder / FILE).is_file():
-        other = shlex.quote(str(folder / STUDY))
-        raise FedkinError(
-            f"{folder} holds {many(len(runs), 'run')} and no sweep: try --out {other}"
-        )
+    if runs_inside(folder) and not (folder / FILE).is_file():
+        apart = shlex.quote(str(folder / STUDY))
+        raise FedkinError(f"{folder} holds runs and no sweep: choose another --out: {apart}")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)
