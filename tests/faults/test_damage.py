@@ -288,7 +288,7 @@ DAMAGE = {
         lambda f: [(f / n).unlink() for n in ("run.db", "experiment.toml")],
         "not a run directory",
     ),
-    "no folder": (lambda f: shutil.rmtree(f), "not a run directory"),
+    "no folder": (lambda f: shutil.rmtree(f), "does not exist"),
     "other version": (
         lambda f: sql(f, "UPDATE facts SET value = '99' WHERE name = 'version'"),
         "written in version 99",

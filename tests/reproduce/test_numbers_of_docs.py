@@ -20,6 +20,9 @@ from fedkin.setup.build import method_of
 PAGES = Path(__file__).parents[2] / "docs" / "reproduction"
 README = PAGES / "README.md"
 SETTING = PAGES / "cgpfl-setting.md"
+WEIGHTS = (
+    PAGES.parents[1] / "benchmarks" / "cgpfl_weights.csv"
+)  # of other settings than the table's
 COMET = PAGES / "comet-setting.md"
 ROWS = sorted(path.stem for path in PAGES.glob("*.csv") if not path.stem.startswith("claims"))
 SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "days": 86400.0}
@@ -50,8 +53,12 @@ def table(page: Path, *head: str) -> Iterator[list[str]]:
 
 def measured(name: str) -> Numbers:
     """The finished runs of a preset."""
+    return numbers_of(PAGES / f"{name}.csv")
+
+
+def numbers_of(file: Path) -> Numbers:
     found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+    with file.open(encoding="utf-8", newline="") as lines:
         for line in csv.DictReader(lines):
             if line["value"]:
                 found[line["row"], line["measure"]][int(line["seed"])] = float(line["value"])
@@ -311,7 +318,7 @@ def test_what_the_misses_of_cgpfl_depend_on() -> None:
 
 
 def test_weights_by_samples_change_no_row_of_cgpfl() -> None:
-    uniform, samples = measured("cgpfl-table-1"), measured("cgpfl-table-1-weights")
+    uniform, samples = measured("cgpfl-table-1"), numbers_of(WEIGHTS)
     printed = published("cgpfl-table-1")
     text = SETTING.read_text(encoding="utf-8").partition("**What the weights are worth**")[2]
     columns = [(data, model) for data in ("mnist", "fmnist") for model in ("mlr", "dnn")]

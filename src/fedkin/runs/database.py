@@ -262,7 +262,7 @@ def open_run(folder: Path, write: bool = False, busy: float | None = None) -> Da
         busy = WRITER_WAITS if write else READER_WAITS
     check_own(folder)
     if not path.is_file():
-        raise FedkinError(not_a_run(folder))
+        raise not_a_run(folder)
     try:
         check_file(path)
         database, version = _connect(path, path, write, busy)

@@ -79,10 +79,10 @@ def check_begun(folder: Path, several: bool = False) -> None:
             holds runs, as ``runs`` or that of a sweep, is told how to name them.
     """
     if not begun(folder):
-        raise FedkinError(not_a_run(folder, several))
+        raise not_a_run(folder, several)
 
 
-def not_a_run(folder: Path, several: bool = False) -> str:
+def not_a_run(folder: Path, several: bool = False) -> FedkinError:
     """What is wrong with a folder that should be a run's and has no record.
 
     Args:
@@ -90,17 +90,16 @@ def not_a_run(folder: Path, several: bool = False) -> str:
         several: Whether several runs may be named in its place.
 
     Returns:
-        A sentence.
+        To be raised.
     """
     if not folder.exists():
-        return f"{folder} does not exist"
-    said = f"{folder} is not a run directory: it has no {RECORD}"
-    runs = runs_inside(folder)
-    if not runs:
-        return said
-    one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
-    instead = f"take {every}/*" if several else f"name one of them, such as {one}"
-    return f"{said}, and holds {many(len(runs), 'run')}: {instead}"
+        return FedkinError(f"{folder} does not exist")
+    inside = ""
+    if runs := runs_inside(folder):
+        one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
+        instead = f"take {every}/*" if several else f"name one of them, such as {one}"
+        inside = f", and holds {many(len(runs), 'run')}: {instead}"
+    return FedkinError(f"{folder} is not a run directory: it has no {RECORD}{inside}")
 
 
 def runs_inside(folder: Path) -> list[Path]:
