@@ -127,23 +127,24 @@ def measured() -> list[dict[str, str]]:
 
 def methods_table() -> str:
     """Means over seeds of each method, and of all of a data set."""
-    lines = [HEAD]
+    lines, rows = [HEAD], measured()
     for setting, title in SETTINGS.items():
-        of = [one for one in measured() if one["setting"] == setting]
-        for name in (*METHODS, "**mean**"):
-            some = [one for one in of if name in (one["method"], "**mean**")]
+        of = [one for one in rows if one["setting"] == setting]
+        for name in METHODS:
+            some = [one for one in of if one["method"] == name]
             taken = [fmean(float(one[key]) for one in some) for key in COLUMNS[9:]]
-            cells = "" if name == "**mean**" else " / ".join(f"{count:.0f}" for count in taken)
-            seeds = len({one["seed"] for one in some})
-            lines.append(f"| {title}, {name} | {seeds} | {_means(some)} | {cells} |")
+            cells = " / ".join(f"{count:.0f}" for count in taken)
+            lines.append(f"| {title}, {name} | {len(some)} | {_means(some)} | {cells} |")
+        seeds = len({one["seed"] for one in of})
+        lines.append(f"| {title}, **mean** | {seeds} | {_means(of)} |  |")
     return "\n".join(lines)
 
 
 def seeds_table() -> str:
     """Means over methods of each data set and seed, and over its seeds."""
-    lines = [HEAD_SEEDS]
+    lines, rows = [HEAD_SEEDS], measured()
     for setting, title in SETTINGS.items():
-        of = [one for one in measured() if one["setting"] == setting]
+        of = [one for one in rows if one["setting"] == setting]
         for seed in sorted({one["seed"] for one in of}):
             lines.append(f"| {title} | {seed} | {_means([o for o in of if o['seed'] == seed])} |")
         lines.append(f"| {title} | **mean** | {_means(of)} |")
