@@ -62,9 +62,33 @@ prepare_docs() {
   fi
 }
 
+# Temporary files of what is started from here lie in memory, where there is room: a run commits to
+# disk some forty times, and its test waits for the disk longer than it computes. TMPDIR stays where
+# it is set, and so does a folder with what failed.
+ROOM=6 # GiB; the suite needs two
+temporary_in_memory() {
+  local memory="${1:-/dev/shm}" free there
+  if [ -n "${TMPDIR:-}" ] || [ ! -d "$memory" ] || [ ! -w "$memory" ]; then return 0; fi
+  there="$(df -Pk "$memory" | awk 'NR == 2 { print int($4 / 1048576) }')"
+  free="$(awk '$1 == "MemAvailable:" { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || true)"
+  if [ "${there:-0}" -lt "$ROOM" ] || [ "${free:-0}" -lt $((2 * ROOM)) ]; then return 0; fi
+  TMPDIR="$(mktemp -d "$memory/tests-XXXX")"
+  printf '#!/bin/sh\n' >"$TMPDIR/program"
+  chmod u+x "$TMPDIR/program"
+  if "$TMPDIR/program" 2>/dev/null; then # what tests compile must run there
+    rm "$TMPDIR/program"
+    export TMPDIR
+    trap '[ $? -ne 0 ] || rm -rf "$TMPDIR"' EXIT
+  else
+    rm -rf "$TMPDIR"
+    unset TMPDIR
+  fi
+}
+
 # suite [pytest's arguments]: all tests that are neither slow nor of Flower's processes.
 # A module's tests stay in one process, so that what they share (a built site, runs) is made once.
 suite() {
   export OMP_NUM_THREADS=1 # one thread a process: two intra-op threads make small steps many times slower
+  temporary_in_memory
   "$PY" -m pytest -n 2 --dist loadscope -m "not slow and not flower" "$@"
 }
