@@ -182,6 +182,8 @@ def arguments(words: list[str]) -> None:
 
 def executed(code: str, where: str, space: dict[str, Any]) -> None:
     """A block of Python, after those before it on its page."""
+    for words, instead in TABLE["executed"].items():
+        code = code.replace(words, instead)
     exec(compile(code, where, "exec"), space)
 
 
