@@ -55,6 +55,12 @@ def unsigned(found):
     return {**found, "messages": sorted(kept, key=repr)}
 
 
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory):
+    """What ditto gives in one process that nobody kills."""
+    return unsigned(result(run(experiment("ditto"), tmp_path_factory.mktemp("at_once") / "run")))
+
+
 def steps(parts: list[bytes]) -> list[tuple[str, int]]:
     return [(step.op, step.round) for step in Request.model_validate_json(parts[0]).steps]
 
@@ -255,7 +261,7 @@ class Killed(Exception):
     "stage",
     [*STAGES, *(pytest.param(stage, marks=pytest.mark.slow) for stage in SCORING)],
 )
-def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, monkeypatch):
+def test_a_server_that_was_killed_between_two_stages_goes_on(stage, at_once, tmp_path, monkeypatch):
     def killed(node):
         raise Killed
 
@@ -264,7 +270,7 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, mo
     with pytest.raises(Killed):
         fleet.run()
     found = result(fleet.run())
-    assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
+    assert unsigned(found) == at_once
 
 
 @pytest.mark.parametrize(
@@ -302,7 +308,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
 @pytest.mark.parametrize("name", ["c0", pytest.param("c3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", ["evaluate_all", *SCORING])
 def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(
-    stage, name, tmp_path, monkeypatch
+    stage, name, at_once, tmp_path, monkeypatch
 ):
     """Some nodes are done with the run, and tell their scores again."""
 
@@ -314,7 +320,7 @@ def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(
     with pytest.raises(Killed):
         fleet.run()
     found = result(fleet.run())
-    assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
+    assert unsigned(found) == at_once
 
 
 def test_too_few_nodes_end_the_run_in_one_sentence(tmp_path, monkeypatch):

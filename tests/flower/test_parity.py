@@ -3,6 +3,10 @@ stopped or resumed.
 """
 
 import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,10 +41,17 @@ def experiment(method: str, **settings):
     return five_rounds(method, **{"run__rounds": 3, **settings})
 
 
+@cache
+def plain(method: str) -> dict[str, Any]:
+    """What one process gives that nobody kills."""
+    with TemporaryDirectory(prefix="fedkin-plain-") as folder:
+        return result(run(experiment(method), Path(folder)))
+
+
 @pytest.mark.parametrize("method", some(CASES))
 def test_every_method_gives_the_bits_of_one_process(method, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method)).run())
-    assert deployed == result(run(experiment(method), tmp_path / "plain"))
+    assert deployed == plain(method)
     assert not deployed["events"]
 
 
@@ -271,7 +282,7 @@ def test_a_server_that_was_killed_continues_with_the_same_result(
         fleet.run()
     monkeypatch.undo()
     worked = counting(monkeypatch)
-    assert result(fleet.run()) == result(run(experiment(method), tmp_path / "plain"))
+    assert result(fleet.run()) == plain(method)
     # the work that travelled with the last evaluation is done already, and is not done again
     assert worked == [
         ("local", round) for round in range(after + (2 if after else 1), 4) for _ in NAMES
@@ -296,7 +307,7 @@ def test_nodes_that_are_not_registered_say_who_they_are(tmp_path):
     fleet = Fleet(tmp_path, experiment("comet"))
     fleet.configure(insecure=True)
     fleet.grid.names = ["", "", "", ""]  # Flower knows no names then
-    assert result(fleet.run()) == result(run(experiment("comet"), tmp_path / "plain"))
+    assert result(fleet.run()) == plain("comet")
 
 
 @pytest.mark.parametrize("restarted", [True, False])
