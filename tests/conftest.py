@@ -2,7 +2,6 @@
 trusts.
 """
 
-import gc
 import sys
 
 import pytest
@@ -10,15 +9,6 @@ import pytest
 from tests.evidence import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """What was imported and collected lives as long as the process: the garbage collector does not
-    go through it again and again.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
