@@ -65,7 +65,7 @@ prepare_docs() {
 # Temporary files of what is started from here lie in memory, where there is room: a run commits to
 # disk some forty times, and its test waits for the disk longer than it computes. TMPDIR stays where
 # it is set, and so does a folder with what failed.
-ROOM=6 # GiB; the suite needs two
+ROOM=5 # GiB, and as much for the processes; the suite writes about half of it
 temporary_in_memory() {
   local memory="${1:-/dev/shm}" free there
   if [ -n "${TMPDIR:-}" ] || [ ! -d "$memory" ] || [ ! -w "$memory" ]; then return 0; fi
