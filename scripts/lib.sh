@@ -64,15 +64,16 @@ prepare_docs() {
 
 # Temporary files of what is started from here lie in memory, where there is room: a run commits to
 # disk some forty times, and its test waits for the disk longer than it computes. TMPDIR stays where
-# it is set, and so does a folder with what failed.
+# it is set, and what failed stays for five hours.
 ROOM=5 # GiB, and as much for the processes; the suite writes about half of it
 temporary_in_memory() {
   local memory="${1:-/dev/shm}" free there
   if [ -n "${TMPDIR:-}" ] || [ ! -d "$memory" ] || [ ! -w "$memory" ]; then return 0; fi
+  find "$memory" -maxdepth 1 -name 'fedtests-????' -user "$(id -un)" -mmin +300 -exec rm -rf {} + || true
   there="$(df -Pk "$memory" | awk 'NR == 2 { print int($4 / 1048576) }')"
   free="$(awk '$1 == "MemAvailable:" { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || true)"
   if [ "${there:-0}" -lt "$ROOM" ] || [ "${free:-0}" -lt $((2 * ROOM)) ]; then return 0; fi
-  TMPDIR="$(mktemp -d "$memory/tests-XXXX")"
+  TMPDIR="$(mktemp -d "$memory/fedtests-XXXX")"
   printf '#!/bin/sh\n' >"$TMPDIR/program"
   chmod u+x "$TMPDIR/program"
   if "$TMPDIR/program" 2>/dev/null; then # what tests compile must run there

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def test_what_failed_stays_to_be_looked_at(tmp_path: Path) -> None:
     code, given = ended(tmp_path, 'mkdir "$TMPDIR/kept"; exit 3')
     assert code == 3
     assert [path.name for path in Path(given).iterdir()] == ["kept"]
+
+
+def test_what_failed_hours_ago_goes(tmp_path: Path) -> None:
+    for name, hours in (("fedtests-abcd", 6), ("fedtests-efgh", 4), ("others", 6)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, time.time() - 3600 * hours))
+    assert ended(tmp_path, "true")[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"fedtests-efgh", "others"}
 
 
 def test_it_stays_where_it_was_asked_to_be(tmp_path: Path) -> None:
