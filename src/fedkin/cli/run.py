@@ -194,11 +194,11 @@ def resume(
     The result equals that of an uninterrupted run.
 
     """
-    from fedkin.cli.before_resume import before
+    from fedkin.runs.database import before_resume
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 
-    done = before(folder)
+    done = before_resume(folder)
     content, text = read(folder / SPEC)
     chosen, _ = parse(content, text, str(folder / SPEC))
     work = partial(_resumed, folder, workers, trust_code)
