@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.reading import AsJson, RoundsOfNewcomer, TrustCode
+from fedkin.cli.options import AsJson, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, say, warn
 
@@ -160,7 +160,7 @@ def run(
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
     need_extra()
-    from fedkin.cli.training import train, train_quietly
+    from fedkin.cli.talk.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.operator.earlier import said_before
     from fedkin.flower.operator.submit import prepared, submit
