@@ -8,7 +8,10 @@ from website.staging import ROOT
 
 # The public modules by what one wants of them; other modules may change without notice.
 PUBLIC: dict[str, dict[str, str]] = {
-    "Experiments": {"fedkin.api": "Describe an experiment, run it, look at what came out"},
+    "Experiments": {
+        "fedkin.api.experiment": "Describe an experiment and run it",
+        "fedkin.api.result": "Look at what came out, or go on",
+    },
     "Writing a method": {
         "fedkin.core.method": "The contract: what a method is",
         "fedkin.core.aggregation": "What the server needs of the replies",
@@ -109,5 +112,5 @@ def _overview() -> str:
 
 
 def place(name: str) -> str:
-    """Where a public name is defined, such as ``fedkin.api.run``."""
+    """Where a public name is defined, such as ``fedkin.api.experiment.run``."""
     return f"{getattr(fedkin, name).__module__}.{name}"

@@ -35,9 +35,9 @@ def test_a_checker_knows_the_interface(tmp_path: Path) -> None:
         [*checker, *kept, path], env=source, cwd=tmp_path, capture_output=True, text=True
     )
     assert re.findall(r'Revealed type is "([\w.]+)', done.stdout) == [
-        "fedkin.api.Result",
+        "fedkin.api.result.Result",
         "pandas.core.frame.DataFrame",
-        "fedkin.api.Result",
+        "fedkin.api.result.Result",
         "fedkin.core.errors.FedkinError",
     ], done.stdout + done.stderr
     assert re.findall(r"used\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M) == [

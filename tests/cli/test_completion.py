@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedkin.cli.completion import method_names
 from tests.cli.command import fedkin
 
 
@@ -16,6 +17,13 @@ def test_commands_options_and_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"report", "reproduce", "resume"} == set(offered(monkeypatch, "fedkin re"))
     assert offered(monkeypatch, "fedkin run --holdout") == ["--holdout-clients"]
     assert offered(monkeypatch, "fedkin run --method cgpfl_") == ["cgpfl_heur"]
+
+
+def test_method_names_are_those_that_begin_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [{"name": name} for name in ("ditto", "fedpac", "fedper")]
+    monkeypatch.setattr("fedkin.cli.listing.methods.methods", lambda: names)
+    assert method_names("fedp") == ["fedpac", "fedper"]
+    assert method_names("zz") == []
 
 
 @pytest.mark.parametrize(

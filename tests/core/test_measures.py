@@ -4,6 +4,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import (
+    ASIDE,
     MEASURES,
     check_measure,
     chosen_for,
@@ -58,3 +59,9 @@ def test_directions_and_ranges() -> None:
     assert (measure_named("auc").sign, measure_named("rmse").sign) == (1, -1)
     less = {name for name, one in MEASURES.items() if not one.higher}
     assert less == {"log_loss", "brier", "ece", "rmse", "mae", "deviance", "perplexity"}
+
+
+def test_what_is_recorded_beside_measures_has_facts_too() -> None:
+    assert measure_named("threshold") is ASIDE["threshold"]
+    assert measure_named("se").label == "standard error"
+    assert not measure_named("threshold").percent

@@ -44,7 +44,7 @@ RANKS = {
     "__main__": 12,
 }
 MODULE_LEVEL = {"__init__"}  # the package's own face, which looks everything up lazily
-AT_THE_ROOT = {"__init__.py", "__main__.py", "api.py"}
+AT_THE_ROOT = {"__init__.py", "__main__.py"}
 WIDEST = 20  # files of a folder, but of methods/, which has one a method
 LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300  # without docstrings

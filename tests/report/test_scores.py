@@ -9,7 +9,7 @@ import pytest
 from fedkin.experiment.run import run
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
-from fedkin.report.scores import Curve, chosen_rounds, curves, spread
+from fedkin.report.scores import Curve, chosen_rounds, curves, spread, tenth
 from fedkin.report.summary import of_run
 from fedkin.runs.database import MEASURES
 from fedkin.runs.record import FEDERATION
@@ -18,6 +18,11 @@ from tests.engine.small import content
 from tests.report.records_for_tests import write
 
 SMALL = content("ditto", run__rounds=2, run__participation=1.0)
+
+
+@pytest.mark.parametrize(("clients", "decile"), [(0, 1), (1, 1), (19, 1), (20, 2), (109, 10)])
+def test_a_decile_is_rounded_down_and_never_empty(clients, decile):
+    assert tenth(clients) == decile
 
 
 def test_worst_decile_is_the_worst_tenth_rounded_down() -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs import checkpoint
-from fedkin.runs.database import VERSION, create, open_run, put_facts, put_rows, read_only
+from fedkin.runs.database import (
+    VERSION,
+    before_resume,
+    create,
+    open_run,
+    put_facts,
+    put_rows,
+    read_only,
+)
+from tests.awkward import record as awkward_record
 from tests.runs.database_examples import record, recorder
 
 
@@ -173,3 +182,20 @@ def test_a_record_that_somebody_holds_is_not_called_damaged(tmp_path, database):
                 reader.facts()
         with pytest.raises(FedkinError, match=r"run\.db is held by another program: try again"):
             open_run(tmp_path, busy=0.0)
+
+
+def test_rounds_and_bytes_before_a_resume(tmp_path):
+    run = awkward_record(tmp_path / "run")
+    assert before_resume(run) is None
+    with sqlite3.connect(run / "run.db") as connection:
+        connection.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
+        ((size,),) = connection.execute("SELECT sum(bytes) FROM messages").fetchall()
+    assert before_resume(run) == (4, size)
+
+
+def test_one_that_was_killed_early_begins_anew_and_no_run_is_told(tmp_path):
+    (tmp_path / "early").mkdir()
+    (tmp_path / "early" / "experiment.toml").write_text("")
+    assert before_resume(tmp_path / "early") == (0, 0)
+    with pytest.raises(FedkinError):
+        before_resume(tmp_path / "nothing")

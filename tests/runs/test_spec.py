@@ -6,6 +6,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import assign, literal, our_names, parse, read
 
 
+def test_one_section_gets_other_values_and_the_others_stay() -> None:
+    spec, _ = parse({"engine": {"compile": "trace"}, "run": {"rounds": 3}})
+    other = spec.replace("engine", workers=3, device="cuda")
+    assert (other.engine.workers, other.engine.device) == (3, "cuda")
+    assert other.engine.compile == "trace"
+    assert other.model_copy(update={"engine": spec.engine}) == spec
+    assert spec.engine.workers is None
+
+
 def test_keys_go_into_their_sections() -> None:
     content = {"run": {"rounds": 3}}
     assign(content, "run.seed", 5)

@@ -7,20 +7,10 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.runs.directory import SPEC
 from fedkin.setup import opened as module
-from fedkin.setup.opened import committed, load, same_data, spec_of, with_engine
+from fedkin.setup.opened import committed, load, same_data, spec_of
 from tests.awkward import population, record
-from tests.engine.small import small
 
 PEOPLE = population()
-
-
-def test_the_engine_changes_and_nothing_else() -> None:
-    spec = small("ditto")
-    other = with_engine(spec, workers=3, device="cpu")
-    assert (other.engine.workers, other.engine.device) == (3, "cpu")
-    assert other.engine.compile == spec.engine.compile == "trace"
-    assert other.run == spec.run
-    assert spec.engine.workers != 3
 
 
 def test_a_directory_says_its_experiment(tmp_path) -> None:

@@ -66,7 +66,7 @@ KINDS = {  # of pages, one each
     "file": "reference/experiment-file.html",
     "command": "reference/cli/run.html",
     "method": "methods/ditto.html",
-    "module": "reference/python/fedkin.api.html",
+    "module": "reference/python/fedkin.api.experiment.html",
     "error": "reference/errors/FED-301.html",
     "results": "results.html",
     "notebook": "notebooks/first_steps.html",

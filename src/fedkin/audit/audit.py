@@ -83,8 +83,7 @@ def audit(folder: Path, trust_code: bool = False, method: Method | None = None) 
 
 def _as_it_ended(parts: Assembled, trained: int) -> Assembled:
     """Of the rounds that there were, which are fewer than planned where training ended early."""
-    run = parts.spec.run.model_copy(update={"rounds": trained})
-    return parts._replace(spec=parts.spec.model_copy(update={"run": run}))
+    return parts._replace(spec=parts.spec.replace("run", rounds=trained))
 
 
 def _host(loaded: Loaded, folder: Path) -> Host:

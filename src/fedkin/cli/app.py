@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fedkin.cli import (
     audit,
     bench,
+    compare,
     data,
     deploy,
     doctor,
@@ -122,7 +123,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     join.join,
     reading.show,
     reading.methods,
-    reading.compare,
+    compare.compare,
     reading.report,
     audit.audit,
     reading.watch,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.options import AsJson, Folder, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.reading import AsJson, DataDir, TrustCode, as_given
+from fedkin.cli.options import AsJson, DataDir, TrustCode, path_as_text
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
@@ -193,7 +193,7 @@ def verify(
         warn(said)
     found = named(whole, row)
     find_own_code()
-    done = again(found, as_given(data_dir), trust_code, whole)
+    done = again(found, path_as_text(data_dir), trust_code, whole)
     if as_json:
         print_json({**done._asdict(), "row": found.id})
     else:
@@ -234,7 +234,7 @@ def _run(
         found(suite),
         out,
         workers or cores(),
-        as_given(data_dir),
+        path_as_text(data_dir),
         methods,
         _names(settings),
         own,

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fedkin.cli.reading import AsJson, DataDir, as_given
+from fedkin.cli.options import AsJson, DataDir, path_as_text
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, many
 from fedkin.experiment.terminal import console, quiet, tell_hints
@@ -84,7 +84,7 @@ def check(
     settings = [*columns, *(set_ or [])]
     file = Path(path) if path.endswith(".toml") else None
     spec, hints = specification(
-        file, {"data": None if file else path, "data_dir": as_given(data_dir)}, settings
+        file, {"data": None if file else path, "data_dir": path_as_text(data_dir)}, settings
     )
     tell_hints(hints)
     with heard(SlowLines()):

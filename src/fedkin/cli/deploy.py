@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.reading import AsJson, RoundsOfNewcomer, TrustCode
+from fedkin.cli.options import AsJson, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, say, warn
 
@@ -160,18 +160,18 @@ def run(
 ) -> None:
     """Train on the nodes. The run directory is in DIR/runs."""
     need_extra()
-    from fedkin.cli.before_resume import before
-    from fedkin.cli.training import train, train_quietly
+    from fedkin.cli.talk.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.operator.earlier import said_before
     from fedkin.flower.operator.submit import prepared, submit
+    from fedkin.runs.database import before_resume
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
 
     found = prepared(folder, resume)
     permit(found.spec)  # the folder is its operator's own
     find_own_code()
-    done = before(found.out) if begun(found.out) else (0, 0)
+    done = before_resume(found.out) if begun(found.out) else (0, 0)
     if not resume and (before_it := said_before(folder, found.spec)):
         warn(f"note: {before_it}")
     work = partial(submit, folder, found.out)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import (
+from fedkin.cli.options import (
     AsJson,
     Changes,
     DataAsInRun,
@@ -14,7 +14,7 @@ from fedkin.cli.reading import (
     SpecFile,
     SplitAsInRun,
     TrustCode,
-    as_given,
+    path_as_text,
 )
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, tell_hints
@@ -69,7 +69,7 @@ def doctor(
         "split": split,
         "clients": clients,
         "measure": measure,
-        "data_dir": as_given(data_dir),
+        "data_dir": path_as_text(data_dir),
     }
     given, hints = specification(spec, options, set_ or [], trust_code, "doctor")
     tell_hints(hints)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import AsJson
+from fedkin.cli.options import AsJson
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.codes.families import Family, families
 from fedkin.core.errors import unknown

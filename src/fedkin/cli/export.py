@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.options import AsJson, Folder, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code

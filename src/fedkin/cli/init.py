@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.reading import DataDir, as_given
+from fedkin.cli.options import DataDir, path_as_text
 from fedkin.cli.talk.questions import agree, choose, free
 from fedkin.core.errors import FedkinError, many
 from fedkin.experiment.terminal import say
@@ -58,7 +58,7 @@ def init(
 
     if out.exists():
         raise FedkinError(f"{out} is there already: choose another name with --out")
-    answers = _answers(data, label, client, parameters, alike, yes, as_given(data_dir))
+    answers = _answers(data, label, client, parameters, alike, yes, path_as_text(data_dir))
     with heard(SlowLines()):
         found = plan(answers, f"fedkin init {shlex.quote(answers.data)}")
     write_outside(out, found.text)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fedkin.cli.reading import AsJson, Folder, RoundsOfNewcomer, TrustCode
+from fedkin.cli.options import AsJson, Folder, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import quiet, say, warn
 

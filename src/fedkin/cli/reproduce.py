@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from fedkin.cli import claims, completion
-from fedkin.cli.reading import AsJson, DataDir
+from fedkin.cli.options import AsJson, DataDir
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment.terminal import console, say, warn

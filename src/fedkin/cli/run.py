@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given
-from fedkin.cli.training import train, train_quietly
+from fedkin.cli.options import AsJson, Folder, TrustCode, path_as_text
+from fedkin.cli.talk.training import train, train_quietly
 from fedkin.core.system.own_code import find_own_code
 from fedkin.experiment.terminal import say, tell_hints
 
@@ -157,7 +157,7 @@ def run(
         "rounds": rounds,
         "seed": seed,
         "measure": measure,
-        "data_dir": as_given(data_dir),
+        "data_dir": path_as_text(data_dir),
         "engine": engine,
         "workers": workers,
         "transform": transform,
@@ -194,11 +194,11 @@ def resume(
     The result equals that of an uninterrupted run.
 
     """
-    from fedkin.cli.before_resume import before
+    from fedkin.runs.database import before_resume
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 
-    done = before(folder)
+    done = before_resume(folder)
     content, text = read(folder / SPEC)
     chosen, _ = parse(content, text, str(folder / SPEC))
     work = partial(_resumed, folder, workers, trust_code)

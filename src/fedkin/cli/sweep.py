@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import (
+from fedkin.cli.options import (
     AsJson,
     Changes,
     DataAsInRun,
@@ -15,7 +15,7 @@ from fedkin.cli.reading import (
     SpecFile,
     SplitAsInRun,
     TrustCode,
-    as_given,
+    path_as_text,
 )
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say, tell_hints, warn
@@ -87,7 +87,7 @@ def sweep(
 
     find_own_code()
     named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
-    options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
+    options = {**named, "rounds": rounds, "seed": seed, "data_dir": path_as_text(data_dir)}
     base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])

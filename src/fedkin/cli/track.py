@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fedkin.cli.reading import Folder
+from fedkin.cli.options import Folder
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import say
 

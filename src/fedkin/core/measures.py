@@ -97,11 +97,11 @@ class Choice(NamedTuple):
 
 
 def measure_named(name: str) -> Measure:
-    """The measure of that name; "loss" too, which older runs have.
+    """The measure of that name; "loss" too, which older runs have, and what stands in ASIDE.
 
     Args:
-        name: One of MEASURES, "loss", or ``package.module:function`` of a measure of one's own, of
-            which nothing is imported.
+        name: One of MEASURES or ASIDE, "loss", or ``package.module:function`` of a measure of one's
+            own, of which nothing is imported.
 
     Returns:
         Its facts: words, direction, the labels it is for.
@@ -109,7 +109,9 @@ def measure_named(name: str) -> Measure:
     if is_own(name):
         words = name.partition(":")[2].strip("_").replace("_", " ")
         return Measure(words, (), not name.endswith(LOWER), least=-float("inf"))
-    return LOSS if name == "loss" else MEASURES[name]
+    if name == "loss":
+        return LOSS
+    return ASIDE[name] if name in ASIDE else MEASURES[name]
 
 
 def is_measure(name: str) -> bool:

@@ -3,17 +3,20 @@ clients.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.division import public_first, public_last
 from fedkin.data.holdout import Fractions, Holdout, holdout, official_and_rest, whole_clients
+from fedkin.data.left_out import in_no_split, not_chosen, over_clients, too_small
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
 from fedkin.data.public import Drawn, Public
@@ -107,27 +110,17 @@ def build(
         else public_first(source, public, rows, key, groups, divide)
     )
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
-    truth = _truth(source, partition_name, part)
-    left_out: list[str] = []
+    everyone = _Clients(indices, names, _truth(source, partition_name, part))
     kept = kept_of(indices)
     if empty == "drop" or least:
-        truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {
-            "kept": kept
-        }
-        left_out = _left_out(indices, names, kept)
-        indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
-        if not len(kept):
-            raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
-    held = holdout(indices, key, fractions, official=official, group=groups, names=names)
-    left = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
-    if left.all():
-        raise FedkinError(
-            f"{source.name}: all clients but those held out are too small for the splits"
-        )
-    seen = [held.train[client] for client in np.flatnonzero(~left)]
-    encoding = (
-        None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
+        people, left_out = _only(everyone, kept, source, part), too_small(indices, names, kept)
+    else:
+        people, left_out = everyone, []
+    held = holdout(
+        people.indices, key, fractions, official=official, group=groups, names=people.names
     )
+    stays_out = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
+    encoding = _fitted(source, held, stays_out)
     population = Population(
         name=_name(source, partition_name, pool),
         x=torch.from_numpy(_encoded(source, source.x, encoding)),
@@ -137,27 +130,65 @@ def build(
         train=tuple(held.train),
         val=tuple(held.val),
         test=tuple(held.test),
-        public=None
-        if drawn is None
-        else torch.from_numpy(_encoded((public and public.source) or source, drawn.x, encoding)),
-        public_y=None if drawn is None or drawn.y is None else torch.from_numpy(drawn.y),
-        truth=truth | _shares(held, fractions),
-        names=names,
+        truth=people.truth | _shares(held, fractions),
+        names=people.names,
         class_names=_class_names(source, drawn),
         encoding=encoding,
-        apart=tuple(np.flatnonzero(left).tolist()),
+        apart=tuple(np.flatnonzero(stays_out).tolist()),
         group=group,
         said=(
             *source.said,
-            *_not_chosen(source, part),
+            *not_chosen(source, part),
             *left_out,
             *(() if drawn is None else drawn.said),
-            *_in_no_split(held, group),
-            *_over_clients(source, partition_name, groups, group, indices),
+            *in_no_split(held, group),
+            *over_clients(source, partition_name, groups, group, people.indices),
         ),
     )
+    if public is not None and drawn is not None:
+        population = _with_public(population, drawn, public.source or source)
     check_population(population)
     return population
+
+
+class _Clients(NamedTuple):
+    """Who has which rows: ``indices`` and ``names`` by client, ``truth`` as a Population has it."""
+
+    indices: Sequence[Ints]
+    names: tuple[str, ...]
+    truth: dict[str, Array]
+
+
+def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition) -> _Clients:
+    """The clients that are kept, and as ``truth["kept"]`` the numbers that they had."""
+    if not len(kept):
+        raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
+    by_client = _by_client(source, part)
+    truth = {k: v[kept] if k in by_client else v for k, v in everyone.truth.items()}
+    return _Clients(
+        [everyone.indices[k] for k in kept],
+        tuple(everyone.names[k] for k in kept),
+        truth | {"kept": kept},
+    )
+
+
+def _fitted(source: Source, held: Holdout, stays_out: npt.NDArray[np.bool_]) -> Encoding | None:
+    """The encoding of a table, of the training rows of clients that are not held out as a whole."""
+    if stays_out.all():
+        raise FedkinError(
+            f"{source.name}: all clients but those held out are too small for the splits"
+        )
+    if source.columns is None:
+        return None
+    seen = [held.train[client] for client in np.flatnonzero(~stays_out)]
+    return fit(source.columns, source.x, np.concatenate(seen))
+
+
+def _with_public(population: Population, drawn: Drawn, origin: Source) -> Population:
+    """With the public set, which ``origin`` is the source of."""
+    x = torch.from_numpy(_encoded(origin, drawn.x, population.encoding))
+    y = None if drawn.y is None else torch.from_numpy(drawn.y)
+    return replace(population, public=x, public_y=y)
 
 
 def _group_name(source: Source, group: str | None, partition_name: str) -> str | None:
@@ -192,62 +223,6 @@ def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:
         if encoding is None or source.columns is None
         else encoding.encode(x, source.columns.columns)
     )
-
-
-def _not_chosen(source: Source, part: Partition) -> list[str]:
-    """Natural clients beside those that were asked for."""
-    if source.client is None or "natural" not in part.truth:
-        return []
-    there, taken = len(np.unique(source.client)), len(part.indices)
-    if taken == there:
-        return []
-    rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
-    return [
-        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the "
-        f"other {there - taken:,} "
-        f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
-    ]
-
-
-def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
-    gone = np.setdiff1d(np.arange(len(indices)), kept).tolist()
-    if not gone:
-        return []
-    shown = some(names[k] for k in gone)
-    rows = sum(len(indices[k]) for k in gone)
-    return [
-        f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, "
-        f"{rows} rows: {shown}"
-    ]
-
-
-def _in_no_split(held: Holdout, group: str | None) -> list[str]:
-    if not held.parted:
-        return []
-    return [
-        f"{many(held.parted, 'row is', 'rows are')} in no split: they belong together ({group}) "
-        "with official test rows of the same client"
-    ]
-
-
-def _over_clients(
-    source: Source,
-    partition_name: str,
-    groups: Array | None,
-    group: str | None,
-    indices: Sequence[Ints],
-) -> list[str]:
-    """What no split of a client undoes: a group of the source of which clients have a part each."""
-    if partition_name == "natural" or groups is None or group != source.group:
-        return []
-    held = np.concatenate([np.unique(groups[mine]) for mine in indices])
-    shared = int((np.unique(held, return_counts=True)[1] > 1).sum())
-    if not shared:
-        return []
-    return [
-        f"{many(shared, 'value')} of {group!r} {'has' if shared == 1 else 'have'} rows at several "
-        f"clients, as {partition_name} divides them: what one trains on, another may be tested on"
-    ]
 
 
 def _pool(source: Source, pool: str, test: str) -> Ints:

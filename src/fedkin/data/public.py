@@ -100,13 +100,9 @@ def draw(
     if spec.own and spec.source is not None:
         y, other = source.classes + spec.source.y[chosen], spec.source
         return Drawn(origin.x[chosen], y, left, other.classes, other.class_names)
-    y = (
-        None
-        if not spec.labeled
-        else source.y
-        if spec.source is None
-        else _labels(source, spec.source)
-    )
+    y = None
+    if spec.labeled:
+        y = source.y if spec.source is None else _labels(source, spec.source)
     said = () if len(chosen) == spec.size else (_nearest(len(chosen), spec.size),)
     return Drawn(origin.x[chosen], None if y is None else y[chosen], left, said=said)
 

@@ -73,7 +73,9 @@ def outline(tree: Tree) -> Any:
     """
     kids = children(tree)
     if kids is None:
-        return "t" if isinstance(tree, Tensor) else "i" if isinstance(tree, int) else "f"
+        if isinstance(tree, Tensor):
+            return "t"
+        return "i" if isinstance(tree, int) else "f"
     parts = {name: outline(child) for name, child in kids}
     if not isinstance(tree, dict):
         return {"(": parts}

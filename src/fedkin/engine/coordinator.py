@@ -23,6 +23,7 @@ from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_
 from fedkin.engine.masked_scores import Means
 from fedkin.engine.op import Op
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
+from fedkin.engine.round.course import Course
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.replies import Receiver
@@ -32,7 +33,7 @@ from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
 from fedkin.masks.wire import NoSum
-from fedkin.runs.record import Record, Sent
+from fedkin.runs.record import Record
 from fedkin.runtime.under_way import arriving
 
 STATE = "the server's state"  # as messages call it
@@ -77,13 +78,14 @@ class Coordinator:
         """
         method, began = self.method, time.perf_counter()
         who = self.schedule.introduced()
-        sent: list[Sent] = []
-        missing: dict[int, str] = {}
+        course = Course(0, "setup", who, began=began)
         if who and method.setup_update is not None:
             answers = self.transport.ask("introduce", 0, [Task(client, None) for client in who])
-            replies = self._receiver.usable(answers, self._expected_setup, sent, missing, 0)
-            self._update(method.setup_update, replies, missing, 0)
-        return self._record(0, "setup", who, sent, missing, began, {})
+            replies = self._receiver.usable(
+                answers, self._expected_setup, course.sent, course.missing, 0
+            )
+            self._update(method.setup_update, replies, course.missing, 0)
+        return self._record(course)
 
     def round(self, number: int, last: bool = False) -> Record:
         """One communication round.
@@ -98,8 +100,8 @@ class Coordinator:
         method, infos = self.method, self.federation.infos
         began = time.perf_counter()
         who = self.schedule.participants(number)
-        sent: list[Sent] = []
-        missing: dict[int, str] = {}
+        course = Course(number, "round", who, began=began)
+        sent, missing = course.sent, course.missing
         tasks, downs = self._broadcasts.tasks(self.state, who, sent)
         if who and not self._sum_is_sent:
             check_summed(method, method.expected_update(downs[who[0]], infos[who[0]]))
@@ -109,7 +111,7 @@ class Coordinator:
         masked = self._masked(number, tasks, downs)
         if masked is not None:
             mean = self._mean(masked, answers, number)
-            at = {"local": time.perf_counter() - began}
+            course.end("local")
             if mean is not None:
                 self._update_by(mean, number)
             missing |= masked.missing
@@ -121,12 +123,11 @@ class Coordinator:
                 missing,
                 number,
             )
-            at = {"local": time.perf_counter() - began}
+            course.end("local")
             self._update(partial(updated, method), replies, missing, number)
         taken_back(sent, tasks, lost)
-        at["server"] = time.perf_counter() - began - at["local"]
-        asked = self.schedule.evaluated(number, last)
-        record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
+        course.end("server")
+        record = self._record(course, "evaluate", self.schedule.evaluated(number, last))
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
     def _masked(
@@ -186,10 +187,9 @@ class Coordinator:
         Returns:
             What run.db keeps of it.
         """
-        began = time.perf_counter()
         everyone = sorted(self.federation.infos)
-        sent: list[Sent] = []
-        missing: dict[int, str] = {}
+        course = Course(number, "finish", everyone)
+        sent, missing = course.sent, course.missing
         if self.method.finalize is not None:
             tasks, _ = self._broadcasts.tasks(self.state, everyone, sent)
             tasks, lost = _after(tasks, number, trained), set[int]()
@@ -198,11 +198,9 @@ class Coordinator:
                 if answer.error is not None:
                     missing[answer.client] = answer.error
             taken_back(sent, tasks, lost)
-        at = {"local": time.perf_counter() - began}
+        course.end("local")
         asked = self.schedule.evaluated(number - 1, True)
-        return self._record(
-            number, "finish", everyone, sent, missing, began, at, "evaluate_all", asked, trained
-        )
+        return self._record(course, "evaluate_all", asked, trained)
 
     def views(self, client: int, number: int, trained: int | None = None) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
@@ -272,19 +270,16 @@ class Coordinator:
 
     def _record(
         self,
-        number: int,
-        phase: str,
-        who: list[int],
-        sent: list[Sent],
-        missing: dict[int, str],
-        began: float,
-        at: dict[str, float],
+        course: Course,
         evaluate: Op = "evaluate",
         asked: Sequence[int] = (),
         trained: int | None = None,
     ) -> Record:
-        before = time.perf_counter()
-        sent = [item for item in sent if item.direction == "down" or item.client not in missing]
+        """The record of a round, with the evaluation of the clients ``asked`` after it."""
+        number, missing, before = course.number, course.missing, time.perf_counter()
+        sent = [
+            item for item in course.sent if item.direction == "down" or item.client not in missing
+        ]
         found = _Evaluated()
         if asked:
             tasks, _ = self._broadcasts.tasks(self.state, asked, [])
@@ -298,16 +293,16 @@ class Coordinator:
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
                 missing = {**unscored, **missing}
         now = time.perf_counter()
-        seconds = {**at, "evaluation": now - before, "total": now - began}
+        seconds = {**course.seconds, "evaluation": now - before, "total": now - course.began}
         return Record(
             round=number,
-            phase=phase,
-            participants=who,
+            phase=course.phase,
+            participants=course.participants,
             sent=sent,
             missing=missing,
             scores=found.scores,
             notes=found.notes,
-            server_metrics=_of(who, self.method.server_metrics(self.state)),
+            server_metrics=_of(course.participants, self.method.server_metrics(self.state)),
             seconds=seconds,
             measures=found.measures,
             moved=self._receiver.moved(),

@@ -159,11 +159,11 @@ def numbers_of(record: Evaluation, samples: Mapping[str, int], places: Sequence[
         {"scores": [places, 2]}: weight, and weight · value; 0 and 0 for what is not finite, or
         above ``LARGEST``.
     """
-    rows = [
-        [weight, weight * _value(record, place)] if _known(record, place, samples) else [0.0, 0.0]
-        for place in places
-        for weight in (_weight(place, samples),)
-    ]
+    rows = []
+    for place in places:
+        known = _known(record, place, samples)
+        weight = _weight(place, samples) if known else 0.0
+        rows.append([weight, weight * _value(record, place) if known else 0.0])
     return {"scores": torch.tensor(rows, dtype=torch.float64)}
 
 

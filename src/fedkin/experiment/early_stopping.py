@@ -48,12 +48,11 @@ class EarlyStopping:
         """
         if self.patience is None or record.phase != "round":
             return
-        scores = {
-            client: (bounds.loss(loss), bounds.accuracy(accuracy))
-            for client, views in record.scores.items()
-            if VIEW in views and SPLIT in views[VIEW]
-            for loss, accuracy in [views[VIEW][SPLIT]]
-        }
+        scores = {}
+        for client, views in record.scores.items():
+            if SPLIT in views.get(VIEW, {}):
+                loss, accuracy = views[VIEW][SPLIT]
+                scores[client] = bounds.loss(loss), bounds.accuracy(accuracy)
         named = {
             client: {name: bounds.loss(value) for name, value in views[VIEW][SPLIT].items()}
             for client, views in record.measures.items()

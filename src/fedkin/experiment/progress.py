@@ -22,6 +22,7 @@ from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, quiet, say
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
+from fedkin.report.scores import tenth
 from fedkin.runs.record import EPSILON, FEDERATION, Record
 from fedkin.runs.spec import Spec
 
@@ -138,8 +139,7 @@ class Tally:
         if summed:
             return
         self.halves[view] = half_width(values)
-        # as report.scores.spread has it
-        self.worst[view] = fmean(values[: max(1, len(values) // 10)])
+        self.worst[view] = fmean(values[: tenth(len(values))])
 
 
 class Display(Protocol):

@@ -85,8 +85,7 @@ def unseen(
     if method.needs.pooled:
         raise FedkinError(f"{method.name} needs everybody's data in one place")
     if spec.model.target == "auto":  # nobody knows what the labels are like
-        plain = spec.model.model_copy(update={"target": "none"})
-        spec = spec.model_copy(update={"model": plain})
+        spec = spec.replace("model", target="none")
     if spec.model.target == "standard":
         raise FedkinError(
             "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"

@@ -217,7 +217,7 @@ def at_home(spec: Spec, folder: Path) -> Spec:
     source = spec.public.source
     if source is None or not (path := folder.absolute() / source).is_file():
         return spec
-    return spec.model_copy(update={"public": spec.public.model_copy(update={"source": str(path)})})
+    return spec.replace("public", source=str(path))
 
 
 def fingerprint(spec: Spec) -> str:

@@ -175,13 +175,12 @@ class FlowerTransport:
         Returns:
             Each sentence once.
         """
-        unscored = [
-            f"{self.places[client][0]} was not evaluated: {reason}{more}"
-            for client, reasons in self._unscored.items()
-            for reason, times in reasons.items()
-            for more in [f" ({times} times)" if times > 1 else ""]
-        ]
-        return sorted({*unscored, *self.dispatcher.said})
+        said = set(self.dispatcher.said)
+        for client, reasons in self._unscored.items():
+            for reason, times in reasons.items():
+                more = f" ({times} times)" if times > 1 else ""
+                said.add(f"{self.places[client][0]} was not evaluated: {reason}{more}")
+        return sorted(said)
 
     def close(self) -> None:
         """Nothing: nodes go on."""

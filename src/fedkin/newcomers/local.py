@@ -147,20 +147,21 @@ def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:
     if parts.held_out is None:
         return
     for client in range(done, parts.held_out.clients):
-        own = parts.held_out.only([client])
-        have = len(own.train[0]) + len(own.val[0])
-        yield [
-            {"client": own.names[0], "asked": labels, **described(joined(run, part, None)[0], part)}
-            for labels in (
-                *(n for n in sorted(set(parts.spec.run.holdout_labels)) if n < have),
-                None,
-            )
-            for part in [
-                own
-                if labels is None
-                else fewer(own, labels, Key(parts.spec.run.seed, client=client))
-            ]
-        ]
+        yield _by_labels(
+            run, parts.held_out.only([client]), Key(parts.spec.run.seed, client=client)
+        )
+
+
+def _by_labels(run: Learned, own: Population, key: Key) -> list[dict[str, Any]]:
+    """What comes of a held-out client with each number of labelled samples, the last time all."""
+    have = len(own.train[0]) + len(own.val[0])
+    asked = [labels for labels in run.parts.spec.run.holdout_labels if labels < have]
+    results = []
+    for labels in (*sorted(set(asked)), None):
+        part = own if labels is None else fewer(own, labels, key)
+        outcome, _ = joined(run, part, None)
+        results.append({"client": own.names[0], "asked": labels, **described(outcome, part)})
+    return results
 
 
 def fewer(own: Population, labels: int, key: Key) -> Population:

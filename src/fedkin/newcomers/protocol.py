@@ -116,7 +116,9 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
         raise FedkinError(
             "nothing has been learned yet that a newcomer could join: wait for the first round"
         )
-    exact = rounds if rounds is not None else None if server.validates else most
+    exact = rounds  # None: as many as validation data choose
+    if rounds is None and not server.validates:
+        exact = most
     places = placements_of(server)
     best: Trial | None = None
     for place, state in enumerate(places):
@@ -125,13 +127,9 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     assert best is not None
     if not math.isfinite(best.loss):
         raise FedkinError("the newcomer's loss is not finite anywhere: lower train.lr")
-    by = (
-        "given"
-        if rounds is not None and len(places) == 1
-        else "validation"
-        if server.validates
-        else "training"
-    )
+    chosen = "validation" if server.validates else "training"
+    if rounds is not None and len(places) == 1:
+        chosen = "given"
     last, seen = _finish(server, guest, best, sent)
     record, client = seen.record, server.info.client
     first_notes = {
@@ -144,7 +142,7 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
         place=best.place,
         places=len(places),
         rounds=best.rounds,
-        chosen=by,
+        chosen=chosen,
         scores=record.scores,
         measures=record.measures,
         notes=notes,

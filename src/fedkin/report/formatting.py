@@ -7,8 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.errors import cut
 from fedkin.core.errors import many as many
-from fedkin.core.measures import ASIDE, measure_named
+from fedkin.core.measures import measure_named
 from fedkin.report.deployed import summed_up
 
 LARGE = (
@@ -104,13 +105,8 @@ def size(value: float | None) -> str:
         if abs(value) < 999.5 or unit == "TB":
             break
         value /= 1000
-    return (
-        f"{value:.0f} {unit}"
-        if unit == "B"
-        else f"{value:.3g} {unit}"
-        if value < 100
-        else f"{value:.0f} {unit}"
-    )
+    three_digits = unit != "B" and value < 100
+    return f"{value:.3g} {unit}" if three_digits else f"{value:.0f} {unit}"
 
 
 def seconds(value: float | None) -> str:
@@ -142,7 +138,7 @@ def label(measure: str) -> str:
     Returns:
         Words for a heading, without a unit.
     """
-    return ASIDE[measure].label if measure in ASIDE else measure_named(measure).label
+    return measure_named(measure).label
 
 
 def share(measure: str) -> bool:
@@ -154,7 +150,7 @@ def share(measure: str) -> bool:
     Returns:
         True of accuracies; False of an AUC.
     """
-    return measure not in ASIDE and measure_named(measure).percent
+    return measure_named(measure).percent
 
 
 def value(measure: str, number: float | None) -> str:
@@ -438,8 +434,7 @@ def plain(value: Any) -> str:
     Returns:
         At most LONGEST letters, and an ellipsis where it was cut.
     """
-    text = _plain(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return cut(_plain(value), LONGEST)
 
 
 def _plain(value: Any) -> str:

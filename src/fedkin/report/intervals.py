@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.core.measures import ASIDE, Measure, measure_named
+from fedkin.core.measures import measure_named
 from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 
 Floats = NDArray[np.float64]
@@ -120,12 +120,8 @@ def over_clients(
         return None
     if measure is None:
         return low, high
-    possible = _measure(measure)
+    possible = measure_named(measure)
     return max(low, possible.least), min(high, possible.most)
-
-
-def _measure(name: str) -> Measure:
-    return ASIDE[name] if name in ASIDE else measure_named(name)
 
 
 def half_width(values: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.report.records import Run, evenly
-from fedkin.report.scores import COLUMNS
+from fedkin.report.scores import COLUMNS, tenth
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,9 @@ class Matrix:
         for at, values in zip(self.rounds, self.values, strict=True):
             known = np.sort(values[np.isfinite(values)])
             if len(known):
-                tenth = max(1, len(known) // 10)
-                found.append(
-                    (
-                        at,
-                        float(known[:tenth].mean()),
-                        float(known.mean()),
-                        float(known[-tenth:].mean()),
-                    )
-                )
+                decile = tenth(len(known))
+                lowest, highest = known[:decile], known[-decile:]
+                found.append((at, float(lowest.mean()), float(known.mean()), float(highest.mean())))
         return found
 
 

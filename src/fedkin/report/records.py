@@ -231,8 +231,9 @@ class Run:
         Raises:
             FedkinError: One is no JSON: the record is damaged.
         """
-        values: list[Any] = _plainly(f"[{','.join(texts)}]", self.database.path)
-        return values if len(values) == len(texts) else [self.read(text) for text in texts]
+        values = _read_all(texts, self.database.path)
+        hidden = HIDDEN.search(",".join(texts))
+        return [plain_values(value) for value in values] if hidden else values
 
 
 @contextmanager

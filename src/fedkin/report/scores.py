@@ -267,10 +267,22 @@ def spread(
         "mean": number(array.mean()),
         "weighted": number((array * sizes).sum() / sizes.sum()) if sizes.sum() > 0 else None,
         "std": number(array.std()),
-        "worst_decile": number(ordered[: max(1, len(ordered) // 10)].mean()),
+        "worst_decile": number(ordered[: tenth(len(ordered))].mean()),
         "clients": len(array),
         "without": without,
     }
+
+
+def tenth(clients: int) -> int:
+    """How many clients a decile holds, such as the worst one: ⌊n / 10⌋, at least one.
+
+    Args:
+        clients: How many there are.
+
+    Returns:
+        From 1.
+    """
+    return max(1, clients // 10)
 
 
 def _has(run: Run, table: str) -> bool:

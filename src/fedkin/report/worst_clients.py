@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.measures import ASIDE, measure_named
 from fedkin.report.intervals import FEW, of_error, of_share
 from fedkin.report.records import Run
-from fedkin.report.scores import measures, values
+from fedkin.report.scores import measures, tenth, values
 from fedkin.runs.record import FEDERATION
 
 
@@ -37,7 +37,7 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     order = sorted(known, key=lambda k: (known[k] if higher else -known[k], k))
     errors = measures(run, at, view).get("se", {})
     rows = []
-    for client in order[: max(1, len(order) // 10)] if order else []:
+    for client in order[: tenth(len(order))]:
         one = run.clients.get(client)
         count = 0 if one is None else one.test
         rows.append(

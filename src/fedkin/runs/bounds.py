@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, cut
 from fedkin.core.kinds import KINDS
 
 ROUNDS = 10**9
@@ -195,7 +195,7 @@ def sentence(text: str) -> str:
     Returns:
         At most SENTENCE letters, and an ellipsis where it was cut.
     """
-    return text if len(text) <= SENTENCE else f"{text[:SENTENCE]}…"
+    return cut(text, SENTENCE)
 
 
 def note(value: Any) -> str:

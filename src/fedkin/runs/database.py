@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
-from fedkin.runs.directory import RECORD, check_own, not_a_run, noted, resumed_by
+from fedkin.runs.directory import (
+    RECORD,
+    check_own,
+    not_a_run,
+    noted,
+    resumed_by,
+    unrecorded,
+)
 from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
 
 if TYPE_CHECKING:
@@ -388,3 +395,25 @@ def continued_by(folder: Path) -> str:
     with suppress(FedkinError), read_only(folder) as database:
         facts = database.facts()
     return resumed_by(str(folder), facts)
+
+
+def before_resume(folder: Path) -> tuple[int, int] | None:
+    """Rounds done and bytes sent before a resume.
+
+    Args:
+        folder: The run directory.
+
+    Returns:
+        (rounds, bytes); None of a finished run.
+
+    Raises:
+        FedkinError: It is no run, or a damaged one.
+    """
+    if unrecorded(folder):
+        check_own(folder)
+        return 0, 0
+    with read_only(folder) as database:
+        if database.facts().get("finished"):
+            return None
+        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
+        return database.last_round(), int(sent)

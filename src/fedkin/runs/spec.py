@@ -222,6 +222,20 @@ class Spec(Section):
     audit: AuditSection = AuditSection()
     transforms: tuple[TransformSection, ...] = ()
 
+    def replace(self, section: str, **values: Any) -> "Spec":
+        """The same experiment with other values of some keys, as ``dataclasses.replace`` has it:
+        they are not checked again.
+
+        Args:
+            section: "run", "data", …; not "transforms", which are several.
+            **values: Of its keys.
+
+        Returns:
+            A copy; nothing but these keys differs.
+        """
+        changed = getattr(self, section).model_copy(update=values)
+        return self.model_copy(update={section: changed})
+
     @model_serializer(mode="wrap")
     def _sections(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for: an experiment of before it was there reads as ever."""

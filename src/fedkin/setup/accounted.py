@@ -38,5 +38,4 @@ def accounted(spec: Spec) -> Spec:
             f"privacy.budget is {asked.budget:g}, and one round costs "
             f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
         )
-    run = spec.run.model_copy(update={"rounds": rounds})
-    return spec.model_copy(update={"run": run})
+    return spec.replace("run", rounds=rounds)

@@ -285,7 +285,7 @@ def with_family(spec: Spec, population: Population) -> Spec:
         return spec
     labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)
     found = float(labels.mean()), float(labels.std()) or 1.0
-    return spec.model_copy(update={"model": spec.model.model_copy(update={"target": found})})
+    return spec.replace("model", target=found)
 
 
 def _with_target(spec: Spec) -> Spec:
@@ -294,16 +294,14 @@ def _with_target(spec: Spec) -> Spec:
         return spec
     own = spec.model.family == GAUSSIAN.name and is_table(spec.data.name)
     target = "standard" if own else "none"
-    return spec.model_copy(update={"model": spec.model.model_copy(update={"target": target})})
+    return spec.replace("model", target=target)
 
 
 def _with_family(spec: Spec, population: Population) -> Spec:
     family, numbers = spec.model.family, population.task == "regression"
     if family == "auto":
         found = GAUSSIAN if numbers else CATEGORICAL
-        return spec.model_copy(
-            update={"model": spec.model.model_copy(update={"family": found.name})}
-        )
+        return spec.replace("model", family=found.name)
     if family in FAMILIES and numbers and FAMILIES[family].classes:
         raise FedkinError(
             "labels are numbers, not classes: set model.family to gaussian or poisson, not "
@@ -364,7 +362,7 @@ def with_measure(spec: Spec, population: Population, counted: bool = True) -> Sp
     check_measure(name, _kind(population))
     if is_own(name):
         own_measure(name)  # what cannot be called is refused before training
-    return spec.model_copy(update={"run": spec.run.model_copy(update={"measure": name})})
+    return spec.replace("run", measure=name)
 
 
 def _kind(population: Population) -> Kind:

@@ -177,8 +177,8 @@ def around(
         return parts
     # built again: a method and a schedule that are told the number of rounds are told those that
     # there will be
-    run = spec.run.model_copy(update={"rounds": parts.spec.run.rounds})
-    short = spec.model_copy(update={"run": run, "privacy": parts.spec.privacy})
+    short = spec.replace("run", rounds=parts.spec.run.rounds)
+    short = short.model_copy(update={"privacy": parts.spec.privacy})
     return around(short, given, population, architectures)
 
 

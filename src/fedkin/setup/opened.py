@@ -25,7 +25,7 @@ from fedkin.setup.hosts import host_of
 from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.snapshot import Snapshot, snapshot
 
-__all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "with_engine"]
+__all__ = ["Loaded", "committed", "load", "same_data", "spec_of"]
 
 
 def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
@@ -47,22 +47,7 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
     spec, _ = parse(content, text, str(folder / SPEC))
     trust.require(folder / SPEC, spec, code_of(spec), trust_code)
     permit(spec)
-    if workers is None:
-        return spec
-    return with_engine(spec, workers=workers)
-
-
-def with_engine(spec: Spec, **changes: Any) -> Spec:
-    """The same experiment, executed in another way.
-
-    Args:
-        spec: The specification.
-        **changes: Keys of [engine].
-
-    Returns:
-        A copy; nothing but [engine] differs.
-    """
-    return spec.model_copy(update={"engine": spec.engine.model_copy(update=changes)})
+    return spec if workers is None else spec.replace("engine", workers=workers)
 
 
 def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
@@ -138,7 +123,7 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
         )
     check_given(folder, method, facts, f"fedkin.Result({str(folder)!r}, method=THE METHOD)")
     # where it is looked at there may be no GPU
-    here = with_engine(spec_of(folder, None, trust_code), device="cpu")
+    here = spec_of(folder, None, trust_code).replace("engine", device="cpu")
     parts = assemble(here, method)
     same_data(folder, parts, facts)
     same_given(folder, parts, facts)

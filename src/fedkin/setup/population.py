@@ -45,18 +45,10 @@ def rooted(spec: Spec) -> Spec:
         A copy with whole paths.
     """
     data, source = spec.data, spec.public.source
-    folder = None if data.dir is None else typed_path(data.dir)
-    here = {
-        "name": located(data.name),
-        "dir": whole(folder) if folder and folder.is_dir() else data.dir,
-    }
-    public = {"source": None if source is None else located(source)}
-    return spec.model_copy(
-        update={
-            "data": data.model_copy(update=here),
-            "public": spec.public.model_copy(update=public),
-        }
-    )
+    typed = None if data.dir is None else typed_path(data.dir)
+    folder = whole(typed) if typed and typed.is_dir() else data.dir
+    spec = spec.replace("data", name=located(data.name), dir=folder)
+    return spec.replace("public", source=None if source is None else located(source))
 
 
 @contextlib.contextmanager

@@ -290,16 +290,14 @@ def with_noise(spec: Spec, costs: SampleCosts) -> Spec:
     Raises:
         FedkinError: No multiplier gives the target, or the budget has no room for one round.
     """
-    asked = spec.privacy
-    if isinstance(asked.noise, NoiseTarget):
-        target, delta = asked.noise.epsilon, asked.noise.delta
+    target = spec.privacy.noise
+    if isinstance(target, NoiseTarget):
         noise = max(
-            noise_of_samples(target, delta, one.releases(1.0), spec.run.rounds)
+            noise_of_samples(target.epsilon, target.delta, one.releases(1.0), spec.run.rounds)
             for one in costs.largest(costs.taken(spec.run.rounds))
         )
-        asked = asked.model_copy(update={"noise": noise, "delta": delta})
-    run = spec.run.model_copy(update={"rounds": _affordable(asked, costs, spec.run.rounds)})
-    return spec.model_copy(update={"privacy": asked, "run": run})
+        spec = spec.replace("privacy", noise=noise, delta=target.delta)
+    return spec.replace("run", rounds=_affordable(spec.privacy, costs, spec.run.rounds))
 
 
 def _affordable(asked: PrivacySection, costs: SampleCosts, rounds: int) -> int:

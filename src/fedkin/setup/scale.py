@@ -24,7 +24,7 @@ def with_scale(spec: Spec, population: Population) -> Spec:
     if spec.data.mean != "auto":
         return spec
     mean, std = _of_pixels(population) or ((), ())
-    return spec.model_copy(update={"data": spec.data.model_copy(update={"mean": mean, "std": std})})
+    return spec.replace("data", mean=mean, std=std)
 
 
 def _of_pixels(population: Population) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

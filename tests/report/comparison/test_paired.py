@@ -12,7 +12,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.paired import interval, pairs_of, statistics
+from fedkin.report.comparison.paired import best_of, gain_of, interval, pairs_of, statistics
 from fedkin.report.comparison.rank_table import rank_table
 from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin, told
@@ -346,3 +346,15 @@ def test_one_file_for_two_kinds_of_page(tmp_path: Path) -> None:
     )
     assert said == f"--markdown and --html both name {page}: give each a file of its own"
     assert not page.exists()
+
+
+def test_the_best_experiment_is_the_one_that_gains_most() -> None:
+    def row(measure: str, difference: float | None) -> dict[str, Any]:
+        return {"measure": measure, "difference": difference}
+
+    accuracies = [row("accuracy", None), row("accuracy", -0.3), row("accuracy", 0.1)]
+    assert best_of(accuracies) is accuracies[2]
+    errors = [row("rmse", 0.2), row("rmse", -0.4), row("rmse", None)]
+    assert best_of(errors) is errors[1]
+    assert gain_of(errors[1]) == 0.4
+    assert best_of(accuracies[:1]) is best_of([]) is None

@@ -55,12 +55,10 @@ def proposals(path: Path) -> Proposals | None:
         frame = read_file(path, Style()).frame
     names = [str(name) for name in frame.columns]
     labels = [name for name in names if OUTCOME.fullmatch(re.sub(r"[\W_]", "", name).lower())]
-    clients = {
-        name: values
-        for name in names
-        if not folder and names_people(name)
-        for values in [int(frame[name].nunique())]
-        if 2 <= values <= len(frame) / FEWEST
-    }
+    clients = {}
+    for name in filter(names_people, () if folder else names):
+        values = int(frame[name].nunique())
+        if 2 <= values <= len(frame) / FEWEST:
+            clients[name] = values
     label = labels[0] if labels else next(name for name in reversed(names) if name not in clients)
     return Proposals(tuple(names), label, clients, folder)

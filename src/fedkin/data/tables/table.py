@@ -89,20 +89,22 @@ def read_table(
             f"{path} is a folder, whose files are the clients: leave out data.client={client!r}"
         )
     roles = Roles(
-        client,
-        label,
-        task,
-        scale,
-        drop,
-        categorical,
-        text,
-        group,
-        most,
-        unlabeled,
-        about,
-        publicity,
+        client=client,
+        label=label,
+        task=task,
+        scale=scale,
+        drop=drop,
+        categorical=categorical,
+        text=text,
+        group=group,
+        most=most,
+        unlabeled=unlabeled,
+        about=about,
+        publicity=publicity,
+        missing=missing,
+        unify=unify,
+        duplicates=duplicates,
     )
-    roles = roles._replace(missing=missing, unify=unify, duplicates=duplicates)
     style = Style(_spelled(roles), separator, decimal, encoding)
     read = read_folder(path, style) if folder else read_file(path, style)
     return table_source(

@@ -1,6 +1,4 @@
-"""One client's data and tools during one round: what a method's ``local`` is given (the Data
-protocol).
-"""
+"""One client's data and tools during one round: what a method's ``client_update`` is given."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -38,7 +36,7 @@ from fedkin.engine.measures import (
 
 @dataclass(frozen=True)
 class LocalData:
-    """The Data protocol over one client's rows of a population."""
+    """``ClientContext`` over one client's rows of a population."""
 
     info: ClientInfo
     model: Model

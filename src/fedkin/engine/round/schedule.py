@@ -48,8 +48,9 @@ def synchronous(method: Method, federation: Federation, draw: Draw | None = None
     everyone = sorted(federation.infos)
 
     def introduced() -> list[int]:
-        whose = method.needs.introduction
-        return [] if whose == "none" else everyone if whose == "everyone" else draw(0)
+        if method.needs.introduction == "none":
+            return []
+        return everyone if method.needs.introduction == "everyone" else draw(0)
 
     @cache
     def fixed() -> list[int]:

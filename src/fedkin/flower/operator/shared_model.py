@@ -11,7 +11,7 @@ from fedkin.flower.backend import NODES, known_facts, unseen
 from fedkin.flower.node.data import COLUMNS
 from fedkin.runs.directory import own
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import committed, same_data, spec_of, with_engine
+from fedkin.setup.opened import committed, same_data, spec_of
 from fedkin.setup.snapshot import snapshot
 
 
@@ -39,7 +39,7 @@ def served(folder: Path, trust_code: bool = False) -> Served:
         ) from None
     except (AttributeError, OSError, RecursionError, ValueError):  # pydantic's is a ValueError
         raise FedkinError(f"{folder / NODES} is damaged: copy the run directory again") from None
-    spec = with_engine(spec_of(folder, None, trust_code), device="cpu")
+    spec = spec_of(folder, None, trust_code).replace("engine", device="cpu")
     seen = None in told.values()  # every node built its part of [data], and so does the server
     parts = assemble(spec, None) if seen else unseen(spec, None, tuple(told), told)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:

@@ -83,9 +83,10 @@ def _run(folder: Path, deployment: Deployment) -> dict[str, Any] | None:
     flower = Submitted(folder, deployment, number)
     # the server app leaves word, or the SuperLink knows that it is at work
     works = not flower.word.is_file() and flower.status().startswith(GOES_ON)
+    status = "going on" if works else "stopped"
     return {
         "run": name,
-        "status": "finished" if finished else "going on" if works else "stopped",
+        "status": "finished" if finished else status,
         "round": done,
         "rounds": spec_of(folder).run.rounds,
         "waiting": _waiting(waiting_of(folder, number)) if works else "",

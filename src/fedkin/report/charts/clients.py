@@ -114,9 +114,15 @@ def who_has_what(
         chart, strip_rows = _with_strip(chart, x, y, shown, groups)
         rows += strip_rows
     note = _note(bubbles, groups, len(shown), len(clients))
-    line = 22 if bubbles else 18 if len(labels) <= CLASSES else 12
-    height = max(120, min(600, line * (len(labels) + len(strips))))
+    height = max(120, min(600, _row_height(bubbles, labels) * (len(labels) + len(strips))))
     return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
+
+
+def _row_height(bubbles: bool, labels: Sequence[str]) -> int:
+    """Pixels of a class's row."""
+    if bubbles:
+        return 22
+    return 18 if len(labels) <= CLASSES else 12
 
 
 def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:

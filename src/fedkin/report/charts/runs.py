@@ -27,6 +27,7 @@ from fedkin.report.charts.over_runs import over
 from fedkin.report.comparison.run_row import Seen
 from fedkin.report.matrix import among, measured
 from fedkin.report.records import evenly, opened
+from fedkin.report.scores import tenth
 from fedkin.report.summary import of_run
 
 POINTS = 200  # rounds of a line
@@ -135,13 +136,13 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
     for one in whole:
         if one.measure == what:
             values = np.sort(list(one.personal.values()))
-            tenth = max(1, len(values) // 10)
+            decile = tenth(len(values))
             rows.append(
                 {
                     "run": one.name,
-                    "low": _mean(values[:tenth]),
+                    "low": _mean(values[:decile]),
                     "mean": _mean(values),
-                    "high": _mean(values[-tenth:]),
+                    "high": _mean(values[-decile:]),
                 }
                 | {"std": rounded(float(values.std()))}
             )

@@ -6,12 +6,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.paired import pairs_of, told_apart
+from fedkin.report.comparison.paired import best_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import FINISHED
 from fedkin.report.comparison.tables import (
     cell,
@@ -113,12 +112,11 @@ def best_gain(found: Comparison) -> str:
     Returns:
         One sentence, or "".
     """
-    rows = [row for row in found.pairs if row["difference"] is not None]
-    if not rows:
+    best = best_of(found.pairs)
+    if best is None:
         return ""
-    measure = rows[0]["measure"]
-    sign = measure_named(measure).sign
-    best = max(rows, key=lambda row: sign * row["difference"])
+    measure = best["measure"]
+    experiments = sum(row["difference"] is not None for row in found.pairs)
     name = " ".join(part for part in (best["method"], best["setting"]) if part)
     pairs = formatting.many(best["clients"], pairs_of(best))
     pairs += " of client and seed" if pairs_of(best) == "pair" else ""
@@ -127,8 +125,8 @@ def best_gain(found: Comparison) -> str:
         ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
     chance = "" if told_apart(best) else ", which may be chance"
     who = f"{name} beside {found.baseline}"
-    if len(rows) > 1:
-        who = f"Of {len(rows)} experiments beside {found.baseline}, {name} does best"
+    if experiments > 1:
+        who = f"Of {experiments} experiments beside {found.baseline}, {name} does best"
     return (
         f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
         f"(95 % interval {ends}{chance}) over {pairs}; {100 * best['better']:.0f} % of them do "

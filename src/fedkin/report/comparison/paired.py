@@ -33,6 +33,32 @@ COLUMNS = [
 ]
 
 
+def best_of(pairs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The experiment that gains most on the baseline, or loses least.
+
+    Args:
+        pairs: Rows of ``against``.
+
+    Returns:
+        One of the rows; None where none of them has a pair.
+    """
+    known = [row for row in pairs if row["difference"] is not None]
+    return max(known, key=gain_of, default=None)
+
+
+def gain_of(row: Mapping[str, Any]) -> float:
+    """By how much an experiment is better than the baseline.
+
+    Args:
+        row: Of ``against``, with a difference.
+
+    Returns:
+        In the measure's unit; more is better, whatever the measure.
+    """
+    gain: float = measure_named(row["measure"]).sign * row["difference"]
+    return gain
+
+
 def against(
     seen: Sequence[Seen], baseline: str | None
 ) -> tuple[str, list[dict[str, Any]], list[str]]:

@@ -1,7 +1,7 @@
 """What a comparison shows, in words, and what to try next."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import mean
 from typing import Any
@@ -10,7 +10,7 @@ from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.paired import DEFAULT, pairs_of, told_apart
+from fedkin.report.comparison.paired import DEFAULT, best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.page.next_steps import Step, shown
 from fedkin.runs.directory import SPEC
@@ -27,15 +27,13 @@ def what_next(found: Comparison) -> list[Step]:
     Returns:
         A few steps, or [].
     """
-    pairs = [row for row in found.pairs if row["difference"] is not None]
-    if not pairs:
+    best = best_of(found.pairs)
+    if best is None:
         return []
-    measure = pairs[0]["measure"]
-    sign = measure_named(measure).sign
-    best = max(pairs, key=lambda row: sign * row["difference"])
+    sign = measure_named(best["measure"]).sign
     rivals = [one for one in found.seen if one.finished and one.row["method"] == best["method"]]
     run = max(rivals, key=lambda one: sign * _mean(one), default=None)
-    steps = [Step(_verdict(pairs, found.baseline, sign))]
+    steps = [Step(_verdict(found.pairs, found.baseline))]
     if run is not None and run.folder is not None:
         steps += _of_best(best, run, found)
     if not found.settings and rivalries(by_experiment(found.seen)):
@@ -57,10 +55,11 @@ def _mean(one: Seen) -> float:
     return mean(one.personal.values()) if one.personal else -inf
 
 
-def _verdict(pairs: Sequence[dict[str, Any]], baseline: str, sign: int) -> str:
+def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     """How many experiments gain, lose, or cannot be told apart."""
+    pairs = [row for row in rows if row["difference"] is not None]
     sure = [row for row in pairs if told_apart(row)]
-    gain = sum(sign * row["difference"] > 0 for row in sure)
+    gain = sum(gain_of(row) > 0 for row in sure)
     lose, open_ = len(sure) - gain, len(pairs) - len(sure)
     return (
         f"By their 95 % intervals: surely better than {baseline} {gain}, surely worse {lose}, "
@@ -68,7 +67,7 @@ def _verdict(pairs: Sequence[dict[str, Any]], baseline: str, sign: int) -> str:
     )
 
 
-def _of_best(best: dict[str, Any], run: Seen, found: Comparison) -> list[Step]:
+def _of_best(best: Mapping[str, Any], run: Seen, found: Comparison) -> list[Step]:
     folder = run.folder
     assert folder is not None
     spec, steps = shown(folder / SPEC), []

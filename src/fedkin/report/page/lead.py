@@ -94,8 +94,10 @@ def signed(measure: str, value: float) -> str:
     Returns:
         Text; without a sign where it is 0.
     """
-    sign = "+" if value > 0 else "−" if value < 0 else ""
-    return f"{sign}{apart(measure, abs(value))}"
+    size = apart(measure, abs(value))
+    if value > 0:
+        return f"+{size}"
+    return f"−{size}" if value < 0 else size
 
 
 def ends_of(gain: Gain) -> str:

@@ -17,7 +17,7 @@ from fedkin.setup.arguments.options import PLAIN, SHORT_FORMS
 
 PLACES = {
     **PLAIN,
-    **{name: f"run.{name}" for name in ("out",)},
+    "out": "run.out",
     **{name: f"train.{name}" for name in ("lr", "batch_size", "steps", "epochs")},
     **{name: f"engine.{name}" for name in ("compile", "device")},
     **{name: f"data.{name}" for name in ("client", "label", "task", "drop", "missing", "group")},

@@ -1,30 +1,22 @@
-"""The Python interface: describe an experiment, run it, look at what came out."""
+"""What came out: a run directory as tables, models, data and files; and going on with it."""
 
-import contextlib
 import operator
-import tempfile
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from torch import Tensor
 
+from fedkin.api.progress import displayed
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.data.population import Population, Split
-from fedkin.doctor.checked import checked, data_notes
 from fedkin.doctor.diagnosis import Asked, diagnosis
-from fedkin.experiment.heading import head
-from fedkin.experiment.notebook import Bar, in_notebook
-from fedkin.experiment.progress import Tally, display
-from fedkin.experiment.resume import resume as _resume
-from fedkin.experiment.run import new_folder
-from fedkin.experiment.run import run as _run
-from fedkin.experiment.terminal import console
+from fedkin.experiment.resume import resume as go_on
 from fedkin.experiment.training import Progress
 from fedkin.export.export import export as write
 from fedkin.export.exportable import exportable
@@ -33,196 +25,20 @@ from fedkin.export.personal import Personal
 from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
 from fedkin.models.build import GIVEN_MODELS
-from fedkin.newcomers.join import join as joined
+from fedkin.newcomers.join import join
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
 from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
-from fedkin.runs.database import read_only
-from fedkin.runs.directory import check_begun
-from fedkin.runs.spec import Spec, assign, parse
-from fedkin.setup.arguments.given import check_experiment, check_method, file_of
-from fedkin.setup.arguments.given_errors import in_callers_words
-from fedkin.setup.arguments.in_words import in_words
-from fedkin.setup.arguments.keywords import content_of
-from fedkin.setup.arguments.method_value import check_called, check_settings
-from fedkin.setup.arguments.names_exist import check_names
-from fedkin.setup.arguments.typed_space import typed_space
+from fedkin.runs.database import before_resume, read_only
+from fedkin.runs.directory import SPEC, check_begun
+from fedkin.runs.spec import parse, read
+from fedkin.setup.arguments.given import file_of
 from fedkin.setup.arguments.values import check_given
 from fedkin.setup.opened import load, spec_of
-from fedkin.setup.own_code import permit
-from fedkin.setup.population import reading_once
 
-
-class Experiment:
-    """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200,
-    **{"method.clusters": 4})``.
-
-    Keys that have another name here are understood, with a warning. Samples are not read before
-    ``check``, ``doctor``, ``sweep`` or ``run``.
-
-    Args:
-        method: The name of a method, or a Method value of your own, for which the engine is
-            "inprocess". None: what [method] begins with on such data, most often ``finetune``,
-            which fine-tunes a shared model at each client.
-        **settings: The options of the command line by their names; dotted ones are ``section.key``
-            of a specification.
-
-    Raises:
-        FedkinError: A key, a name or a value that does not exist, here and now.
-    """
-
-    def __init__(self, method: str | Method | None = None, **settings: Any) -> None:
-        check_method(method)
-        self.method = method if isinstance(method, Method) else None
-        named = {"method": method} if isinstance(method, str) else {}
-        shown = {"method": method.name} if isinstance(method, Method) else named
-        self._asked = {**shown, **settings}
-        content, notes, self.given = content_of({**named, **settings})
-        if isinstance(method, Method):  # whose hyper-parameters are its own, not a default's
-            assign(content, "method.name", method.name)
-        here = str(content.get("model", {}).get("name", "")).endswith("@python")
-        if self.method is not None or (here and "name" not in content.get("engine", {})):
-            assign(content, "engine.name", "inprocess")
-        self.spec, hints = parse(content, where="Experiment")
-        if self.method is not None:
-            check_settings(self.method, content, self.spec.train.lr)
-            hints = [*hints, *check_called(self.method)]
-        for hint in [*notes, *hints]:
-            warnings.warn(hint, stacklevel=2)
-        permit(self.spec)  # who wrote the program typed the names in it
-        check_names(self.spec, self.method)
-        name = self.spec.model.name
-        self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
-
-    def __repr__(self) -> str:
-        shown = {key: self._shown(key, value) for key, value in self._asked.items()}
-        plain = [f"{key}={value!r}" for key, value in shown.items() if "." not in key]
-        dotted = {key: value for key, value in shown.items() if "." in key}
-        return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
-
-    def _repr_html_(self) -> str:
-        rows = [(key, repr(self._shown(key, value))) for key, value in self._asked.items()]
-        return html_table("Experiment", rows)
-
-    def _shown(self, key: str, value: Any) -> Any:
-        given = self.given if key == "data" else None
-        return in_words(value, None if given is None else given.says)
-
-    def check(self) -> dict[str, Any]:
-        """What is in the data and what looks wrong: what ``fedkin data check --json`` prints.
-
-        Returns:
-            Plain values; "problems" has a dict a fault, with its sentence and its fix.
-
-        Raises:
-            FedkinError: Data that cannot be read, with no fix for it: a file that is not there,
-                say.
-        """
-        with self._placed() as spec:
-            return checked(spec).found
-
-    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
-        """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
-
-        Args:
-            rounds: How many rounds each method is probed for, from 1; 0: none is probed.
-            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
-                one of them.
-
-        Returns:
-            What was found, as plain values: texts, numbers, lists, dicts.
-
-        Raises:
-            FedkinError: What is wrong with the experiment, the rounds or a method's name.
-        """
-        with self._placed() as spec:
-            return diagnosis(spec, rounds, methods, given=self.method)
-
-    def sweep(
-        self,
-        space: Mapping[str, Any] | Sequence[str],
-        out: Path | str = "sweep",
-        trials: int | None = None,
-        sampler: str = "grid",
-    ) -> dict[str, Any]:
-        """Hyper-parameters searched by validation: what ``fedkin sweep --json`` prints (extra
-        ``sweep``). The same folder goes on with the same study.
-
-        Args:
-            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
-                place of a list is a list of one.
-            out: The folder of the study and its runs; it is made.
-            trials: How many, at least 1, of all processes together; without it a grid is done
-                whole, and "tpe" refuses.
-            sampler: "grid" takes every combination of the values, "tpe" draws from them and from
-                ranges.
-
-        Returns:
-            {"best": a trial, "trials": all that have a value, best first, "lost": those without
-            one, "running": how many are under way}. A trial is a dict: its "validation" score, its
-            values, its "run".
-
-        Raises:
-            FedkinError: What is wrong with the space, the sampler or the number of trials; data
-                or a model that are no names; or no trial has a value.
-        """
-        from fedkin.sweep import outcome, space_of
-        from fedkin.sweep import sweep as search
-
-        values = (self.method, self.given, GIVEN_MODELS.get(self.spec.model.name))
-        if any(value is not None for value in values):
-            raise FedkinError(
-                "a sweep begins its runs from names: give the method, the data and the model as "
-                "names or files"
-            )
-        texts = typed_space(space)
-        permit(self.spec)
-        return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
-
-    def run(
-        self, out: Path | str | None = None, progress: bool | Progress | None = None
-    ) -> "Result":
-        """``fedkin.run(experiment, out, progress)``.
-
-        Args:
-            out: The run directory, new or empty; else a new one in ``runs``.
-            progress: As of ``fedkin.run``.
-
-        Returns:
-            The finished run.
-
-        Raises:
-            FedkinError: What is wrong with the experiment, or with the folder, in one sentence.
-        """
-        return run(self, out, progress)
-
-    @contextlib.contextmanager
-    def _placed(self) -> Iterator[Spec]:
-        """The specification, with given data in a folder of their own for as long as it lasts."""
-        permit(self.spec)  # another process may have made the experiment
-        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
-        if self.given is None:
-            yield self.spec
-            return
-        with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            path = self.given.write(Path(folder))
-            with in_callers_words(self.given, path):
-                yield named_data(self.spec, path)
-
-
-def named_data(spec: Spec, path: Path) -> Spec:
-    """The same experiment on other data.
-
-    Args:
-        spec: The specification.
-        path: A file or folder, which takes the place of [data] name.
-
-    Returns:
-        A copy; nothing but [data] name differs.
-    """
-    return spec.model_copy(update={"data": spec.data.model_copy(update={"name": str(path)})})
+__all__ = ["Result", "resume"]
 
 
 class Result:
@@ -303,9 +119,13 @@ class Result:
         opened, member = self._member(client)
         return opened.personal(member, view)
 
+    def _register_models(self) -> None:
+        """Those given as values, anew: another experiment may have one of the same name."""
+        GIVEN_MODELS.update(self._models)
+
     def _member(self, client: int | str) -> tuple[Opened, Member]:
         """The run, opened, and one of its clients."""
-        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
+        self._register_models()
         opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
@@ -342,7 +162,7 @@ class Result:
 
     @cached_property
     def _population(self) -> Population:
-        GIVEN_MODELS.update(self._models)
+        self._register_models()
         return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
@@ -411,7 +231,7 @@ class Result:
             FedkinError: It is no run directory, or one of a Method value, which ``Result`` was not
                 given; or what is wrong with the rounds or a method's name.
         """
-        GIVEN_MODELS.update(self._models)
+        self._register_models()
         with read_only(self.folder) as record:
             how = f"fedkin.Result({str(self.folder)!r}, method=THE METHOD)"
             check_given(self.folder, self._method, record.facts(), how)
@@ -430,7 +250,7 @@ class Result:
         """
         from fedkin.audit.audit import audit
 
-        GIVEN_MODELS.update(self._models)
+        self._register_models()
         return audit(self.folder, self._trust_code, self._method)
 
     def export(
@@ -470,9 +290,9 @@ class Result:
         Raises:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
-        GIVEN_MODELS.update(self._models)
-        join = partial(joined, method=self._method, trust_code=self._trust_code)
-        return join(self.folder, file_of(data), rounds=rounds)
+        self._register_models()
+        file, method, trust_code = file_of(data), self._method, self._trust_code
+        return join(self.folder, file, rounds=rounds, method=method, trust_code=trust_code)
 
 
 def _number(client: int | str, clients: int) -> int:
@@ -485,59 +305,24 @@ def _number(client: int | str, clients: int) -> int:
     return number
 
 
-@reading_once()
-def run(
-    experiment: Experiment,
-    out: Path | str | None = None,
-    progress: bool | Progress | None = None,
-) -> Result:
-    """Run an experiment.
+def with_models(result: Result, models: Mapping[str, Any]) -> Result:
+    """A result of a run whose models were given as values, which their names alone do not find.
 
     Args:
-        experiment: What to run.
-        out: The run directory, new or empty; else a new one in ``runs``.
-        progress: True shows it as the command line does, in notebooks and terminals; a function is
-            called with the Record of every round; None is silent.
+        result: Of the run.
+        models: {name: what makes the model}.
 
     Returns:
-        The finished run.
-
-    Raises:
-        FedkinError: What is wrong with the experiment, in one sentence; ``Interrupted``, which is
-            one, after Ctrl-C: what is committed stays.
+        ``result`` itself.
     """
-    check_experiment(experiment, Experiment)
-    spec = experiment.spec
-    with experiment._placed() as placed:
-        for sentence in data_notes(placed):
-            warnings.warn(sentence, stacklevel=2)
-    if experiment.given is None:
-        return _shown(spec, out, experiment, progress)
-    out = new_folder(spec, spec.method.name, out)  # which is a Method value's name, too
-    path = experiment.given.write(Path(out))
-    with in_callers_words(experiment.given, path):
-        return _shown(named_data(spec, path), out, experiment, progress)
-
-
-def _shown(
-    spec: Spec, out: Path | str | None, asked: Experiment, progress: bool | Progress | None
-) -> Result:
-    """The run, with its progress where that was asked for."""
-    if progress is not True:
-        folder = _run(spec, out, method=asked.method, progress=progress or None)
-    else:
-        tally = Tally(spec, head(spec))
-        with Bar(tally) if in_notebook() else display(tally, console()) as shown:
-            folder = _run(spec, out, method=asked.method, progress=shown.update)
-    result = Result(folder, asked.method)
-    result._models = asked._models
+    result._models = models
     return result
 
 
 def resume(
     folder: Path | str,
     method: Method | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
     trust_code: bool = False,
 ) -> Result:
     """Continue a run that was stopped; gives the numbers of an uninterrupted one.
@@ -546,7 +331,7 @@ def resume(
         folder: The run directory.
         method: The Method value that the run was started with, where it was one; one with another
             name or other hyper-parameters is refused.
-        progress: Called with the Record of every round; None is silent.
+        progress: As of ``run``.
         trust_code: Whether code that the run names may be imported; it runs with your rights.
 
     Returns:
@@ -556,12 +341,21 @@ def resume(
         FedkinError: It is no run directory, or one that cannot be continued; ``Interrupted``, which
             is one, after Ctrl-C.
     """
-    path = _resume(Path(folder), method=method, progress=progress, trust_code=trust_code)
-    result = Result(path, method, trust_code)
+    with _displayed(Path(folder), progress) as update:
+        path = go_on(Path(folder), method=method, progress=update, trust_code=trust_code)
     with read_only(path) as record:
         known = (record.facts().get("values") or {}).get("models") or {}  # which are values
-    result._models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
-    return result
+    models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
+    return with_models(Result(path, method, trust_code), models)
 
 
-__all__ = ["Experiment", "Personal", "Result", "resume", "run"]
+def _displayed(
+    folder: Path, progress: bool | Progress | None
+) -> AbstractContextManager[Progress | None]:
+    """As of ``run``, from the rounds that are there on; nothing of a run that is finished."""
+    before = before_resume(folder) if progress is True else None
+    if before is None:
+        return nullcontext(progress if callable(progress) else None)
+    content, text = read(folder / SPEC)
+    spec, _ = parse(content, text, str(folder / SPEC))
+    return displayed(spec, progress, *before)

@@ -1,8 +1,5 @@
-"""The Python interface: mistakes are told when they are made, and a result gives back models and
-data.
-"""
+"""A result gives back models and data, and goes on where its run was stopped."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +8,9 @@ import pytest
 import torch
 
 import fedkin
-from fedkin import Experiment, FedkinError, Result, run
+from fedkin import Experiment, FedkinError, Result, resume, run
+from fedkin.experiment.training import Interrupted
+from fedkin.runs.record import Record
 
 SMALL: dict[str, Any] = {
     "clients": 4,
@@ -27,63 +26,51 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return run(Experiment("fedavg", **SMALL), out=tmp_path_factory.mktemp("api") / "run")
 
 
-@pytest.mark.parametrize(
-    ("method", "settings", "sentence"),
-    [
-        ("comte", {}, "unknown method 'comte': did you mean 'comet'?"),
-        ("comet", {"method.cluster": 3}, "'cluster': did you mean 'clusters'?"),
-        ("comet", {"method.clusters": 0}, "clusters"),
-        ("comet", {"data": "digit"}, "unknown data set 'digit': did you mean 'digits'?"),
-        ("comet", {"public": "mnits"}, "unknown data set 'mnits': did you mean 'mnist'?"),
-        (
-            "comet",
-            {"split": "dirichlett"},
-            "unknown partition 'dirichlett': did you mean 'dirichlet'?",
-        ),
-        ("comet", {"model": "mrl"}, "unknown model 'mrl': did you mean 'mlr'?"),
-        ("comet", {"rounds": 0}, "Experiment: run.rounds"),
-        ("comet", {"run.round": 3}, "did you mean 'rounds'?"),
-    ],
-)
-def test_a_mistake_is_told_at_construction(
-    method: str, settings: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(FedkinError) as error:
-        Experiment(method, **settings)
-    assert sentence in str(error.value)
-    assert "specification:" not in str(error.value)
-
-
-def test_names_that_exist_are_taken() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Experiment(
-            "local",
-            data="table.csv",
-            **{"data.label": "y", "model.map": {"a": "mlr", "b": "my.nets:Net"}},
-        )
-        Experiment("comet", data="mnist", public="held-out")
-
-
-def test_an_npz_of_the_data_folder_is_a_data_set(tmp_path: Path) -> None:
-    np.savez(tmp_path / "own.npz", x=np.zeros((4, 2)), y=np.array([0, 1, 0, 1]))
-    Experiment("local", data="own", **{"data.dir": str(tmp_path)})
-    with pytest.raises(FedkinError, match="did you mean 'own'"):
-        Experiment("local", data="owm", **{"data.dir": str(tmp_path)})
-
-
-def test_renamed_keys_are_warned_of() -> None:
-    with pytest.warns(UserWarning, match=r"num_clients is called run\.clients here") as caught:
-        assert Experiment("local", num_clients=7).spec.run.clients == 7
-    assert caught[0].filename == __file__
-
-
-def test_what_they_say_of_themselves(result: Result) -> None:
-    shown = repr(Experiment("comet", clients=3, **{"method.clusters": 2}))
-    assert shown == "Experiment(method='comet', clients=3, **{'method.clusters': 2})"
-    assert eval(shown).spec == Experiment("comet", clients=3, **{"method.clusters": 2}).spec
+def test_it_says_which_folder_it_is_of(result: Result) -> None:
     assert repr(result) == f"Result({str(result.folder)!r})"
     assert {*fedkin.__all__} <= {*dir(fedkin)}
+
+
+def stopped(folder: Path) -> Path:
+    """A run of three rounds that was stopped after its first."""
+
+    def stop(record: Record) -> None:
+        if record.round == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        run(
+            Experiment("fedavg", **{**SMALL, "rounds": 3, "run.commit_every": 0}),
+            folder,
+            progress=stop,
+        )
+    return folder
+
+
+def test_resuming_shows_the_rounds_that_are_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(tmp_path / "run")
+    capsys.readouterr()
+    assert resume(tmp_path / "run", progress=True).summary["finished"]
+    shown = capsys.readouterr().out
+    assert "round 3/3" in shown
+    assert "round 1/3" not in shown
+    resume(tmp_path / "run", progress=True)  # nothing is left to do
+    assert capsys.readouterr().out == ""
+
+
+def test_resuming_calls_a_function_or_is_silent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[int] = []
+    stopped(tmp_path / "told")
+    resume(tmp_path / "told", progress=lambda record: seen.append(record.round))
+    assert seen == [2, 3, 4]
+    stopped(tmp_path / "silent")
+    capsys.readouterr()
+    resume(tmp_path / "silent", progress=False)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_result_of_no_run_is_refused_at_once(tmp_path: Path, result: Result) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fedkin.cli import training
+from fedkin.cli.talk import training
 from fedkin.runs.record import Record
 from tests.awkward import record
 from tests.cli.command import fedkin
@@ -17,8 +17,9 @@ ROUND = Record(1, "round", [0], [], {}, {}, {}, {}, {"total": 1.0})
 def quiet(monkeypatch):
     """No page, and leaks that somebody found."""
     asked = []
-    monkeypatch.setattr("fedkin.report.page.report.write_report", lambda run: run / "r.html")
+    # first what imports the other: imported later, it would keep what stands in its place
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: asked.append(folder))
+    monkeypatch.setattr("fedkin.report.page.report.write_report", lambda run: run / "r.html")
     monkeypatch.setattr("fedkin.doctor.checked.data_notes", lambda spec: ["'id' is a leak"])
     return asked
 

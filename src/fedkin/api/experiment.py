@@ -1,0 +1,230 @@
+"""What to run: an experiment as a value, to be looked at, searched over and run."""
+
+import contextlib
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedkin.api.progress import displayed
+from fedkin.api.result import Result, with_models
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.core.plain import html_table
+from fedkin.doctor.checked import checked, data_notes
+from fedkin.doctor.diagnosis import Asked, diagnosis
+from fedkin.experiment.run import new_folder
+from fedkin.experiment.run import run as begin
+from fedkin.experiment.training import Progress
+from fedkin.models.build import GIVEN_MODELS
+from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.arguments.given import check_experiment, check_method
+from fedkin.setup.arguments.given_errors import in_callers_words
+from fedkin.setup.arguments.in_words import in_words
+from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.method_value import check_called, check_settings
+from fedkin.setup.arguments.names_exist import check_names
+from fedkin.setup.arguments.typed_space import typed_space
+from fedkin.setup.own_code import permit
+from fedkin.setup.population import reading_once
+
+__all__ = ["Experiment", "run"]
+
+
+class Experiment:
+    """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200,
+    **{"method.clusters": 4})``.
+
+    Keys that have another name here are understood, with a warning. Samples are not read before
+    ``check``, ``doctor``, ``sweep`` or ``run``.
+
+    Args:
+        method: The name of a method, or a Method value of your own, for which the engine is
+            "inprocess". None: what [method] begins with on such data, most often ``finetune``,
+            which fine-tunes a shared model at each client.
+        **settings: The options of the command line by their names; dotted ones are ``section.key``
+            of a specification.
+
+    Raises:
+        FedkinError: A key, a name or a value that does not exist, here and now.
+    """
+
+    def __init__(self, method: str | Method | None = None, **settings: Any) -> None:
+        check_method(method)
+        self.method = method if isinstance(method, Method) else None
+        named = {"method": method} if isinstance(method, str) else {}
+        shown = {"method": method.name} if isinstance(method, Method) else named
+        self._asked = {**shown, **settings}
+        content, notes, self.given = content_of({**named, **settings})
+        if isinstance(method, Method):  # whose hyper-parameters are its own, not a default's
+            assign(content, "method.name", method.name)
+        here = str(content.get("model", {}).get("name", "")).endswith("@python")
+        if self.method is not None or (here and "name" not in content.get("engine", {})):
+            assign(content, "engine.name", "inprocess")
+        self.spec, hints = parse(content, where="Experiment")
+        if self.method is not None:
+            check_settings(self.method, content, self.spec.train.lr)
+            hints = [*hints, *check_called(self.method)]
+        for hint in [*notes, *hints]:
+            warnings.warn(hint, stacklevel=2)
+        permit(self.spec)  # who wrote the program typed the names in it
+        check_names(self.spec, self.method)
+        name = self.spec.model.name
+        self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
+
+    def __repr__(self) -> str:
+        shown = {key: self._shown(key, value) for key, value in self._asked.items()}
+        plain = [f"{key}={value!r}" for key, value in shown.items() if "." not in key]
+        dotted = {key: value for key, value in shown.items() if "." in key}
+        return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
+
+    def _repr_html_(self) -> str:
+        rows = [(key, repr(self._shown(key, value))) for key, value in self._asked.items()]
+        return html_table("Experiment", rows)
+
+    def _shown(self, key: str, value: Any) -> Any:
+        given = self.given if key == "data" else None
+        return in_words(value, None if given is None else given.says)
+
+    def check(self) -> dict[str, Any]:
+        """What is in the data and what looks wrong: what ``fedkin data check --json`` prints.
+
+        Returns:
+            Plain values; "problems" has a dict a fault, with its sentence and its fix.
+
+        Raises:
+            FedkinError: Data that cannot be read, with no fix for it: a file that is not there,
+                say.
+        """
+        with self._placed() as spec:
+            return checked(spec).found
+
+    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
+        """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
+
+        Args:
+            rounds: How many rounds each method is probed for, from 1; 0: none is probed.
+            methods: Names of methods, or Method values, to probe beside the doctor's candidates; or
+                one of them.
+
+        Returns:
+            What was found, as plain values: texts, numbers, lists, dicts.
+
+        Raises:
+            FedkinError: What is wrong with the experiment, the rounds or a method's name.
+        """
+        with self._placed() as spec:
+            return diagnosis(spec, rounds, methods, given=self.method)
+
+    def sweep(
+        self,
+        space: Mapping[str, Any] | Sequence[str],
+        out: Path | str = "sweep",
+        trials: int | None = None,
+        sampler: str = "grid",
+    ) -> dict[str, Any]:
+        """Hyper-parameters searched by validation: what ``fedkin sweep --json`` prints (extra
+        ``sweep``). The same folder goes on with the same study.
+
+        Args:
+            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
+                place of a list is a list of one.
+            out: The folder of the study and its runs; it is made.
+            trials: How many, at least 1, of all processes together; without it a grid is done
+                whole, and "tpe" refuses.
+            sampler: "grid" takes every combination of the values, "tpe" draws from them and from
+                ranges.
+
+        Returns:
+            {"best": a trial, "trials": all that have a value, best first, "lost": those without
+            one, "running": how many are under way}. A trial is a dict: its "validation" score, its
+            values, its "run".
+
+        Raises:
+            FedkinError: What is wrong with the space, the sampler or the number of trials; data
+                or a model that are no names; or no trial has a value.
+        """
+        from fedkin.sweep import outcome, space_of
+        from fedkin.sweep import sweep as search
+
+        values = (self.method, self.given, GIVEN_MODELS.get(self.spec.model.name))
+        if any(value is not None for value in values):
+            raise FedkinError(
+                "a sweep begins its runs from names: give the method, the data and the model as "
+                "names or files"
+            )
+        texts = typed_space(space)
+        permit(self.spec)
+        return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
+
+    def run(self, out: Path | str | None = None, progress: bool | Progress | None = None) -> Result:
+        """``fedkin.run(experiment, out, progress)``.
+
+        Args:
+            out: The run directory, new or empty; else a new one in ``runs``.
+            progress: As of ``fedkin.run``.
+
+        Returns:
+            The finished run.
+
+        Raises:
+            FedkinError: What is wrong with the experiment, or with the folder, in one sentence.
+        """
+        return run(self, out, progress)
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[Spec]:
+        """The specification, with given data in a folder of their own for as long as it lasts."""
+        permit(self.spec)  # another process may have made the experiment
+        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
+        if self.given is None:
+            yield self.spec
+            return
+        with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
+            path = self.given.write(Path(folder))
+            with in_callers_words(self.given, path):
+                yield self.spec.replace("data", name=str(path))
+
+
+@reading_once()
+def run(
+    experiment: Experiment,
+    out: Path | str | None = None,
+    progress: bool | Progress | None = None,
+) -> Result:
+    """Run an experiment.
+
+    Args:
+        experiment: What to run.
+        out: The run directory, new or empty; else a new one in ``runs``.
+        progress: True shows it as the command line does, in notebooks and terminals; a function is
+            called with the Record of every round; None is silent.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        FedkinError: What is wrong with the experiment, in one sentence; ``Interrupted``, which is
+            one, after Ctrl-C: what is committed stays.
+    """
+    check_experiment(experiment, Experiment)
+    spec = experiment.spec
+    with experiment._placed() as placed:
+        for sentence in data_notes(placed):
+            warnings.warn(sentence, stacklevel=2)
+    if experiment.given is None:
+        return _run(experiment, spec, out, progress)
+    out = new_folder(spec, spec.method.name, out)  # which is a Method value's name, too
+    path = experiment.given.write(Path(out))
+    with in_callers_words(experiment.given, path):
+        return _run(experiment, spec.replace("data", name=str(path)), out, progress)
+
+
+def _run(
+    experiment: Experiment, spec: Spec, out: Path | str | None, progress: bool | Progress | None
+) -> Result:
+    """A run of the experiment's specification, in which given data have a name by now."""
+    with displayed(spec, progress) as update:
+        folder = begin(spec, out, method=experiment.method, progress=update)
+    return with_models(Result(folder, experiment.method), experiment._models)

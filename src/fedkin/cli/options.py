@@ -1,0 +1,84 @@
+"""Arguments and options that several commands take, each declared once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedkin.cli import completion
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help=r"Data directory \[env: FEDKIN_DATA]."),
+]
+SpecFile = Annotated[
+    Path | None, typer.Argument(metavar="SPEC.toml", help="Experiment file.", show_default=False)
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set any key: --set train.lr=0.05. Repeatable."
+    ),
+]
+DataAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="NAME",
+        help="Data set or file, as in fedkin run.",
+        autocompletion=completion.data_names,
+    ),
+]
+MethodAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="As in fedkin run.",
+        autocompletion=completion.method_names,
+    ),
+]
+SplitAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="NAME",
+        help="As in fedkin run.",
+        autocompletion=completion.partition_names,
+    ),
+]
+RoundsOfNewcomer = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
+    ),
+]
+TrustCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-code",
+        help="Import code named in the file or run (package.module:name). Remembered.",
+    ),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures",
+        metavar="DIR",
+        help="Write the charts to a folder, as SVG, PNG and PDF.",
+    ),
+]
+
+
+def path_as_text(path: Path | None) -> str | None:
+    """A path as a specification has it.
+
+    Args:
+        path: As it was typed; None: it was not.
+
+    Returns:
+        A text, or None.
+    """
+    return None if path is None else str(path)

@@ -1,0 +1,105 @@
+"""What is said of the rows and clients that a division leaves out, and of groups that it parts."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedkin.core.errors import many, some
+from fedkin.data.arrays import Array, Ints
+from fedkin.data.holdout import Holdout
+from fedkin.data.partitions.registry import Partition
+from fedkin.data.source import Source
+
+
+def not_chosen(source: Source, part: Partition) -> list[str]:
+    """Natural clients beside those that were asked for.
+
+    Args:
+        source: All samples.
+        part: Its division over clients.
+
+    Returns:
+        [] or one sentence.
+    """
+    if source.client is None or "natural" not in part.truth:
+        return []
+    there, taken = len(np.unique(source.client)), len(part.indices)
+    if taken == there:
+        return []
+    rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
+    return [
+        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the "
+        f"other {there - taken:,} "
+        f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
+    ]
+
+
+def too_small(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
+    """Clients that have too few samples.
+
+    Args:
+        indices: The rows of each client, of those too that are left out.
+        names: Of the clients.
+        kept: Numbers of those that stay.
+
+    Returns:
+        [] or one sentence.
+    """
+    gone = np.setdiff1d(np.arange(len(indices)), kept).tolist()
+    if not gone:
+        return []
+    shown = some(names[k] for k in gone)
+    rows = sum(len(indices[k]) for k in gone)
+    return [
+        f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, "
+        f"{rows} rows: {shown}"
+    ]
+
+
+def in_no_split(held: Holdout, group: str | None) -> list[str]:
+    """Rows that may be in no part of their client's samples.
+
+    Args:
+        held: The parts.
+        group: What keeps rows in one split.
+
+    Returns:
+        [] or one sentence.
+    """
+    if not held.parted:
+        return []
+    return [
+        f"{many(held.parted, 'row is', 'rows are')} in no split: they belong together ({group}) "
+        "with official test rows of the same client"
+    ]
+
+
+def over_clients(
+    source: Source,
+    partition_name: str,
+    groups: Array | None,
+    group: str | None,
+    indices: Sequence[Ints],
+) -> list[str]:
+    """What no split of a client undoes: a group of the source of which clients have a part each.
+
+    Args:
+        source: All samples.
+        partition_name: How clients come by them.
+        groups: The group of each row [n]; None: rows stand one by one.
+        group: What keeps rows in one split.
+        indices: The rows of each client.
+
+    Returns:
+        [] or one sentence.
+    """
+    if partition_name == "natural" or groups is None or group != source.group:
+        return []
+    held = np.concatenate([np.unique(groups[mine]) for mine in indices])
+    shared = int((np.unique(held, return_counts=True)[1] > 1).sum())
+    if not shared:
+        return []
+    return [
+        f"{many(shared, 'value')} of {group!r} {'has' if shared == 1 else 'have'} rows at several "
+        f"clients, as {partition_name} divides them: what one trains on, another may be tested on"
+    ]
