@@ -343,7 +343,9 @@ class Result:
     @cached_property
     def _population(self) -> Population:
         GIVEN_MODELS.update(self._models)
-        return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
+        return load(
+            self.folder, method=self._method, trust_code=self._trust_code, of=()
+        ).parts.population
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.

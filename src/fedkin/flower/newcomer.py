@@ -28,6 +28,7 @@ from fedkin.flower.waiting import hello
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
+from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import names_of
@@ -172,7 +173,7 @@ def _learned(
     spec = config.spec_of(folder)
     permit(spec)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
-        at = snapshot(out, Path(aside))
+        at = snapshot(out, Path(aside), [SERVER])
         state = at.server
     if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")
