@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
@@ -10,6 +11,14 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from fedkin.core.errors import FedkinError
 from fedkin.flower.identities import OWN, PEERS, identity, verifier
 from fedkin.flower.operator.keys import node_key
+from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET, MaskingClient
+from fedkin.masks.keys import KEY, agreed, pair_of
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.shares import recover
+from fedkin.masks.signatures import SIGNATURE
+from fedkin.masks.terms import Terms, pairing, point_of
+from fedkin.masks.vectors import add_pair, mask_of, unpacked
+from fedkin.masks.wire import CLIENT, Refused, Stage, by_client, of_client, opened, sealed
 
 SSH, PUBLIC = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
 PRIVATE = serialization.PrivateFormat.OpenSSH
@@ -29,16 +38,135 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_signature_is_of_its_node_its_text_and_its_experiment(folder: Path) -> None:
-    sign, verify = identity(folder, "one")[:2]
+def test_a_signature_is_of_its_node_its_text_its_experiment_and_its_run(folder: Path) -> None:
+    sign, verify = identity(folder, "one", "1")[:2]
     signed = sign(b"keys")
     assert verify(1, b"keys", signed)
     for client, text in ((0, b"keys"), (2, b"keys"), (-1, b"keys"), (1, b"others")):
         assert not verify(client, text, signed)
     assert not verify(1, b"keys", signed[:-1])
-    assert not verifier(folder, "two")(1, b"keys", signed)
+    assert not verifier(folder, "two", "1")(1, b"keys", signed)
+    assert not verifier(folder, "one", "2")(1, b"keys", signed)
     (folder / PEERS).write_bytes(b"".join(reversed((folder / PEERS).read_bytes().splitlines(True))))
-    assert verifier(folder, "one")(0, b"keys", signed)
+    assert verifier(folder, "one", "1")(0, b"keys", signed)
+
+
+NODES, ROUND, LEAST, SIZE = 7, 1, 5, 3
+
+
+def nodes(tmp_path: Path) -> list[Path]:
+    """Folders of nodes that know each other."""
+    public = []
+    for client in range(NODES):
+        folder = tmp_path / str(client)
+        folder.mkdir()
+        node_key(folder / OWN, folder / "own.pub")
+        public.append((folder / "own.pub").read_bytes().strip() + b"\n")
+    for client in range(NODES):
+        (tmp_path / str(client) / PEERS).write_bytes(b"".join(public))
+    return [tmp_path / str(client) for client in range(NODES)]
+
+
+def in_run(folders: list[Path], run: str, clients: range) -> dict[int, MaskingClient]:
+    """Clients in the first round of a run; every run begins with the same model."""
+    return {
+        one: MaskingClient(one, ROUND, LEAST, identity=identity(folders[one], "one", run))
+        for one in clients
+    }
+
+
+def delivered(clients: dict[int, MaskingClient], server: MaskedSum) -> None:
+    """A round until everybody has shared."""
+    for one, client in clients.items():
+        server.advertised(one, client.advertise())
+    roster = server.roster()
+    for one, client in clients.items():
+        server.shared(one, client.share(roster))
+
+
+def shares_in(blobs: dict[int, bytes], kind: bytes, of: int) -> dict[int, bytes]:
+    """What was revealed of a client's seed, or of its masking key."""
+    found = {}
+    for one, blob in blobs.items():
+        entries = opened(Stage.REVEAL, ROUND, blob, CLIENT.size + REVEALED, NODES).entries
+        content = by_client(entries, "reveal").get(of, b"")
+        if content[:1] == kind:
+            found[point_of(one)] = content[1:]
+    return found
+
+
+def test_a_server_that_plays_keys_of_an_earlier_run_again_has_no_sum_of_too_few(
+    tmp_path: Path,
+) -> None:
+    """In one run it says that a client dropped out, and has its masking key. In the next run that
+    client, whom nobody asks, stands among those whose vectors arrived. So one client fewer is
+    needed there, and the sum is of four clients, where five are the least.
+    """
+    folders = nodes(tmp_path)
+    gone = NODES - 1
+    first = in_run(folders, "1", range(NODES))
+    verify = verifier(folders[0], "one", "1")
+    server = MaskedSum(Terms(ROUND, LEAST, SIZE), range(NODES), 0, verify)
+    delivered(first, server)
+    values = {one: np.full(SIZE, 10**one, np.uint64) for one in range(NODES)}
+    for one, client in list(first.items())[:gone]:
+        server.masked(one, client.mask(server.delivery(one), lambda _, v=values[one]: v))
+    asking = server.asking()
+    for one in range(gone):
+        server.revealed(one, first[one].reveal(asking))
+    assert server.total().tolist() == [111111] * SIZE
+    old = server._public[gone]
+    private = server._secret(gone, lambda found: pair_of(found).public == old[KEY:])
+
+    again = in_run(folders, "2", range(gone))
+    keys = {}
+    for one, client in again.items():
+        (content,) = opened(
+            Stage.ADVERTISE, ROUND, client.advertise(), 3 * KEY + SIGNATURE, 1
+        ).entries
+        keys[one] = content[: 2 * KEY] + content[3 * KEY :]
+    keys[gone] = old + server._signatures[gone]
+    listed = [of_client(one, keys[one]) for one in range(NODES)]
+    roster = sealed(Stage.ROSTER, ROUND, listed, LEAST)
+    hidden: dict[int, dict[int, bytes]] = {}
+    why = []
+    for one, client in again.items():
+        try:
+            blob = client.share(roster)
+        except Refused as error:
+            why.append(str(error))
+            continue
+        size = CLIENT.size + SECRET
+        hidden[one] = by_client(opened(Stage.SHARES, ROUND, blob, size, NODES).entries, "shares")
+    if why:
+        assert len(why) == gone
+        assert all("the keys of client 6 are not signed by its node" in one for one in why)
+        return
+    # what an unbound signature lets the server do
+    masked = {}
+    for one, client in again.items():
+        for_it = {other: hidden[other][one] for other in hidden if other != one}
+        entries = [of_client(o, c) for o, c in sorted({**for_it, gone: bytes(SECRET)}.items())]
+        delivery = sealed(Stage.DELIVERY, ROUND, entries, 0)
+        blob = client.mask(delivery, lambda _, v=values[one]: v)
+        masked[one] = unpacked(ROUND, blob, SIZE)
+    told = {}
+    for one, client in again.items():
+        there = sorted({0, 1, 2, 3, one, gone})
+        told[one] = client.reveal(sealed(Stage.SURVIVORS, ROUND, [of_client(o) for o in there]))
+    total = np.zeros(SIZE, np.uint64)
+    outside = {gone: private}
+    for one in (4, 5):
+        right = lambda found, one=one: pair_of(found).public == keys[one][KEY : 2 * KEY]  # noqa: E731
+        outside[one] = recover(shares_in(told, OF_KEY, one), LEAST, right).secret
+    for one in range(4):
+        right = lambda found, one=one: found == again[one]._seed  # noqa: E731
+        seed = recover(shares_in(told, OF_SEED, one), LEAST, right).secret
+        total += masked[one] - mask_of(seed, SIZE)
+        for other, secret in outside.items():
+            key = agreed(secret, keys[one][KEY : 2 * KEY], pairing(ROUND, one, other))
+            add_pair(total, key, other, one)
+    assert total.tolist() != [1111] * SIZE, "the sum of four clients is open"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +184,7 @@ def test_a_line_that_is_no_key_of_a_node(line: bytes, folder: Path) -> None:
     first = (folder / PEERS).read_bytes().splitlines()[0]
     (folder / PEERS).write_bytes(first + b"\n" + line + b"\n")
     with pytest.raises(FedkinError, match="line 2 is no ECDSA key on P-384"):
-        verifier(folder, "one")
+        verifier(folder, "one", "1")
 
 
 def test_a_list_or_a_key_that_is_no_file(folder: Path) -> None:
@@ -64,14 +192,14 @@ def test_a_list_or_a_key_that_is_no_file(folder: Path) -> None:
     for wrong in (b"", b"no key", OTHER.private_bytes(PEM, PRIVATE, NOBODY), own[:200]):
         (folder / OWN).write_bytes(wrong)
         with pytest.raises(FedkinError, match=r"node\.key (cannot be read|is no ECDSA key)"):
-            identity(folder, "one")
+            identity(folder, "one", "1")
     for name in (OWN, PEERS):
         (folder / name).unlink()
         os.mkfifo(folder / name)  # who opens it waits for ever
     with pytest.raises(FedkinError, match=r"node\.key cannot be read"):
-        identity(folder, "one")
+        identity(folder, "one", "1")
     with pytest.raises(FedkinError, match=r"clients\.pub cannot be read"):
-        verifier(folder, "one")
+        verifier(folder, "one", "1")
 
 
 def test_a_key_and_a_list_have_a_size(folder: Path) -> None:
@@ -79,10 +207,10 @@ def test_a_key_and_a_list_have_a_size(folder: Path) -> None:
     path = folder / OWN
     own = path.read_bytes()
     path.write_bytes(own + b"\n" * ((1 << 16) - len(own)))
-    assert identity(folder, "one").sign(b"keys")
+    assert identity(folder, "one", "1").sign(b"keys")
     path.write_bytes(own + b"\n" * ((1 << 16) + 1 - len(own)))
     with pytest.raises(FedkinError, match=r"node\.key cannot be read"):
-        identity(folder, "one")
+        identity(folder, "one", "1")
     os.truncate(folder / PEERS, (1 << 28) + 1)  # of which the disk holds nothing
     with pytest.raises(FedkinError, match=r"clients\.pub cannot be read"):
-        verifier(folder, "one")
+        verifier(folder, "one", "1")

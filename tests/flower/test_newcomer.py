@@ -297,6 +297,32 @@ def test_what_a_newcomers_data_must_have_in_common_with_the_run():
     assert info.public == len(shown.parts.population.public) > 0
 
 
+def test_a_join_that_cannot_be_written_is_told_in_one_sentence(tmp_path, monkeypatch):
+    run, asked = learned(), []
+    (tmp_path / DEPLOYMENT).write_text(text_of(Deployment(**{**HERE, "wait": 9.0})))
+    monkeypatch.setattr(newcomer, "_learned", lambda *_: (run, ABOUT))
+    monkeypatch.setattr(newcomer, "hello", lambda *_: {"late": told(run.parts.population)})
+    monkeypatch.setattr(newcomer, "join", lambda *_: asked.append(1) or SimpleNamespace(place=2))
+    monkeypatch.setattr(newcomer, "described_by", lambda found, *sizes: {})
+    (tmp_path / "joined").touch()
+    again = "but its model is on its node: mend that, and join again"
+    for why in ("Not a directory", "it is a folder, not a file"):
+        refused = rf"^\S+/join\.json cannot be written \({why}\), {again}"
+        with pytest.raises(FedkinError, match=refused):
+            newcomer.serve(None, tmp_path, tmp_path, "late", 0)
+        if (tmp_path / "joined").is_file():
+            (tmp_path / "joined").unlink()
+            (tmp_path / "joined" / "late" / "join.json").mkdir(parents=True)
+    asked.clear()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "joined" / "late" / "join.json").rmdir()
+    (tmp_path / "joined" / "late").rmdir()
+    (tmp_path / "joined" / "late").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FedkinError, match="link"):
+        newcomer.serve(None, tmp_path, tmp_path, "late", 0)
+    assert (asked, list((tmp_path / "elsewhere").iterdir())) == ([], [])
+
+
 def test_a_newcomer_works_at_most_as_long_as_the_run_had_rounds(tmp_path, monkeypatch):
     run, joins, greeted = learned(), [], []
     facts = {"late": told(run.parts.population)}

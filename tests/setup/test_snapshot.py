@@ -46,7 +46,44 @@ def test_round_facts_and_states_are_of_one_commit(run, tmp_path) -> None:
     assert found.finished
 
 
+def finished(folder, is_it):
+    database = open_run(folder, write=True)
+    with database.commit() as into:
+        into.execute("UPDATE facts SET value = ? WHERE name = 'finished'", [str(is_it).lower()])
+    database.close()
+
+
+def test_of_a_finished_run_nothing_is_copied(run, tmp_path) -> None:
+    """Its files stay: who looks at one client of many waits for no other one."""
+    found = snapshot(run, tmp_path / "aside")
+    assert found.finished
+    assert list((tmp_path / "aside").iterdir()) == []
+    assert found.states.clients() == [SERVER, 4]
+    assert found.states.get(4)["w"].tolist() == [4.5]
+    found.states.put(4, {"w": torch.tensor([7.5])})
+    assert found.states.get(4)["w"].tolist() == [7.5]
+    assert snapshot(run, tmp_path / "aside2").states.get(4)["w"].tolist() == [4.5]
+
+
+def test_of_a_run_that_goes_on_those_are_copied_who_are_looked_at(run, tmp_path) -> None:
+    finished(run, False)
+    for at, (copied, names) in enumerate(
+        [(None, ["-1.safetensors", "4.safetensors"]), ([SERVER], ["-1.safetensors"]), ([], [])]
+    ):
+        aside = tmp_path / str(at)
+        found = snapshot(run, aside, copied)
+        assert not found.finished
+        assert sorted(path.name for path in aside.iterdir()) == names
+        assert found.states.clients() == [SERVER, 4]
+        # whoever is asked for all the same is never said to have no state
+        assert found.states.get(4)["w"].tolist() == [4.5]
+    (states_of(run) / checkpoint.name(4, 3)).unlink()
+    with pytest.raises(StoreError, match=r"4\.3\.safetensors is gone"):
+        found.states.get(4)
+
+
 def test_copies_stay_when_the_run_goes_on(run, tmp_path) -> None:
+    finished(run, False)
     found = snapshot(run, tmp_path / "aside")
     commit(run, 4, {SERVER: 9.0})
     for path in states_of(run).glob("*.3.safetensors"):
@@ -67,15 +104,16 @@ def test_a_file_that_is_gone_for_good_is_told_when_it_is_asked_for(run, tmp_path
 def test_a_commit_while_states_are_copied_is_followed(run, tmp_path, monkeypatch) -> None:
     tried = []
     real = module.Copies
+    finished(run, False)
 
-    def copies(folder, states):
+    def copies(folder, states, copied):
         tried.append(len(tried))
         if len(tried) == 1:  # the run commits a round, and removes the files of the one before
             with_round(run, 5)
             commit(run, 5, {SERVER: 1.5})
             for path in states_of(run).glob("*.3.safetensors"):
                 path.unlink()
-        return real(folder, states)
+        return real(folder, states, copied)
 
     monkeypatch.setattr(module, "Copies", copies)
     found = snapshot(run, tmp_path / "aside")

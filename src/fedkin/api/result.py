@@ -163,7 +163,9 @@ class Result:
     @cached_property
     def _population(self) -> Population:
         self._register_models()
-        return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
+        return load(
+            self.folder, method=self._method, trust_code=self._trust_code, of=()
+        ).parts.population
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.

@@ -2,7 +2,7 @@
 too many.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -137,29 +137,32 @@ class Disk:
 
 
 class Copies:
-    """A checkpoint's states, copied aside, for their run may go on.
+    """A checkpoint's states, copied aside where their run may go on and remove them.
 
     Who looks at one client needs no other's file.
 
     Args:
         folder: Where copies go; it is made.
         states: {client: the file of its state}.
+        copied: Of whom copies are made at once; the others' files are read where they are. None: of
+            everybody.
     """
 
-    def __init__(self, folder: Path, states: Mapping[int, Path]) -> None:
+    def __init__(
+        self, folder: Path, states: Mapping[int, Path], copied: Collection[int] | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.lost: dict[int, StoreError] = {}
-        self._folder, self._sources = folder, dict(states)
-        for client, path in states.items():
-            try:
-                write_file(
-                    folder / f"{client}.safetensors",
-                    read_file(path, LARGEST, links=False),
-                    durable=False,
-                )
-            except OSError as error:
-                self.lost[client] = _unread(path, error)
+        self._sources, self._places = dict(states), dict(states)
         self._copies = Disk(folder)
+        for client in states if copied is None else [one for one in copied if one in states]:
+            place = folder / f"{client}.safetensors"
+            try:
+                content = read_file(states[client], LARGEST, links=False)
+                write_file(place, content, durable=False)
+            except OSError as error:
+                self.lost[client] = _unread(states[client], error)
+            self._places[client] = place
 
     def get(self, client: int) -> Tree | None:
         """The state of a client, or None before its first round.
@@ -168,15 +171,15 @@ class Copies:
             client: Its number.
 
         Returns:
-            A tree, read from the copy.
+            A tree, read from the copy where there is one.
 
         Raises:
-            StoreError: Its file was lost or damaged when it was copied.
+            StoreError: Its file was lost or damaged when it was copied, or is so now.
         """
         if client in self.lost:
             raise self.lost[client]
         if client in self._sources:  # damage is reported there
-            return read_state(self._folder / f"{client}.safetensors", self._sources[client])
+            return read_state(self._places[client], self._sources[client])
         return self._copies.get(client)
 
     def put(self, client: int, state: Tree) -> None:
@@ -196,7 +199,7 @@ class Copies:
         Returns:
             Their numbers.
         """
-        return sorted({*self._copies.clients(), *self.lost})
+        return sorted({*self._copies.clients(), *self._sources})
 
 
 def read_state(path: Path, source: Path | None = None) -> Tree:

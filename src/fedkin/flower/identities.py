@@ -73,12 +73,14 @@ def lists_in_order(folder: Path, keys: Path, clients: Sequence[str]) -> bool:
     return [line.split()[:2] for line in lines] == [line.split()[:2] for line in own]
 
 
-def verifier(folder: Path, experiment: str) -> Verify:
+def verifier(folder: Path, experiment: str, run: str) -> Verify:
     """What tells clients' signatures from others', by a folder's list.
 
     Args:
         folder: Of a node, or of the deployment.
         experiment: Its fingerprint: a signature is of one experiment.
+        run: As its server calls it: and of one run, or a server could put keys of an earlier one,
+            which it has opened there, in the place of a node's, and have sums of fewer clients.
 
     Returns:
         (client, text, its signature) → whether the client signed the text.
@@ -93,7 +95,7 @@ def verifier(folder: Path, experiment: str) -> Verify:
             return False
         r, s = (int.from_bytes(part, "big") for part in (signature[:HALF], signature[HALF:]))
         try:
-            known[client].verify(encode_dss_signature(r, s), _about(experiment, text), ECDSA)
+            known[client].verify(encode_dss_signature(r, s), _about(experiment, run, text), ECDSA)
         except InvalidSignature:
             return False
         return True
@@ -101,12 +103,13 @@ def verifier(folder: Path, experiment: str) -> Verify:
     return verify
 
 
-def identity(folder: Path, experiment: str) -> Identity:
+def identity(folder: Path, experiment: str, run: str) -> Identity:
     """What a node signs its keys with, and knows the others' by.
 
     Args:
         folder: The node's.
         experiment: Its fingerprint.
+        run: As its server calls it.
 
     Returns:
         What signs a text, and what tells others' signatures.
@@ -123,15 +126,15 @@ def identity(folder: Path, experiment: str) -> Identity:
         raise FedkinError(f"{path} is no ECDSA key on P-384, which fedkin deploy init makes")
 
     def sign(text: bytes) -> bytes:
-        r, s = decode_dss_signature(own.sign(_about(experiment, text), ECDSA))
+        r, s = decode_dss_signature(own.sign(_about(experiment, run, text), ECDSA))
         both: bytes = r.to_bytes(HALF, "big") + s.to_bytes(HALF, "big")
         return both
 
-    return Identity(sign, verifier(folder, experiment))
+    return Identity(sign, verifier(folder, experiment, run))
 
 
-def _about(experiment: str, text: bytes) -> bytes:
-    return experiment.encode() + b":" + text
+def _about(experiment: str, run: str, text: bytes) -> bytes:
+    return f"{experiment}:{run}:".encode() + text
 
 
 def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:

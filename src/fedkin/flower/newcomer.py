@@ -28,6 +28,8 @@ from fedkin.flower.waiting import hello
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
+from fedkin.runs.checkpoint import SERVER
+from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import names_of
 from fedkin.setup.frozen import digest
@@ -124,13 +126,14 @@ def serve(
 
     Raises:
         FedkinError: It is no newcomer of the deployment, has no data of its own, or is to work more
-            rounds than the run has.
+            rounds than the run has; or its file cannot be written, or is reached through a link.
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:
         raise FedkinError(
             f"{name} is no newcomer of this deployment: {deploy('add', folder, name)}"
         )
+    file = inside(out, FOLDER, name, FOUND)
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)
     facts = hello(Dispatcher(grid, alone, about), deployment.wait, waiting, stop)[name]
@@ -152,8 +155,14 @@ def serve(
         **described_by(found, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, found.place)}",
     }
-    (out / FOLDER / name).mkdir(parents=True, exist_ok=True)
-    write_file(out / FOLDER / name / FOUND, json.dumps(content, indent=2).encode())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_file(file, json.dumps(content, indent=2).encode())
+    except OSError as error:
+        raise FedkinError(
+            f"{file} cannot be written ({error.strerror}), but its model is on its node: mend "
+            "that, and join again"
+        ) from None
     return content
 
 
@@ -164,7 +173,7 @@ def _learned(
     spec = config.spec_of(folder)
     permit(spec)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
-        at = snapshot(out, Path(aside))
+        at = snapshot(out, Path(aside), [SERVER])
         state = at.server
     if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")

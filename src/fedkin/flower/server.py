@@ -119,7 +119,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
     else:
         facts = hello(dispatcher, deployment.wait, waiting, stop)
     signed = masked(spec, deployment.insecure)
-    verify = verifier(folder, about.experiment) if signed else None
+    verify = verifier(folder, about.experiment, about.run) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()
 
     progress = progress_of(stop, known, facts)

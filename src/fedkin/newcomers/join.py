@@ -68,7 +68,7 @@ def join(
         raise FedkinError(
             "name either a file of the newcomer's own (--data) or a held-out client (--client)"
         )
-    coordinator, parts, at = load(run, method=method, trust_code=trust_code)
+    coordinator, parts, at = load(run, method=method, trust_code=trust_code, of=())
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     name, file = own.names[0], None if data is None else _digest(data)
     folder = out or inside(run, FOLDER, name)

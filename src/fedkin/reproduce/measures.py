@@ -99,7 +99,7 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
     """
     from scipy.optimize import linear_sum_assignment
 
-    truth = load(folder)[1].population.truth.get("alpha")
+    truth = load(folder, of=())[1].population.truth.get("alpha")
     by_client = found["extras"].get("membership", {})
     if truth is None or not by_client:
         return None

@@ -5,7 +5,7 @@ commit.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
 from fedkin.runs import trust
+from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
@@ -94,7 +95,13 @@ class Loaded(NamedTuple):
     at: Snapshot
 
 
-def load(folder: Path, *, method: Method | None = None, trust_code: bool = False) -> Loaded:
+def load(
+    folder: Path,
+    *,
+    method: Method | None = None,
+    trust_code: bool = False,
+    of: Collection[int] | None = None,
+) -> Loaded:
     """A run at its last committed round, in this process: for looking at models, not for training
     on.
 
@@ -106,6 +113,7 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
         method: The Method value that it ran, if its method is not registered.
         trust_code: Whether the code that its specification names may be imported
             (docs/security.md).
+        of: Whose states will be asked for, beside the server's; None: everybody's.
 
     Returns:
         The run, and the commit that it was taken at.
@@ -132,6 +140,6 @@ def load(folder: Path, *, method: Method | None = None, trust_code: bool = False
     transport = InProcess(host)
     weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
     coordinator = Coordinator(parts.method, parts.federation, transport)
-    at = snapshot(folder, aside)
+    at = snapshot(folder, aside, None if of is None else {SERVER, *of})
     coordinator.state, host.store = committed(at.server), at.states
     return Loaded(coordinator, parts, at)

@@ -1,5 +1,6 @@
 """A run at one commit: its round, facts and states are of the same moment, though it may go on."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +33,9 @@ class Snapshot(NamedTuple):
         return self.facts.get("finished") is True
 
 
-def snapshot(run: Path, aside: Path) -> Snapshot:
-    """The last commit of a run, its states copied into the folder ``aside``.
+def snapshot(run: Path, aside: Path, of: Collection[int] | None = None) -> Snapshot:
+    """The last commit of a run, its states copied into the folder ``aside``; those of a finished
+    run stay, and are read where they are.
 
     A run that goes on removes files of an earlier commit while they are copied: then the later one
     is taken. A file that is gone though the run stands still is reported by StoreError, when it is
@@ -42,6 +44,7 @@ def snapshot(run: Path, aside: Path) -> Snapshot:
     Args:
         run: The run directory.
         aside: Where copies go; it is made.
+        of: Whose states will be asked for, SERVER's among them; None: everybody's.
 
     Returns:
         The round, the facts and the states of one commit.
@@ -56,7 +59,8 @@ def snapshot(run: Path, aside: Path) -> Snapshot:
             facts, states = database.facts(), checkpoint.named(run, database)
         if found is not None and found.round == last:
             break
-        found = Snapshot(last, trained, facts, Copies(aside, states))
+        stays = facts.get("finished") is True
+        found = Snapshot(last, trained, facts, Copies(aside, states, () if stays else of))
         if not found.states.lost:
             break
     assert found is not None

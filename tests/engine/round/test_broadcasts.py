@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.codec import decode
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
 from fedkin.engine.transports.parcels import pack
@@ -85,6 +85,37 @@ def test_tensors_of_one_memory_are_one_message():
     sent = []
     Broadcasts(lambda state, client: state[client]).tasks(views, range(3), sent)
     assert [item.copy for item in sent] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 1.0),
+        (0.0, -0.0),
+        ((1.0, 2.0), {"0": 1.0, "1": 2.0}),
+        ({"a": {"b": 1.0}}, {"a/b": 1.0}),
+        ({"a": 1.0, "b": {}}, {"a": 1.0}),
+        ({"a": 1.0, "b": {}}, {"a": 1.0, "b": ()}),
+    ],
+)
+def test_messages_that_are_equal_in_python_and_not_on_the_wire_are_two(one, other):
+    """Whoever gets the second of them is not sent the first one."""
+    for contents in ((one, other, one), (other, one, other)):
+        sent = []
+        broadcast = lambda state, client, of=contents: {"parameters": of[client]}  # noqa: E731
+        orders, _ = Broadcasts(broadcast).tasks({}, range(3), sent)
+        for order, content in zip(orders, contents, strict=True):
+            assert order.message == encode({"parameters": content})
+        assert [item.copy for item in sent] == [0, 0, 1]
+
+
+def test_messages_that_are_the_same_on_the_wire_are_one():
+    sent = []
+    contents = [{"parameters": 1}, {"parameters": True}, {"parameters": 2}]
+    orders, told = Broadcasts(lambda _, client: contents[client]).tasks({}, range(3), sent)
+    assert [item.copy for item in sent] == [0, 1, 0]
+    assert orders[0].message == orders[1].message == encode({"parameters": True})
+    assert told[1]["parameters"] is True
 
 
 def test_a_model_a_client_is_not_kept():

@@ -1,6 +1,8 @@
 """What a node keeps on its disk."""
 
 import errno
+import hashlib
+import json
 
 import pytest
 
@@ -77,6 +79,55 @@ def test_a_damaged_commit_hides_no_other_one_of_its_round(tmp_path, capsys):
     assert capsys.readouterr().err == ""
     with pytest.raises(StoreError, match=r"3\.commit is damaged"):  # it may be the one
         node_store.find(3, lambda found: found.key == one.key)
+
+
+def test_a_round_whose_first_commit_is_damaged_is_written_again(tmp_path, capsys):
+    """The damaged file stays until its round is forgotten: it may be another message's."""
+    node_store = NodeStore(tmp_path)
+    one, two = (Commit(key * 64, key.encode(), b"up", {}) for key in "ab")
+    for spoil in (b"", b"half", b"null\n", b'{"key": 3}\n'):
+        store._said.cache_clear()
+        node_store.put(3, one)
+        (tmp_path / "3.commit").write_bytes(spoil)
+        for commit in (one, two, one):
+            node_store.put(3, commit)
+            assert node_store.find(3, lambda found, key=commit.key: found.key == key) == commit
+        assert (tmp_path / "3.commit").read_bytes() == spoil
+        assert f"skipped: {tmp_path / '3.commit'} is damaged" in capsys.readouterr().err
+        node_store.forget(4)
+        assert not list(tmp_path.iterdir())
+    (tmp_path / "3.commit").mkdir()
+    node_store.put(3, two)
+    assert node_store.find(3) == two
+
+
+@pytest.mark.parametrize(
+    "head", [b"null", b"[1]", b'{"key": 3}', b"\xff", b"[" * 100_000, b"1" * 9_000]
+)
+def test_a_head_of_anything_is_a_damaged_one(head, tmp_path):
+    (tmp_path / "3.commit").write_bytes(head + b"\n")
+    with pytest.raises(StoreError, match=r"3\.commit is damaged"):
+        NodeStore(tmp_path).find(3)
+
+
+def test_a_head_without_its_numbers_is_a_damaged_one(tmp_path):
+    sha = hashlib.sha256(b"").hexdigest()
+    whole = {"key": "a", "state": 0, "message": False, "told": {}, "sha256": sha}
+    for name, other in (("state", "0"), ("key", 3), ("told", []), ("state", 1.5), ("state", -1)):
+        (tmp_path / "3.commit").write_text(json.dumps({**whole, name: other}) + "\n")
+        with pytest.raises(StoreError, match=r"3\.commit is damaged"):
+            NodeStore(tmp_path).find(3)
+
+
+def test_a_disk_that_removes_nothing_is_said(tmp_path, monkeypatch):
+    NodeStore(tmp_path).put(1, Commit("", b"", None, {}))
+
+    def stuck(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("pathlib.Path.unlink", stuck)
+    with pytest.raises(StoreError, match=r"1\.commit cannot be removed: Read-only file system"):
+        NodeStore(tmp_path).forget(2)
 
 
 def test_the_model_of_a_run_is_the_last_that_was_put(tmp_path):

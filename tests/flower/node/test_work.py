@@ -310,6 +310,28 @@ def test_work_that_was_done_is_answered_from_what_was_kept(tmp_path):
         assert host.did == [("local", 1, b"else")]
 
 
+def test_work_whose_commit_is_damaged_is_done_again(tmp_path, capsys):
+    """A disk that spoils what was done costs its time, and no round of the run."""
+    host = Played()
+    done, sent = work(host, tmp_path, ("local", 1)).all()
+    (tmp_path / "1.commit").write_bytes(b"half")
+    host.did.clear()
+    again, found = work(host, tmp_path, ("local", 1)).all()
+    assert host.did == [("local", 1, b"down")]
+    assert ([one.own for one in again], found) == ([one.own for one in done], sent)
+    assert f"{tmp_path / '1.commit'} is damaged" in capsys.readouterr().err
+    host.did.clear()
+    kept, found = work(host, tmp_path, ("local", 1)).all()
+    assert ([one.own for one in kept], found, host.did) == ([one.own for one in done], sent, [])
+    known = again[0].own
+    later, _ = work(host, tmp_path, ("local", 2), base=known).all()
+    assert later[0].own == Base(round=2, digest=sha(tree(12.0)))
+    for left in tmp_path.glob("1*.commit"):
+        left.write_bytes(b"half")
+    with pytest.raises(FedkinError, match=r"1.*\.commit is damaged"):  # nobody has it any more
+        work(host, tmp_path, ("local", 2), base=known)
+
+
 def test_work_begins_from_the_state_that_the_server_knows(tmp_path):
     NodeStore(tmp_path).put(2, Commit("", encode(tree(7.0)), None, {}))
     host = Played()

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
+from fedkin.core.system.cgroup import quota
+
 
 def _module(name: str) -> Any:
     """A module of the standard library; None where this system has none of the name."""
@@ -76,13 +78,15 @@ def memory() -> int:
 
 
 def cores() -> int:
-    """The cores that this process may use: a job of a cluster has some of a machine's.
+    """The cores that this process may use: a job of a cluster has some of a machine's, and a
+    container may have the time of some.
 
     Returns:
         A number from 1.
     """
     ask = getattr(os, "sched_getaffinity", None)
-    return os.cpu_count() or 1 if ask is None else len(ask(0))
+    there = os.cpu_count() or 1 if ask is None else len(ask(0))
+    return min(there, quota() or there)
 
 
 def tied_to_this() -> Callable[[], None] | None:

@@ -1,12 +1,13 @@
 """Messages to clients: encoded once for a server state, counted for everybody who gets them."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line, some
 from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.codec import Counted, count, encode
+from fedkin.engine.codec import Counted, count, encode, outline
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.runs.record import Sent
@@ -39,7 +40,7 @@ class Broadcasts:
         self._has = _entries(None)
         self._had: str | None = None  # what the last state had that a message could be made of
         self._messages: dict[int, _Message] = {}
-        self._distinct: dict[Any, _Message] = {}  # by their tensors
+        self._distinct: dict[Any, _Message] = {}  # by their outlines and leaves
         self._seen: dict[Any, _Message] = {}  # by the objects on top, which most clients share
 
     def tasks(
@@ -108,12 +109,13 @@ class Broadcasts:
         return content
 
     def _encoded(self, content: Tree) -> _Message:
-        tensors = tuple((path, _identity(leaf)) for path, leaf in named_leaves(content))
-        found = self._distinct.get(tensors)
+        leaves = tuple(_identity(leaf) for _, leaf in named_leaves(content))
+        wire = json.dumps(outline(content)), leaves
+        found = self._distinct.get(wire)
         if found is None:
             blob = encode(content)
             size = count(content, len(blob))
-            found = self._distinct[tensors] = _Message(len(self._distinct), content, blob, size)
+            found = self._distinct[wire] = _Message(len(self._distinct), content, blob, size)
         return found
 
 
@@ -188,6 +190,7 @@ def taken_back(sent: list[Sent], tasks: Sequence[Task], lost: Collection[int]) -
 
 
 def _identity(leaf: Any) -> Any:
+    """Equal for leaves of one kind that are the same bytes: to Python 1 is 1.0, and 0.0 is -0.0."""
     if hasattr(leaf, "data_ptr"):
         return leaf.data_ptr(), tuple(leaf.shape), leaf.stride(), leaf.dtype
-    return leaf
+    return int(leaf) if isinstance(leaf, int) else repr(leaf)

@@ -200,10 +200,10 @@ class Node:
         """
         held, key = self._host, (known.experiment, place, run)
         if held is None or held[0] != key or held[1] is not known.population:
-            self._host = held = key, known.population, self._build(spec, known, place)
+            self._host = held = key, known.population, self._build(spec, known, place, run)
         return held[2]
 
-    def _build(self, spec: Spec, known: Known, place: Place) -> Host:
+    def _build(self, spec: Spec, known: Known, place: Place, run: str) -> Host:
         population = known.population
         if known.facts is not None:
             if place.data != known.facts.digest:
@@ -249,16 +249,16 @@ class Node:
                 method,
                 _threshold(spec, place),
                 place.clients,
-                self._identity(spec, known.experiment),
+                self._identity(spec, known.experiment, run),
             ),
             said_of=reasons.of_failure,
         )
 
-    def _identity(self, spec: Spec, experiment: str) -> Identity | None:
-        """What signs this node's keys of secure aggregation."""
+    def _identity(self, spec: Spec, experiment: str, run: str) -> Identity | None:
+        """What signs this node's keys of secure aggregation, in one run."""
         if not masked(spec, self.config.insecure):
             return None
-        return identity(self.folder, experiment)
+        return identity(self.folder, experiment, run)
 
 
 def _later_stage(request: Request) -> bool:

@@ -37,6 +37,10 @@ class Commit(NamedTuple):
     details: dict[str, Any]
 
 
+class Damaged(StoreError):
+    """A commit's file is there, and its bytes are not those that were written."""
+
+
 class NodeStore:
     """The commits of one client in one run.
 
@@ -60,26 +64,28 @@ class NodeStore:
             The first one that fits, whatever is damaged beside it; None where there is none.
 
         Raises:
-            StoreError: None fits, and a damaged file may be the one.
+            Damaged: None fits, and a damaged file may be the one.
+            StoreError: None fits, and a file that cannot be read may be the one.
         """
-        damaged: StoreError | None = None
+        lost: StoreError | None = None
         for path in self._paths(round):
             try:
                 commit = _read(path)
             except StoreError as error:
-                damaged = damaged or error
+                lost = lost or error
                 continue
             if commit is not None and fits(commit):
-                if damaged is not None:
-                    _skipped(str(damaged))
+                if lost is not None:
+                    skipped(lost)
                 return commit
-        if damaged is not None:
-            raise damaged
+        if lost is not None:
+            raise lost
         return None
 
     def put(self, round: int | str, commit: Commit) -> None:
         """Write a commit, durably. One of a round stays beside another one: the server may go on
-        from either, and what was asked first may arrive last.
+        from either, and what was asked first may arrive last. One whose file is damaged stays as
+        well, for it may be the other one: it is said.
 
         Args:
             round: Its number, or ``MODEL``.
@@ -108,11 +114,17 @@ class NodeStore:
 
         Args:
             before: The first round that stays.
+
+        Raises:
+            StoreError: The disk removes nothing.
         """
         for path in self._folder.glob(f"*{SUFFIX}*"):  # half-written ones of a killed host, too
             number = path.name.partition(".")[0].partition("-")[0]
             if number.isdecimal() and int(number) < before:
-                path.unlink(missing_ok=True)
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise StoreError(f"{path} cannot be removed: {error.strerror}") from None
 
     def _paths(self, round: int | str) -> Iterator[Path]:
         """Of a round's commits, the first one first."""
@@ -122,19 +134,31 @@ class NodeStore:
     def _path(self, round: int | str, key: str) -> Path:
         """Where a commit is written."""
         first = self._first(round)
-        known = None if round == MODEL else _read(first)
-        if known is None or known.key == key:
-            return first
+        try:
+            known = None if round == MODEL else _read(first)
+            if known is None or known.key == key:
+                return first
+        except StoreError as error:
+            skipped(error)
         return first.with_name(f"{round}-{key[:NAMED]}{SUFFIX}")
 
     def _first(self, round: int | str) -> Path:
         return self._folder / f"{round}{SUFFIX}"
 
 
+def skipped(error: StoreError) -> None:
+    """Say of a file that the node goes on without it, once a process: every request of a round
+    would come upon the same file.
+
+    Args:
+        error: Names it.
+    """
+    _said(f"skipped: {error}")
+
+
 @cache
-def _skipped(damaged: str) -> None:
-    """Told once a process: every request of a round would come upon the same file."""
-    logged(f"skipped: {damaged}")
+def _said(sentence: str) -> None:
+    logged(sentence)
 
 
 def _read(path: Path) -> Commit | None:
@@ -146,13 +170,34 @@ def _read(path: Path) -> Commit | None:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     line, _, rest = whole.partition(b"\n")
     try:
-        head = json.loads(line)
-        if hashlib.sha256(rest).hexdigest() != head["sha256"]:
+        head = _Head(**json.loads(line))
+        if hashlib.sha256(rest).hexdigest() != head.sha256:
             raise ValueError("its bytes are not those that were written")
-        state, message = rest[: head["state"]], rest[head["state"] :]
-        return Commit(head["key"], state, message if head["message"] else None, head["told"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} is damaged: {error}") from None
+        head.check(len(rest))
+        state, message = rest[: head.state], rest[head.state :]
+        return Commit(head.key, state, message if head.message else None, head.told)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Damaged(f"{path} is damaged: {error}") from None
+
+
+class _Head(NamedTuple):
+    """The first line of a commit's file."""
+
+    key: str
+    state: int  # bytes of it; the message is what follows
+    message: bool
+    told: dict[str, Any]
+    sha256: str  # of all that follows the line
+
+    def check(self, size: int) -> None:
+        """Raise ValueError where it is not of what ``put`` writes.
+
+        Args:
+            size: Bytes of what follows it.
+        """
+        whole = type(self.state) is int and 0 <= self.state <= size
+        if not (whole and isinstance(self.key, str) and isinstance(self.told, dict)):
+            raise ValueError("its first line is not one that was written")
 
 
 def salt_of(state: Path) -> bytes:

@@ -18,7 +18,7 @@ from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.secret import for_content
-from fedkin.flower.node.store import MODEL, Commit, NodeStore
+from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
 from fedkin.masks.signatures import heard_of
 
 
@@ -124,11 +124,17 @@ class Work:
             self.host.store.put(self.client, tree)
 
     def _again(self, step: Step) -> TaskResult | None:
-        """The answer of work that was done before, on an earlier copy of this request."""
+        """The answer of work that was done before, on an earlier copy of this request. Where what
+        was kept of it is damaged, the work is done again, from the same state.
+        """
         if step.op not in CHANGING:
             return None
         key = self._key(step)
-        commit = self.node_store.find(step.round, lambda commit: commit.key == key)
+        try:
+            commit = self.node_store.find(step.round, lambda commit: commit.key == key)
+        except Damaged as error:
+            skipped(error)
+            return None
         if commit is None:
             return None
         self._take(commit.state)

@@ -9,6 +9,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.export.shared import Served
 from fedkin.flower.backend import NODES, known_facts, unseen
 from fedkin.flower.node.data import COLUMNS
+from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.directory import own
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import committed, same_data, spec_of
@@ -43,7 +44,7 @@ def served(folder: Path, trust_code: bool = False) -> Served:
     seen = None in told.values()  # every node built its part of [data], and so does the server
     parts = assemble(spec, None) if seen else unseen(spec, None, tuple(told), told)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
-        at = snapshot(folder, Path(aside))
+        at = snapshot(folder, Path(aside), [SERVER])
         state = committed(at.server)
     same_data(folder, parts, at.facts)
     columns = tuple(map(str, parts.population.truth.get(COLUMNS, ()))) if not seen else ()
