@@ -9,8 +9,9 @@ further trial, and counts what a user loses where a value is not the best.
 
 A value counts by the best that it reaches at the rates of the suite, which are the same for all
 values: a search tries each at some rates alone. Equal scores count for nobody. Tried at equal rates
-(benchmarks/default_trials.py) is what searches chose more often than the default. Left out is how
-many groups or models there are, which is the data's, and what would take a part of a method away.
+(benchmarks/default_trials.py) is what searches chose in three federations or more, and more often
+than the default. Left out is how many groups or models there are, which is the data's, and what
+would take a part of a method away.
 """
 
 import csv
@@ -157,13 +158,13 @@ def ruled(federations: Sequence[dict[Any, float]], before: Any) -> Any:
 
 
 def pointed_to(rows: list[Row]) -> list[Key]:
-    """Where the searches chose another value more often than the earlier default, so that it is
-    worth trying at equal rates.
+    """Where the searches chose another value more often than the earlier default, and so often that
+    the rule may make it the default: it is worth trying at equal rates.
     """
     return [
         key
         for key, wins in sorted(chosen(rows).items())
-        if wins[before(key)] < max(wins.values()) and key[1] not in LEFT_OUT
+        if max(wins.values()) >= max(LEAST, wins[before(key)] + 1) and key[1] not in LEFT_OUT
     ]
 
 

@@ -35,8 +35,8 @@ def fedala(
     it has no model of its own, and takes the received one whole. The paper goes on until W_i has
     converged, here it is a number of passes, and each sees a part of its own; the authors' code
     draws one part a round and stays with it. Running statistics are the received ones. The personal
-    view is Θ̂_i of the newest Θ, which the paper's objective is of and the authors' code tests; what
-    a client's training leaves it with, Θ_i, is only what is mixed in.
+    view is Θ̂_i of the newest Θ, which the authors' code tests; what a client's training leaves it
+    with, Θ_i, is only what is mixed in.
 
     Deviations: in the authors' code every client mixes in every round, also one that does not take
     part, and keeps the mixture as its model. It learns W_i for another pass before it is tested.
