@@ -209,6 +209,8 @@ def _verdict(key: Key, federations: Sequence[dict[Any, float]]) -> str:
         return "stays: " + LEFT_OUT[key[1]]
     if key in EARLIER:
         return f"follows validation; before: {EARLIER[key]}"
+    if not federations:
+        return "stays: searches chose no other often enough"
     wins, default = best(federations), default_of(key)
     if wins[default] == max(wins.values()):
         alone = list(wins.values()).count(wins[default]) == 1
