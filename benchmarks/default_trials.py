@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.defaults import COLUMNS, FOUND, LEFT_OUT, default_of, known, pointed_to
+from benchmarks.defaults import COLUMNS, FOUND, LEFT_OUT, before, known, pointed_to
 from benchmarks.leaderboard import rows as committed
 from benchmarks.own_truth import add
 from fedkin.bench.newest import newest
@@ -30,13 +30,13 @@ from fedkin.methods import METHODS
 
 def values_of(method: str) -> tuple[str, dict[Any, Hyper]]:
     """The first hyper-parameter that its search varies, and {value: with what it is tried}, the
-    default first; "" where it varies none.
+    default first, as it was before it followed the rule; "" where the search varies none.
     """
     own, fixed = search_of(method)
     if not own:
         return "", {}
     key = next(iter(own[0]))
-    tried = [{key: default_of((method, key))}, *own]
+    tried = [{key: before((method, key))}, *own]
     return key, {one[key]: {**fixed, **one} for one in tried}
 
 

@@ -1,12 +1,17 @@
 """Which defaults follow the leaderboard's validation scores, by one rule: a table of docs/bench.md,
 which benchmarks/leaderboard.py writes.
 
-The rule: a default becomes the value that is the best in at least three federations, and in at
-least twice as many as any other value that was tried there, the earlier default among them. A value
-counts by the best that it reaches at the rates of the suite, which are the same for all values: a
-search tries each at some rates alone. Equal scores count for nobody. Tried at equal rates
-(benchmarks/default_trials.py) is what won so often in the searches. Left out is how many groups or
-models there are, which is the data's, and what would take a part of a method away.
+The rule: a default gives way to another value that is better in at least three federations, and in
+at least twice as many as it is worse in. Where several values are so, the one that is the best in
+most federations; where these tie, the one with the least mean regret. A value's regret in a
+federation is how far it is below the best value there. It is of validation data alone, needs no
+further trial, and counts what a user loses where a value is not the best.
+
+A value counts by the best that it reaches at the rates of the suite, which are the same for all
+values: a search tries each at some rates alone. Equal scores count for nobody. Tried at equal rates
+(benchmarks/default_trials.py) is what searches chose in three federations or more, and more often
+than the default. Left out is how many groups or models there are, which is the data's, and what
+would take a part of a method away.
 """
 
 import csv
@@ -29,6 +34,7 @@ HEAD = [
     "default",
     "searches: how often chosen",
     "equal rates: how often best",
+    "mean regret, points",
     "the default",
 ]
 LEAST = 3  # federations
@@ -44,6 +50,7 @@ Key = tuple[str, str]  # method, hyper-parameter
 EARLIER: dict[Key, Any] = {
     ("fedcp", "lam"): 5.0,
     ("fedntd", "beta"): 1.0,
+    ("fedprox", "mu"): 1.0,
     ("fedrod", "gamma"): 1.0,
     ("fedtgp", "lam"): 10.0,
     ("fedu", "pull"): 0.1,
@@ -96,46 +103,74 @@ def chosen(rows: list[Row]) -> dict[Key, Counter[Any]]:
     return found
 
 
-def best(trials: Sequence[Trial]) -> dict[Key, Counter[Any]]:
-    """In how many federations each value was the best, at the best of the same rates. A federation
-    in which a value misses a rate is left out.
+def scores(trials: Sequence[Trial]) -> dict[Key, list[dict[Any, float]]]:
+    """{value: its score} of each federation: the best that it reaches at the same rates. A
+    federation in which a value misses a rate is left out.
     """
-    found: dict[Key, Counter[Any]] = defaultdict(Counter)
     federations: dict[tuple[str, ...], list[Trial]] = defaultdict(list)
     for trial in trials:
         federations[trial.suite, trial.setting, trial.method, trial.key].append(trial)
-    for (_, _, *key), tried in federations.items():
-        method, name = key
+    found: dict[Key, list[dict[Any, float]]] = defaultdict(list)
+    for (_, _, method, name), tried in federations.items():
         rates: dict[Any, set[float]] = defaultdict(set)
-        scores: dict[Any, float] = {}
+        reached: dict[Any, float] = {}
         for one in tried:
             rates[one.value].add(one.lr)
             score = float("-inf") if one.validation is None else one.validation
-            scores[one.value] = max(score, scores.get(one.value, score))
-        if len(rates) < 2 or len({frozenset(at) for at in rates.values()}) > 1:
-            continue  # not all of it is there
-        found[method, name].update(dict.fromkeys(scores, 0))
-        first = [value for value, score in scores.items() if score == max(scores.values())]
-        if len(first) == 1:
-            found[method, name][first[0]] += 1
+            reached[one.value] = max(score, reached.get(one.value, score))
+        if len(rates) > 1 and len({frozenset(at) for at in rates.values()}) == 1:
+            found[method, name].append(reached)
     return found
 
 
-def winner(wins: Counter[Any]) -> Any | None:
-    """The value that the rule makes the default; None where none is far enough ahead."""
-    (value, most), *others = wins.most_common()
-    return value if most >= LEAST and all(most >= 2 * other for _, other in others) else None
+def best(federations: Sequence[dict[Any, float]]) -> Counter[Any]:
+    """In how many federations each value was the best. Equal scores count for nobody."""
+    found: Counter[Any] = Counter()
+    for reached in federations:
+        found.update(dict.fromkeys(reached, 0))
+        first = [value for value, score in reached.items() if score == max(reached.values())]
+        if len(first) == 1:
+            found[first[0]] += 1
+    return found
+
+
+def regret(federations: Sequence[dict[Any, float]], value: Any) -> float:
+    """How far a value is below the best one, a mean over federations; infinite if it diverged."""
+    below = [max(reached.values()) - reached[value] for reached in federations]
+    return sum(below) / len(below)
+
+
+def better(federations: Sequence[dict[Any, float]], value: Any, other: Any) -> int:
+    """In how many federations a value scored more than another."""
+    return sum(reached[value] > reached[other] for reached in federations)
+
+
+def ruled(federations: Sequence[dict[Any, float]], before: Any) -> Any:
+    """The value that the rule makes the default, where ``before`` was one."""
+    ahead = {
+        value: better(federations, value, before)
+        for value in federations[0]
+        if better(federations, value, before) >= LEAST
+    }
+    able = [v for v, more in ahead.items() if more >= 2 * better(federations, before, v)]
+    wins = best(federations)
+    return min(able, key=lambda v: (-wins[v], regret(federations, v)), default=before)
 
 
 def pointed_to(rows: list[Row]) -> list[Key]:
-    """Where the searches chose another value than the earlier default so often that it is worth
-    trying at equal rates.
+    """Where the searches chose another value more often than the earlier default, and so often that
+    the rule may make it the default: it is worth trying at equal rates.
     """
     return [
         key
         for key, wins in sorted(chosen(rows).items())
-        if winner(wins) not in (None, EARLIER.get(key, default_of(key))) and key[1] not in LEFT_OUT
+        if max(wins.values()) >= max(LEAST, wins[before(key)] + 1) and key[1] not in LEFT_OUT
     ]
+
+
+def before(key: Key) -> Any:
+    """The default that the rule began with."""
+    return EARLIER.get(key, default_of(key))
 
 
 def default_of(key: Key) -> Any:
@@ -149,13 +184,12 @@ def table(rows: list[Row], trials: Sequence[Trial]) -> str:
     follows the rule.
     """
     lines = [line_of(HEAD), "|" + "---|" * len(HEAD)]
-    searched, equal = chosen(rows), best(trials)
+    searched, equal = chosen(rows), scores(trials)
     for key, wins in sorted(searched.items()):
-        default = default_of(key)
-        if key in EARLIER or wins[default] < max(wins.values()):
-            here = equal.get(key, Counter())
-            cells = [*key, str(default), _told(wins), _told(here), _verdict(key, here)]
-            lines.append(line_of(cells))
+        if key in EARLIER or wins[default_of(key)] < max(wins.values()):
+            here = equal.get(key, [])
+            cells = [*key, str(default_of(key)), _told(wins), _told(best(here)), _regrets(here)]
+            lines.append(line_of([*cells, _verdict(key, here)]))
     return "\n".join(lines) + "\n"
 
 
@@ -163,15 +197,22 @@ def _told(wins: Counter[Any]) -> str:
     return ", ".join(f"{value}: {wins[value]}" for value in sorted(wins))
 
 
-def _verdict(key: Key, wins: Counter[Any]) -> str:
+def _regrets(federations: Sequence[dict[Any, float]]) -> str:
+    """In points, of each value."""
+    values = sorted(federations[0]) if federations else []
+    return ", ".join(f"{value}: {100 * regret(federations, value):.1f}" for value in values)
+
+
+def _verdict(key: Key, federations: Sequence[dict[Any, float]]) -> str:
     """What the rule makes of it, and why."""
     if key[1] in LEFT_OUT:
         return "stays: " + LEFT_OUT[key[1]]
     if key in EARLIER:
         return f"follows validation; before: {EARLIER[key]}"
-    if not wins:
+    if not federations:
         return "stays: searches chose no other often enough"
-    if wins[default_of(key)] == max(wins.values()):
-        alone = list(wins.values()).count(max(wins.values())) == 1
+    wins, default = best(federations), default_of(key)
+    if wins[default] == max(wins.values()):
+        alone = list(wins.values()).count(wins[default]) == 1
         return "is the best" if alone else "stays: as often best as another"
     return "stays: too thin evidence"

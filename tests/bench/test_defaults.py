@@ -1,28 +1,28 @@
 """Which defaults follow validation: the rule, and that methods have what it says."""
 
+import math
 from collections import Counter
-from typing import Any
 
 import pytest
 
 from benchmarks import defaults, leaderboard
-from benchmarks.defaults import Trial, best, default_of, winner
+from benchmarks.defaults import Trial, before, best, default_of, regret, ruled, scores
 from fedkin.bench.newest import newest
 
-EQUAL = best(defaults.known())
+EQUAL = scores(defaults.known())
 
 
-@pytest.mark.parametrize("key", [key for key in EQUAL if winner(EQUAL[key]) is not None], ids=str)
-def test_a_default_is_what_validation_chose_where_the_rule_says_so(key: defaults.Key) -> None:
+@pytest.mark.parametrize("key", EQUAL, ids=str)
+def test_a_default_is_what_the_rule_says(key: defaults.Key) -> None:
     """By benchmarks/default_trials.csv: a default that is set back fails here."""
-    assert default_of(key) == winner(EQUAL[key])
+    assert default_of(key) == ruled(EQUAL[key], before(key))
 
 
 def test_what_is_said_to_follow_validation_does() -> None:
     assert defaults.EARLIER
-    for key, before in defaults.EARLIER.items():
-        assert before in EQUAL[key]  # it was tried, too
-        assert winner(EQUAL[key]) not in (None, before)
+    for key, earlier in defaults.EARLIER.items():
+        assert earlier in EQUAL[key][0]  # it was tried, too
+        assert ruled(EQUAL[key], earlier) != earlier
 
 
 def test_what_searches_point_to_was_tried_at_equal_rates() -> None:
@@ -34,31 +34,42 @@ def test_nothing_is_tried_that_the_rule_leaves_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wins", "value"),
+    ("federations", "value"),
     [
-        ({1.0: 3, 2.0: 0}, 1.0),
-        ({1.0: 4, 2.0: 2}, 1.0),
-        ({1.0: 2, 2.0: 0}, None),  # thin
-        ({1.0: 3, 2.0: 2}, None),
-        ({1.0: 3, 2.0: 3}, None),
-        ({1.0: 0, 2.0: 0}, None),
+        ([[5, 6, 0]] * 3, 2),
+        ([[5, 6, 0]] * 4 + [[5, 4, 0]] * 2, 2),
+        ([[5, 6, 0]] * 2, 1),  # thin
+        ([[5, 6, 0]] * 3 + [[5, 4, 0]] * 2, 1),  # worse too often
+        ([[5, 6, 0]] * 2 + [[5, 5, 0]] * 3, 1),  # as good is not better
+        ([[0, 5, 6]] * 2 + [[0, 6, 5]], 3),  # both are better: the one that is the best more often
+        ([[0, 5, 6]] * 2 + [[0, 7, 5]] * 2, 2),  # as often: the one that loses less elsewhere
+        ([[0, 5, 7]] * 2 + [[0, 6, 5]] * 2, 3),
+        ([[0, 5, 5]] * 3 + [[0, 1, 2]], 3),
+        ([[0, 5, 6]] * 2 + [[0, 9, -math.inf]] * 2, 2),  # one diverged
     ],
 )
-def test_how_far_ahead_a_value_must_be(wins: dict[float, int], value: float | None) -> None:
-    assert winner(Counter(wins)) == value
+def test_what_gives_way_to_what(federations: list[list[float]], value: int) -> None:
+    """A score for each of three values; the first is the default."""
+    assert ruled([dict(enumerate(each, 1)) for each in federations], 1) == value
 
 
-def trials(scores: dict[float, list[float | None]], setting: str = "a") -> list[Trial]:
+def test_regret_is_the_mean_distance_to_the_best() -> None:
+    federations = [{1: 0.5, 2: 0.9}, {1: 0.7, 2: 0.6}]
+    assert regret(federations, 1) == pytest.approx(0.2)
+    assert regret(federations, 2) == pytest.approx(0.05)
+
+
+def trials(tried: dict[float, list[float | None]], setting: str = "a") -> list[Trial]:
     """A score for each value and rate."""
     return [
         Trial("small", setting, "fedu", "pull", value, 0.1 * (n + 1), score)
-        for value, each in scores.items()
+        for value, each in tried.items()
         for n, score in enumerate(each)
     ]
 
 
 @pytest.mark.parametrize(
-    ("scores", "wins"),
+    ("tried", "wins"),
     [
         ({1.0: [0.2, 0.9], 2.0: [0.8, 0.3]}, {1.0: 1, 2.0: 0}),  # each at the rate that suits it
         ({1.0: [0.2, 0.9], 2.0: [0.9, 0.3]}, {1.0: 0, 2.0: 0}),  # nobody's
@@ -68,10 +79,9 @@ def trials(scores: dict[float, list[float | None]], setting: str = "a") -> list[
     ],
 )
 def test_a_value_counts_by_its_best_at_the_same_rates(
-    scores: dict[float, list[float | None]], wins: dict[float, Any]
+    tried: dict[float, list[float | None]], wins: dict[float, int]
 ) -> None:
-    assert dict(best(trials(scores)).get(("fedu", "pull"), {})) == wins
-    both = best([*trials(scores), *trials(scores, "b")])
-    assert dict(both.get(("fedu", "pull"), {})) == {
-        value: 2 * count for value, count in wins.items()
-    }
+    key = "fedu", "pull"
+    assert best(scores(trials(tried)).get(key, [])) == Counter(wins)
+    both = scores([*trials(tried), *trials(tried, "b")]).get(key, [])
+    assert dict(best(both)) == {value: 2 * count for value, count in wins.items()}

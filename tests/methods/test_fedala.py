@@ -65,7 +65,7 @@ def test_fedala(adaptive, work):
             agree("fedala", moment.own[k]["parameters"], other["own"][k])
             agree("fedala", moment.own[k]["cells"], other["cells"][k])
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
-            for view, w in (("personal", other["own"][k]), ("global", other["model"])):
+            for view, w in (("personal", other["tested"][k]), ("global", other["model"])):
                 loss, right = mean_loss(w, x, y), accuracy(w, x, y)
                 agree_scores("fedala", moment, k, "test", loss, right, view)
     cells = np.concatenate([c.ravel() for c in theirs[-1]["cells"][0].values()])

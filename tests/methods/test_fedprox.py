@@ -37,7 +37,7 @@ def test_fedprox(kind, mu, work):
     run = Federated(method, population(), {kind: model}, **work).run(ROUNDS)
     start, who = arrays(model.initial), run.participants(ROUNDS)
     theirs = reference.fedprox(
-        start, run.data, run.plan(ROUNDS), who, run.rates(LR, ROUNDS), mu or 1.0
+        start, run.data, run.plan(ROUNDS), who, run.rates(LR, ROUNDS), mu or 0.01
     )
     for moment, other in zip(run.moments, theirs, strict=True):
         w = other["server"]["model"]

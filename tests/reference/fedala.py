@@ -71,6 +71,9 @@ def fedala(
                 "model": copy(w),
                 "own": {k: copy(v) for k, v in own.items()},
                 "cells": {k: copy(v) for k, v in cells.items()},
+                # serverALA: send_models, which mixes at every client, then evaluate. There a client
+                # learns W for another pass first; here it is the W of its last round
+                "tested": {k: mixed(own[k], w, cells[k]) for k in data},
             }
         )
     return history

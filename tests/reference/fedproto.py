@@ -1,6 +1,6 @@
 """FedProto with plain loops. Tan et al. 2022, Algorithm 1 and equations 3 to 8: local loss
-L_S + λ Σ_j d(C_i^(j), C̄^(j)), prototypes of the mini-batch; then C̄^(j) = Σ_i a_ij C_i^(j) / Σ_i
-a_ij.
+L_S + λ L_R, which draws each sample's features to its class's C̄^(j); then
+C̄^(j) = Σ_i a_ij C_i^(j) / Σ_i a_ij.
 
 Held against yuetan031/FedProto at cb3c41f: lib/update.py, lib/utils.py, exps/federated_main.py. The
 page docs/methods/fedproto.md names what that code does otherwise.
@@ -10,35 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tests.reference.headed import backward, features, scores
+from tests.reference.headed import drawn_gradient, features
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import (
-    Batch,
-    Client,
-    Params,
-    Snapshot,
-    at,
-    copy,
-    cross_entropy_dlogits,
-    step,
-)
+from tests.reference.model import Client, Params, Snapshot, at, copy, step
 
 Prototypes = dict[int, np.ndarray]
-
-
-def gradient(w: Params, client: Client, batch: Batch, centroids: Prototypes, lam: float) -> Params:
-    index, weight = batch
-    x, y = client["x"][index], client["y"][index]
-    h = features(w, x)
-    pull = np.zeros_like(h)
-    # update_weights_het: loss1 + ld * MSELoss, of each sample's features to its class's C̄
-    for j, centroid in centroids.items():
-        rows = [i for i in range(len(y)) if y[i] == j and weight[i] > 0]
-        if rows:
-            mean = sum(h[i] for i in rows) / len(rows)
-            for i in rows:
-                pull[i] = lam * 2.0 * (mean - centroid) / h.shape[1] / len(rows)
-    return backward(w, x, cross_entropy_dlogits(scores(w, h), y, weight), pull)
 
 
 def own_prototypes(w: Params, client: Client) -> tuple[Prototypes, dict[int, int]]:
@@ -69,7 +45,8 @@ def fedproto(
         for k in participants[t]:
             for batch in plan[t][k]:
                 # federated_main: each model goes on from its own state; no parameters travel
-                slope = gradient(own[k], data[k], batch, centroids, lam)
+                # update_weights_het: loss1 + ld * MSELoss, of each sample's features to its C̄
+                slope = drawn_gradient(own[k], data[k], batch, centroids, lam)
                 own[k] = step(own[k], slope, at(lr, t))
             means, counts = own_prototypes(own[k], data[k])
             for j in means:

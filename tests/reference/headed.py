@@ -39,7 +39,8 @@ def drawn_gradient(
     w: Params, client: Client, batch: Batch, centroids: Mapping[int, np.ndarray], lam: float
 ) -> Params:
     """Of the cross-entropy and λ times the mean square between each sample's features and what its
-    class is drawn to, where it has that: MSELoss in the authors' code of FedTGP and of FedPAC.
+    class is drawn to, where it has that: MSELoss in the authors' code of FedProto, FedTGP and
+    FedPAC.
     """
     index, weight = batch
     x, y = client["x"][index], client["y"][index]

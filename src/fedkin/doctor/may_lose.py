@@ -22,9 +22,9 @@ ALSO: dict[str, tuple[str, ...]] = {
     "grouped": ("ditto", "fedu", "finetune", "per_fedavg", "pfedme", "ppfl"),
 }
 # Of these kinds, and lost on no case of the way: two cases or more, by "anchored" three or more
-NEAR = "feddbe", "fedpac", "knn_per", "persfl"
+NEAR = "fedala", "feddbe", "fedpac", "knn_per", "persfl"
 SPARED: dict[str, tuple[str, ...]] = {
-    "shared": ("fedpac", "fedu", "persfl"),
+    "shared": ("fedala", "fedpac", "fedu", "persfl"),
     "anchored": NEAR,
     "offset": NEAR,
 }

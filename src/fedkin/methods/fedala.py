@@ -29,17 +29,17 @@ def fedala(
     weights: Weights = "samples",
 ) -> Method:
     """FedALA: before local training Θ̂_i = Θ_i + (Θ − Θ_i) ⊙ [1, W_i], with W_i in [0, 1] learned
-    on
-    the client's data while Θ_i and Θ stand still.
+    on the client's data while Θ_i and Θ stand still.
 
     Readings: W_i starts at 1 and is first learned at a client's second participation: at the first
     it has no model of its own, and takes the received one whole. The paper goes on until W_i has
     converged, here it is a number of passes, and each sees a part of its own; the authors' code
     draws one part a round and stays with it. Running statistics are the received ones. The personal
-    view is the client's model after its training.
+    view is Θ̂_i of the newest Θ, which the authors' code tests; what a client's training leaves it
+    with, Θ_i, is only what is mixed in.
 
     Deviations: in the authors' code every client mixes in every round, also one that does not take
-    part, and keeps the mixture as its model. A client is tested after mixing, before it trains.
+    part, and keeps the mixture as its model. It learns W_i for another pass before it is tested.
 
     Args:
         lr: Learning rate of local SGD.
@@ -74,7 +74,8 @@ def fedala(
         return {"parameters": w, "cells": cells, "rounds": own["rounds"] + 1}, {"parameters": w}
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        return {"personal": own["parameters"], "global": received["parameters"]}
+        mine, ours, cells = own["parameters"], received["parameters"], own["cells"]
+        return {"personal": {**ours, **taken(cells, mine, ours)}, "global": ours}
 
     def check(start: FederationInit, participants: int) -> None:
         named(start.only())  # raises where a name does not exist

@@ -11,7 +11,8 @@ from fedkin.core.hyperparameters import NotNegative, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
-from fedkin.methods.parts.prototypes import nearest, prototypes, pulled_step, size_of_features
+from fedkin.methods.parts.alignment import aligned_step
+from fedkin.methods.parts.prototypes import nearest, prototypes, size_of_features
 
 __all__ = ["fedproto"]
 
@@ -27,14 +28,14 @@ def fedproto(
     count: Count = "samples",
     predictor: Predictor = "prototypes",
 ) -> Method:
-    """FedProto: min L_S + λ Σ_j d(C_i^(j), C̄^(j)) at each client; the server takes the mean C̄^(j)
-    of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
+    """FedProto: min L_S + λ L_R at each client, where L_R draws its features to the prototypes; the
+    server takes the mean C̄^(j) of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
 
     Readings: equation 6 divides by the number of clients once more, which would shrink every mean;
-    it is left out. Local prototypes in the loss are the mini-batch's, as equation 8 has them; d is
-    the mean squared difference of their numbers, as in the authors' code. That code draws each
-    sample to C̄ and takes the mean, so its λ is weaker, about as many times as a mini-batch has
-    classes. What is sent is made by the trained model in evaluation mode; there, by the features
+    it is left out. L_R is the authors' code's: the mean over a mini-batch of the mean squared
+    difference of a sample's features and its class's C̄. Equation 8 has Σ_j d(C_i^(j), C̄^(j)): with
+    it the pull of λ = 1 grows with the classes of a mini-batch, and with many of them training
+    diverges. What is sent is made by the trained model in evaluation mode; there, by the features
     of the last local epoch. A class that no client of the round has keeps its last C̄.
     Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first,
     the head's.
@@ -57,7 +58,7 @@ def fedproto(
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         there = received["centroids"], received["coefficients"]
-        w = scan(pulled_step, own["parameters"], data.batches(), *there, lam, lr * data.decay)
+        w = scan(aligned_step, own["parameters"], data.batches(), {}, *there, lam, lr * data.decay)
         mine, counts = prototypes(data, w)
         share = counts if count == "samples" else (counts > 0).to(counts.dtype)
         return {"parameters": w}, {"centroids": share[:, None] * mine, "coefficients": share}

@@ -1,14 +1,47 @@
-"""FedPAC's mixtures of heads."""
+"""Features that are drawn to class means, and FedPAC's mixtures of heads."""
 
 import numpy as np
 import pytest
 import torch
 
-from fedkin.methods.parts.alignment import best_mixture
-from tests.methods.federation import (
-    agree,
-)
+from fedkin.core.model import Batch
+from fedkin.methods.parts.alignment import aligned_step, best_mixture, objective
+from tests.methods.federation import CLASSES, HIDDEN, WIDTH, agree, architecture
 from tests.reference import fedpac as reference
+
+DRAW = torch.Generator().manual_seed(3)
+
+
+def drawn(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=DRAW, dtype=torch.float64)
+
+
+MODEL = architecture("dnn")
+W = MODEL.initial
+X, Y = drawn(5, WIDTH), torch.tensor([2, 0, 2, 0, 1])
+BATCH = Batch(X, Y, torch.tensor([0.25] * 4 + [0.0], dtype=torch.float64))  # the last is padding
+CENTROIDS = drawn(CLASSES, HIDDEN)
+KNOWN = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
+LAM = torch.tensor(0.7, dtype=torch.float64)
+
+
+def test_each_sample_is_drawn_to_its_class_where_that_is_known() -> None:
+    features = torch.relu(X @ W["hidden.weight"].T + W["hidden.bias"])
+    logits = features @ W["out.weight"].T + W["out.bias"]
+    loss = torch.nn.functional.cross_entropy(logits[:4], Y[:4])
+    apart = ((features[[1, 3]] - CENTROIDS[0]) ** 2).mean(1)  # of four; 2 is unknown
+    found = objective(W, MODEL, BATCH, {}, CENTROIDS, KNOWN, LAM)
+    torch.testing.assert_close(found, loss + 0.7 * apart.sum() / 4)
+
+
+def test_a_step_descends_it() -> None:
+    leaves = {name: value.clone().requires_grad_() for name, value in W.items()}
+    loss = objective(leaves, MODEL, BATCH, {}, CENTROIDS, KNOWN, LAM)
+    slopes = torch.autograd.grad(loss, list(leaves.values()))
+    rate = torch.tensor(0.1).double()
+    after = aligned_step(MODEL, W, BATCH, {}, CENTROIDS, KNOWN, LAM, rate)
+    for (name, value), slope in zip(W.items(), slopes, strict=True):
+        torch.testing.assert_close(after[name], value - 0.1 * slope)
 
 
 def told(h, variance):

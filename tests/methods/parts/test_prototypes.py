@@ -1,20 +1,18 @@
-"""Mean features of each class, and models that are drawn to them."""
+"""Mean features of each class, and predictions by them."""
 
 import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit
-from fedkin.core.model import Batch, head_of
+from fedkin.core.model import head_of
 from fedkin.core.rng import Key
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.methods.parts.prototypes import (
     LEAST,
     nearest,
-    objective,
     of_classes,
     prototypes,
-    pulled_step,
     size_of_features,
 )
 from fedkin.runtime.replay import Runtime
@@ -30,10 +28,8 @@ def drawn(*shape):
 MODEL = architecture("dnn")
 W = MODEL.initial
 X, Y = drawn(5, WIDTH), torch.tensor([2, 0, 2, 0, 1])
-BATCH = Batch(X, Y, torch.tensor([0.25] * 4 + [0.0], dtype=torch.float64))
 CENTROIDS = drawn(CLASSES, HIDDEN)
 KNOWN = torch.tensor([3.0, 1.0, 0.0], dtype=torch.float64)
-LAM = torch.tensor(0.7, dtype=torch.float64)
 
 
 def test_sums_of_classes_count_real_rows() -> None:
@@ -64,24 +60,6 @@ def test_a_client_without_samples_has_none() -> None:
 
     with pytest.raises(ValueError, match="a client without training samples has no prototypes"):
         prototypes(Nobody(), W)
-
-
-def test_only_classes_that_are_here_and_known_are_pulled() -> None:
-    features = torch.relu(X @ W["hidden.weight"].T + W["hidden.bias"])
-    logits = features @ W["out.weight"].T + W["out.bias"]
-    loss = torch.nn.functional.cross_entropy(logits[:4], Y[:4])
-    apart = ((features[[1, 3]].mean(0) - CENTROIDS[0]) ** 2).mean()  # 1: padding; 2: unknown
-    found = objective(W, MODEL, BATCH, CENTROIDS, KNOWN, LAM)
-    torch.testing.assert_close(found, loss + 0.7 * apart)
-
-
-def test_a_step_descends_it() -> None:
-    leaves = {name: value.clone().requires_grad_() for name, value in W.items()}
-    loss = objective(leaves, MODEL, BATCH, CENTROIDS, KNOWN, LAM)
-    slopes = torch.autograd.grad(loss, list(leaves.values()))
-    after = pulled_step(MODEL, W, BATCH, CENTROIDS, KNOWN, LAM, torch.tensor(0.1).double())
-    for (name, value), slope in zip(W.items(), slopes):
-        torch.testing.assert_close(after[name], value - 0.1 * slope)
 
 
 def test_the_nearest_known_prototype_predicts() -> None:

@@ -1,5 +1,5 @@
-"""FedPAC's parts: what a client tells of its features, the step that draws them to class means,
-and the best mixture of heads.
+"""The step that draws features to class means, as in FedPAC, FedProto and FedTGP; what a client of
+FedPAC tells of its features, and the best mixture of heads.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,11 @@
-"""Prototypes: the mean features of each class at a client, and models that are drawn to them."""
+"""Prototypes: the mean features of each class at a client, and predictions by them."""
 
 import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, plain_prediction
-from fedkin.core.model import Batch, Model, head_of
-from fedkin.core.ops import descend, gradient
+from fedkin.core.model import Model, head_of
 from fedkin.core.tree import Params, Tree
 
 LEAST = -80.0  # log-probability of a class without a prototype: finite, and in float32 next to none
@@ -54,57 +53,6 @@ def prototypes(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
     if sums is None or counts is None:
         raise ValueError("a client without training samples has no prototypes")
     return sums / counts.clamp_min(1)[:, None], counts
-
-
-def objective(
-    w: Params, model: Model, batch: Batch, centroids: Tensor, known: Tensor, lam: Tensor
-) -> Tensor:
-    """L_S + λ L_R on a mini-batch (equations 7 and 8).
-
-    Args:
-        w: Parameters, which descend.
-        model: The client's architecture.
-        batch: One mini-batch.
-        centroids: C̄ [classes, d].
-        known: [classes], above 0 where a class has a prototype.
-        lam: λ.
-
-    Returns:
-        A 0-d tensor.
-    """
-    head = head_of(model)
-    found = head.train_features(w, batch.x)
-    real = (batch.weight > 0).to(found.dtype)
-    sums, counts = of_classes(found, batch.y, real, len(centroids))
-    apart = (sums / counts.clamp_min(1)[:, None] - centroids).square().mean(1)
-    loss = (model.family.nll(head.scores(w, found), batch.y) * batch.weight).sum()
-    return loss + lam * (apart * (counts > 0) * (known > 0)).sum()
-
-
-def pulled_step(
-    model: Model,
-    w: Params,
-    batch: Batch,
-    centroids: Tensor,
-    known: Tensor,
-    lam: Tensor,
-    lr: Tensor,
-) -> Params:
-    """w ← w − lr ∇(L_S + λ L_R).
-
-    Args:
-        model: The client's architecture.
-        w: Its parameters.
-        batch: One mini-batch.
-        centroids: C̄ [classes, d].
-        known: [classes], above 0 where a class has a prototype.
-        lam: λ.
-        lr: Learning rate.
-
-    Returns:
-        The new w.
-    """
-    return descend(w, gradient(objective)(w, model, batch, centroids, known, lam), lr)
 
 
 def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
