@@ -7,7 +7,14 @@ import pytest
 from fedkin.reproduce.finished_rows import Keeping, read
 from fedkin.reproduce.pages import TITLES
 from fedkin.reproduce.preset import published
-from tests.reproduce.test_numbers_of_docs import PAGES, of_page, table
+from tests.reproduce.test_numbers_of_docs import (
+    PAGES,
+    SETTING,
+    measured,
+    of_page,
+    prose,
+    table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +64,14 @@ def test_what_a_method_of_ppfl_costs_beside_fedavg(kept: Keeping) -> None:
             own, other = (of_row(kept, f"ppfl-t1-{data}-{one}") for one in (method, "fedavg"))
             assert ours == f"{mean(own[seed] / other[seed] for seed in other):.2f}"
             assert paper == f"{float(theirs[data]) / float(printed['fedavg'][data]):.2f}"
+
+
+def test_how_l2sgd_ended_is_what_the_csv_has() -> None:
+    """Its two rows by local steps: what was published, and where seed 0 ended."""
+    numbers, printed = measured("cgpfl-table-1"), published("cgpfl_table1")
+    l2sgd = next(line for line in printed if line["method"] == "l2sgd")
+    lines = {line[0]: line for line in table(SETTING, "k", "1", "2", "3, 4")}
+    for data in ("mnist", "fmnist"):
+        assert lines[f"{data}, dnn"][-1] == l2sgd[f"{data}_dnn"]
+    ended = [numbers[f"cgpfl-t1-{data}-dnn-l2sgd", "accuracy"][0] for data in ("mnist", "fmnist")]
+    assert f"at {ended[0]:.2f} and {ended[1]:.2f}." in prose(SETTING)
