@@ -123,10 +123,12 @@ def test_what_finished_rows_say_stands_beside_and_contradictions_at_the_top(
     page = (tmp_path / "claims.md").read_text()
     top, below = page.split("In brackets")
     assert "| more-models | N3 | 1 [0.5, 1.5]: holds | -1, -2, -3 (mean -2) | does not hold" in top
-    assert "| all | 1 | 0 | 0 | 0 | 1 | 0 | 1 |" in below
+    assert "| all | 1 | 0 | 0 | 0 | 1 | 0 | 1 |" in top
+    assert top.index("**In short.** At the small scale 1 of 2 claims hold") < top.index("| all |")
     assert "At the papers' scale: **does not hold** (1 of 2 cases)." in below
     assert "A small CNN." in below
     shown = (tmp_path / "claims.html").read_text()
+    assert '<p class="lead">At the small scale 1 of 2 claims hold' in shown
     assert shown.count("-1, -2, -3 (mean -2)") == 2
     with (tmp_path / "claims.csv").open() as file:
         lines = list(csv.DictReader(file))

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.finished_rows import CLAIMS, Kept, digest, read, text_of
+from fedkin.reproduce.finished_rows import CLAIMS, Kept, digest, filled, read, text_of
 from fedkin.reproduce.finished_rows import COLUMNS as KEPT
+from fedkin.reproduce.outcome import joined
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.running import known, outcomes
 from fedkin.reproduce.same_settings import digest_of
+from fedkin.runs.spec import parse
 from tests.cli.command import fedkin
 
 
@@ -26,7 +29,8 @@ def test_finished_rows_of_another_machine_are_taken(
     kept = read(tmp_path / "a")
     (one,) = kept.values()
     assert (one.row, one.seed) == (here["row"], 0)
-    assert one.numbers == {"accuracy": here["measured"]}
+    assert one.numbers["accuracy"] == here["measured"]
+    assert set(one.numbers) == {"accuracy", "scalars"}  # which other presets ask of the same runs
     assert len(one.fingerprint) > 10
     (tmp_path / "a" / "claims.csv").write_text("claim,verdict\n")  # stands there, too
     (there,) = json.loads(fedkin(*asked, "--out", "b", "--from", "a").stdout)["lines"]
@@ -122,6 +126,49 @@ def test_a_pipe_among_finished_rows_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.csv")
     with pytest.raises(FedkinError, match=r"x\.csv cannot be read: it is a device or a pipe"):
         read(tmp_path)
+
+
+def test_numbers_that_follow_from_a_line_are_filled_in() -> None:
+    one = Kept("r", 0, {"accuracy": 90.0}, 90.0, "s", "f", "v")
+    names = ["rounds", "processor minutes", "scalars", "accuracy"]
+    spec = parse({"run": {"rounds": 7}})[0]
+    follow = {"rounds": 7.0, "processor minutes": 1.5}
+    assert filled(one, spec, names).numbers == {"accuracy": 90.0, **follow}
+    assert filled(one, spec, ["accuracy"]) == one  # nothing that nobody asks for
+    told = one._replace(numbers={"rounds": 6.0}, seconds=None)
+    assert filled(told, spec, names).numbers == {"rounds": 6.0}  # the line's own counts
+    for early in (
+        {"run": {"patience": 2}},
+        {"privacy": {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "budget": 3.0}},
+    ):
+        spec = parse(early)[0]
+        assert "rounds" not in filled(one, spec, names).numbers  # training may have ended before
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds", "measure", "whole"),
+    [
+        ("persfl-table-7", 5, "rounds", True),
+        ("ppfl-table-3", 3, "processor minutes", True),
+        ("ppfl-figure-5", 3, "scalars", False),
+    ],
+)
+def test_presets_of_the_same_runs_take_the_rows_that_are_kept(
+    tmp_path: Path, name: str, seeds: int, measure: str, whole: bool
+) -> None:
+    """PersFL's Table 7 is of Table 3's runs, PPFL's Table 3 and Figure 5 of Table 1's."""
+    rows = [row for row in preset(name, "full").rows if "cifar10" not in row.name]
+    kept, here = read(COMMITTED), {"engine.name": "inprocess"}
+    for row in rows:
+        one = known(row, seeds, tmp_path, here, elsewhere=kept)
+        assert one.taken == tuple(range(seeds)), row.name
+        assert len(one.numbers[measure]) == (seeds if whole else 0)
+        assert len(one.numbers.get("accuracy", range(seeds))) == seeds
+    # what is asked for is run where a number is lacking, and taken where none is
+    made: list[str] = []
+    runners = {"experiment": lambda row, *_: made.append(row.name) or joined(row, [])}
+    list(outcomes(rows[:1], seeds, tmp_path, here, 1.0, runners, kept))
+    assert made == ([] if whole else [rows[0].name])
 
 
 @pytest.fixture(scope="module")

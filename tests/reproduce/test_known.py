@@ -2,6 +2,7 @@
 
 from fedkin.reproduce import running
 from fedkin.reproduce.finished_rows import Keeping, Kept, key_of
+from fedkin.reproduce.outcome import joined
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
@@ -24,3 +25,22 @@ def test_a_line_of_other_settings_hides_no_finished_seed(monkeypatch, tmp_path) 
     assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(kept("others"))) == 2
     mine = kept(digest_of(spec_of(ROW, 2, {})))
     assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(mine)) == 3
+
+
+def test_a_line_that_lacks_a_number_is_shown_and_does_not_stand_for_the_run(tmp_path) -> None:
+    row = next(row for row in preset("ppfl-figure-5", "small").rows)
+    settings = digest_of(spec_of(row, 0, {}))
+    lacks = Kept(row.name, 0, {"accuracy": 90.0}, 60.0, settings, "f", "v")
+    shown = running.known(row, 1, tmp_path, {}, elsewhere=held(lacks))
+    assert (shown.numbers, shown.taken) == ({"accuracy": [90.0], "scalars": []}, (0,))
+    run: list[int] = []
+
+    def runner(row, seeds, *_):
+        run.extend(seeds)
+        return joined(row, [])
+
+    for told in (lacks, lacks._replace(numbers={"accuracy": 90.0, "scalars": 5.0})):
+        list(running.outcomes([row], 1, tmp_path, {}, 1.0, {"experiment": runner}, held(told)))
+    assert run == [0]  # the first alone
+    other = lacks._replace(numbers={"rounds": 7.0})
+    assert running.known(row, 1, tmp_path, {}, elsewhere=held(other)).missing == "not run yet"

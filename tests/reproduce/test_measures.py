@@ -8,9 +8,12 @@ import pytest
 
 from fedkin.report.summary import summary
 from fedkin.reproduce import measures as module
+from fedkin.reproduce.cost import Cost
 from fedkin.reproduce.measures import (
+    CLIENT,
     MEASURES,
     measured,
+    of_clients,
     recovery,
     recovery_errors,
     sd_of_means,
@@ -58,12 +61,22 @@ def test_the_sd_over_clients_of_their_means_over_seeds_is_not_the_mean_of_the_sd
         monkeypatch.setitem(records_for_tests.TEST, 3, list(last))
         return records_for_tests.write(tmp_path / name)
 
-    one, other = run("one", 0.5, 0.7, 0.9), run("other", 0.9, 0.7, 0.7)
+    folders = [run("one", 0.5, 0.7, 0.9), run("other", 0.9, 0.7, 0.7)]
+    one, other = map(of_clients, folders)
+    assert list(one.values()) == pytest.approx([50.0, 70.0, 90.0])
+    assert all(name.startswith(CLIENT) for name in one)
     assert sd_of_means([one, other]) == pytest.approx(100 * np.std([0.7, 0.7, 0.8]))
-    own = [measured(each, ["sd over clients"])["sd over clients"] for each in (one, other)]
+    own = [measured(each, ["sd over clients"])["sd over clients"] for each in folders]
     assert sd_of_means([one, other]) < np.mean(own)
-    assert sd_of_means([one]) == pytest.approx(own[0])
+    assert sd_of_means([{**one, "accuracy": 70.0}]) == pytest.approx(own[0])
     assert sd_of_means([]) is None
+    assert sd_of_means([one, {"accuracy": 70.0}]) is None  # a run that tells no client's
+
+
+def test_processor_minutes_are_those_that_were_kept_beside_the_run(monkeypatch, folder) -> None:
+    assert measured(folder, ["processor minutes"]) == {"processor minutes": None}
+    monkeypatch.setattr(module, "cost", lambda folder: Cost(90.0))
+    assert measured(folder, ["processor minutes"]) == {"processor minutes": 1.5}
 
 
 def test_the_round_of_the_highest_weighted_mean_need_not_have_the_highest_plain_one(

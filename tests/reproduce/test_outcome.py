@@ -3,6 +3,7 @@
 import pytest
 
 from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.measures import CLIENT
 from fedkin.reproduce.outcome import Outcome, joined, mean, single, together
 from fedkin.reproduce.pages import lines
 from fedkin.reproduce.preset import preset
@@ -42,15 +43,22 @@ def test_seeds_from_here_and_from_elsewhere() -> None:
     assert together(joined(ROW, []), own) is own
 
 
-def test_a_number_of_all_seeds_together_is_only_told_where_all_runs_are_here() -> None:
+def test_a_number_of_all_seeds_together_needs_the_clients_of_every_run() -> None:
     row = next(row for row in preset("persfl-table-3", "small").rows)
     assert single(row) == ["accuracy", "sd over clients"]
-    here = Outcome(row, [1], {}, 1.0, ["folder"], over_seeds={"sd over clients of means": 1.5})
-    taken = Kept(row.name, 0, dict.fromkeys(single(row), 2.0), 1.0, "", "", "")
-    last = lines([here, together(joined(row, [taken]), here), joined(row, [taken])])[2::3]
+    plain = dict.fromkeys(single(row), 2.0)
+    first = Kept(row.name, 0, {**plain, f"{CLIENT}a": 10.0, f"{CLIENT}b": 30.0}, 1.0, "", "", "")
+    second = first._replace(seed=1, numbers={**plain, f"{CLIENT}a": 20.0, f"{CLIENT}b": 20.0})
+    name = "sd over clients of means"
+    here = Outcome(row, [1], {one: [2.0] for one in plain}, 1.0, ["f"], runs=(second,))
+    both = together(joined(row, [first]), here)  # a: 15, b: 25
+    found = [joined(row, [first]), both, joined(row, [first, second._replace(numbers=plain)])]
+    assert [one.over_seeds for one in found] == [{name: 10.0}, {name: 5.0}, {name: None}]
+    assert all(set(one.numbers) == set(plain) for one in found)
+    last = lines(found)[2::3]
     assert [(line["published"], line["measured"]) for line in last] == [
-        (1.7, 1.5),
-        (1.7, None),
+        (1.7, 10.0),
+        (1.7, 5.0),
         (1.7, None),
     ]
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from fedkin.reproduce import running
+from fedkin.reproduce.finished_rows import Kept
 from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.outcome import joined
 from fedkin.reproduce.pages import COLUMNS, HIGHEST, SAID, _lead, markdown, notes
 from fedkin.reproduce.preset import names, preset, published
 from tests.cli.command import fedkin
@@ -68,7 +70,7 @@ def test_what_the_csv_tells_already_stays_in_it(
     csv = tmp_path / "reproduction" / "ppfl-figure-8.csv"
     assert fedkin(*asked, "--rows", "N2", "--seeds", "2").exit_code == 0
     first = csv.read_text()
-    assert len(first.splitlines()) == 3
+    assert len(first.splitlines()) == 1 + 2 * 2  # accuracy and scalars of two runs
     fedkin("reproduce", "ppfl-figure-8", "--finished")
     fedkin("reproduce", "ppfl-figure-8", "--scale", "full", "--finished")
     assert csv.read_text() == first
@@ -80,7 +82,7 @@ def test_what_the_csv_tells_already_stays_in_it(
     assert csv.read_text() == first
     assert fedkin(*asked, "--rows", "N3").exit_code == 0
     assert csv.read_text().startswith(first)
-    assert len(csv.read_text().splitlines()) == 4
+    assert len(csv.read_text().splitlines()) == 1 + 3 * 2
     csv.write_text("mine\n")
     assert "is no file of finished rows" in fedkin(*asked, "--finished").stderr
     assert csv.read_text() == "mine\n"
@@ -167,3 +169,14 @@ def test_every_measure_whose_round_is_chosen_by_test_data_is_known_as_one() -> N
     chosen = {name for name, (title, _) in MEASURES.items() if "highest over rounds" in title}
     assert {*chosen, "highest"} == {*HIGHEST}
     assert all("over rounds" in MEASURES[name][0] for name in HIGHEST)
+
+
+def test_a_number_that_runs_were_kept_without_is_named() -> None:
+    row = next(row for row in preset("ppfl-figure-5", "full").rows)
+    one = Kept(row.name, 0, {"accuracy": 90.0}, 60.0, "s", "f", "v")
+    said = "Kept without this number, and not run again for it: scalars sent (paper) of 1 run."
+    assert said in notes([joined(row, [one])])
+    whole = one._replace(numbers={**one.numbers, "scalars": 5.0})
+    assert said not in notes([joined(row, [whole])])
+    here = joined(row, [one])._replace(taken=())  # a run of this machine has all that it can have
+    assert said not in notes([here])

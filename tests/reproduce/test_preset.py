@@ -123,6 +123,17 @@ def test_ppfl_trains_as_its_authors_scripts_do(name: str) -> None:
         assert rates["ppfl-t1-mnist-ppfl1"] == rates["ppfl-t1-mnist-fedavg"] == 0.1
 
 
+def test_no_inner_step_diverges_by_its_settings() -> None:
+    """θ ← θ − η(∇ + λ(θ − w)): from ηλ = 2 on θ leaves w for ever, whatever the samples."""
+    steps = {}
+    for row in (row for name in names() for scale in SCALES for row in preset(name, scale).rows):
+        hyper = method_of(spec_of(row, 0, {})).hyper if row.runner == "experiment" else {}
+        if "personal_lr" in hyper and "lam" in hyper and "inner" in hyper:
+            steps[row.name] = hyper["personal_lr"] * hyper["lam"]
+    assert len(steps) > 100
+    assert {name: step for name, step in steps.items() if step >= 2} == {}
+
+
 def test_ppfl_synthetic_is_the_draw_of_its_authors_script() -> None:
     """At the full scale: all trials have the same samples, and clients train on all of theirs."""
     rows = [row for row in preset("ppfl-table-1", "full").rows if "synthetic" in row.name]

@@ -10,7 +10,7 @@ from fedkin.report.page.tables import search_bar, section, table
 from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
-from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there
+from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
 from fedkin.reproduce.claim_verdict import VERDICTS
 from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
 from fedkin.reproduce.told.both_scales import (
@@ -39,6 +39,7 @@ def html(register: Register, found: Sequence[Judged], scale: str, asked: str) ->
     parts = [
         f"<h1>{TITLE}</h1>",
         f'<p class="soft">Scale: {escape(scale)}. Made by: <code>{escape(asked)}</code></p>',
+        f'<p class="lead">{escape(lead(found, scale))}</p>',
         f"<p>{escape(' '.join(filter(None, legend(scale))))}</p>",
         section("papers", "How many hold", "", _papers(register, found)),
         *_there(register, found),

@@ -12,7 +12,7 @@ from fedkin.reproduce.claim import Case, Register
 from fedkin.reproduce.claim_html import html
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import About, Judged
-from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there
+from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
 from fedkin.reproduce.claim_verdict import VERDICTS, Finding
 from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
 from fedkin.reproduce.finished_rows import CLAIMS
@@ -155,9 +155,10 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
     text = [f"# {TITLE}", ""]
     text += [f"Scale: {scale}. Made by `{asked}`.", ""]
     told = any(pairs(found))
-    text += [*_disagree(found), ""] if told else []
-    text += [*legend(scale), "", *_counts(register, found), ""]
-    text += [*LEGEND, "", *_counts_there(register, found), ""] if told else []
+    text += [f"**In short.** {lead(found, scale)}", "", *_counts(register, found), ""]
+    text += [*_counts_there(register, found), "", *_disagree(found), ""] if told else []
+    text += ["## How to read this page", "", *legend(scale), ""]
+    text += [*LEGEND, ""] if told else []
     for paper, title in register.titles.items():
         text += [f"## {title}", ""]
         own = [one for one in found if one.claim.paper == paper]
@@ -169,7 +170,7 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
 
 
 def _disagree(found: Sequence[Judged]) -> list[str]:
-    """Where the papers' own scale says something else: at the top, for it is what a reader asks."""
+    """Where the papers' own scale says something else: near the top, for a reader asks it."""
     text = [f"- {line}" for line in in_short(found)]
     rows = against(found)
     if not rows:

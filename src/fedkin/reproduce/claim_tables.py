@@ -1,16 +1,48 @@
-"""The rows of the tables that the page of claims has in Markdown and in a browser."""
+"""The counts and the rows of tables that the page of claims has in Markdown and in a browser."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from fedkin.core.errors import many
 from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_runs import Judged
-from fedkin.reproduce.claim_verdict import VERDICTS
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, VERDICTS
 from fedkin.reproduce.claim_words import measured
 from fedkin.reproduce.told.both_scales import THERE, by_seed, contradict, counts, signs
 
 TITLE = "What the papers claim, and what holds here"
 AGAINST = ("claim", "case", "small scale", f"{THERE}, by seed", "verdict there")
+
+
+def lead(found: Sequence[Judged], scale: str) -> str:
+    """How many claims hold, in a sentence; one that is judged by the papers' own scale follows.
+
+    Args:
+        found: Claims with their verdicts.
+        scale: "small" or "full".
+
+    Returns:
+        One or two sentences.
+    """
+    count = Counter(one.verdict for one in found)
+    lacking = sum(
+        one.verdict == OPEN and any(about.lacking for about in one.about) for one in found
+    )
+    at = "the small scale" if scale == "small" else f"the {THERE}"
+    here = (
+        f"At {at} {count[HOLDS]} of {many(len(found), 'claim')} hold, {count[ONLY]} hold only in "
+        f"the cases that are named, {count[FAILS]} do not hold, and {count[OPEN]} are undecided"
+        f"{f', {lacking} of these for lack of runs' if lacking else ''}."
+    )
+    there = counts(found)
+    if not there.told:
+        return here
+    by = there.by_verdict
+    return (
+        f"{here} At the {THERE} {there.told} of them are told, {there.whole} in every case: there "
+        f"{by[HOLDS]} hold, {by[ONLY]} hold only in some cases, {by[FAILS]} do not hold, and "
+        f"{by[OPEN]} are undecided."
+    )
 
 
 def by_paper(register: Register, found: Sequence[Judged]) -> list[list[str | int]]:

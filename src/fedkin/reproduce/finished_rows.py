@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,6 +166,27 @@ def key_of(one: Kept) -> tuple[str, int, str]:
         (row, seed, digest of its settings).
     """
     return one.row, one.seed, one.settings
+
+
+def filled(one: Kept, spec: Spec, names: Collection[str]) -> Kept:
+    """The run with numbers that its line need not tell, for they follow from the rest of it.
+
+    Args:
+        one: A finished run.
+        spec: What it was made of.
+        names: The measures that are asked for.
+
+    Returns:
+        With "rounds", unless training could end early, and "processor minutes", where its seconds
+        are known.
+    """
+    early = spec.run.patience is not None or spec.privacy.budget is not None
+    follow = {
+        "rounds": None if early else float(spec.run.rounds),
+        "processor minutes": None if one.seconds is None else one.seconds / 60,
+    }
+    known = {name: v for name, v in follow.items() if name in names and v is not None}
+    return one._replace(numbers={**known, **one.numbers})
 
 
 def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:

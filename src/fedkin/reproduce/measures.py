@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from fedkin.report.records import opened
 from fedkin.report.scores import curves, spread, values
 from fedkin.report.summary import summary
+from fedkin.reproduce.cost import cost
 from fedkin.setup.opened import load
 
 Measure = Callable[[Path, Mapping[str, Any]], float | None]
+Numbers = Mapping[str, float | None]  # of a run, by measure
+CLIENT = "accuracy of client "  # before its name: a number of one client
 
 
 def _accuracy(view: str, round: str, number: str) -> Measure:
@@ -62,27 +65,40 @@ def highest_weighted(folder: Path, found: Mapping[str, Any]) -> float | None:
     return 100 * max(known) if known else None
 
 
-def sd_of_means(folders: Sequence[Path]) -> float | None:
+def of_clients(folder: Path) -> dict[str, float | None]:
+    """Each client's test accuracy of the last round, as a CSV of finished rows keeps it.
+
+    Args:
+        folder: A finished run.
+
+    Returns:
+        Percent, by ``CLIENT`` and the client's name; None where it has none.
+    """
+    with opened(folder) as run:
+        curve = curves(run).get("personal")
+        found = values(run, curve.rounds[-1], "personal", "accuracy") if curve else {}
+        return {f"{CLIENT}{run.name(k)}": v if v is None else 100 * v for k, v in found.items()}
+
+
+def sd_of_means(runs: Sequence[Numbers]) -> float | None:
     """The sd over clients of each client's mean over the runs of all seeds (PersFL, §5.1).
 
     The noise of single runs averages out in it, so that it is at most the mean of the runs' own
     sds. None where the runs have no client in common.
 
     Args:
-        folders: Finished runs, one a seed.
+        runs: What was measured of finished runs, one a seed; that of clients by ``CLIENT``.
 
     Returns:
         Percent; the population sd, as in each run.
     """
-    by_client: list[dict[str, float]] = []
-    for folder in folders:
-        with opened(folder) as run:
-            curve = curves(run).get("personal")
-            found = values(run, curve.rounds[-1], "personal", "accuracy") if curve else {}
-            by_client.append({run.name(k): v for k, v in found.items() if v is not None})
+    by_client = [
+        {name: v for name, v in one.items() if name.startswith(CLIENT) and v is not None}
+        for one in runs
+    ]
     common = set[str].intersection(*map(set, by_client)) if by_client else set()
     means = [float(np.mean([one[name] for one in by_client])) for name in sorted(common)]
-    return 100 * float(np.std(means)) if means else None
+    return float(np.std(means)) if means else None
 
 
 def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -152,6 +168,12 @@ def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
         )
 
 
+def _processor(folder: Path, found: Mapping[str, Any]) -> float | None:
+    """Of the whole run, on all processors; None where ``fedkin reproduce`` did not make it."""
+    spent = cost(folder)
+    return None if spent is None else spent.total / 60
+
+
 MEASURES: dict[str, tuple[str, Measure]] = {
     "accuracy": ("test accuracy, %", _accuracy("personal", "final", "mean")),
     "weighted accuracy": (
@@ -177,6 +199,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     ),
     "rounds": ("rounds", lambda folder, found: found["rounds"]),
     "minutes": ("minutes", lambda folder, found: found["seconds"]["total"] / 60),
+    "processor minutes": ("processor minutes", _processor),
     "teacher": ("round of the teacher", _last("teacher_round")),
     "temperature": ("temperature T", _last("temperature")),
     "imitation": ("imitation λ", _last("imitation")),
@@ -190,8 +213,8 @@ MEASURES: dict[str, tuple[str, Measure]] = {
 }
 
 
-# Of the runs of all seeds together; a CSV of finished rows, which has no clients, has none of them
-OVER_SEEDS: dict[str, tuple[str, Callable[[Sequence[Path]], float | None]]] = {
+# Of the runs of all seeds together, from the numbers of their clients
+OVER_SEEDS: dict[str, tuple[str, Callable[[Sequence[Numbers]], float | None]]] = {
     "sd over clients of means": ("sd over clients of their means over seeds, %", sd_of_means),
 }
 

@@ -17,7 +17,8 @@ class Outcome(NamedTuple):
     the processor, all seeds, those of earlier sessions too; None where that was not kept.
     ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
     ``taken``: the seeds that are from elsewhere. ``over_seeds``: numbers of all seeds together,
-    where all runs are here. ``apart``: runs made here that a CSV tells with another fingerprint.
+    where those of the clients are known of all runs. ``apart``: runs made here that a CSV tells
+    with another fingerprint.
     """
 
     row: Row
@@ -46,6 +47,20 @@ def single(row: Row) -> list[str]:
     return [value.measure for value in row.values if value.measure not in OVER_SEEDS]
 
 
+def over_seeds(row: Row, runs: Sequence[Kept]) -> dict[str, float | None]:
+    """The measures of a row that are of the runs of all seeds together.
+
+    Args:
+        row: Of a preset.
+        runs: Finished runs, one a seed.
+
+    Returns:
+        By key of OVER_SEEDS; None where a run tells nothing of its clients.
+    """
+    wanted = [value.measure for value in row.values if value.measure in OVER_SEEDS]
+    return {name: OVER_SEEDS[name][1]([one.numbers for one in runs]) for name in wanted}
+
+
 def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
     """Finished runs of other machines as an outcome.
 
@@ -57,11 +72,16 @@ def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
         Their numbers.
     """
     names = single(row)
-    numbers = {name: [v for one in taken if (v := one.numbers[name]) is not None] for name in names}
+    numbers = {
+        name: [v for one in taken if (v := one.numbers.get(name)) is not None] for name in names
+    }
     seconds = [one.seconds for one in taken if one.seconds is not None]
     spent = sum(seconds) if len(seconds) == len(taken) else None
     seeds = [one.seed for one in taken]
-    return Outcome(row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds))
+    whole = over_seeds(row, taken)
+    return Outcome(
+        row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds), over_seeds=whole
+    )
 
 
 def together(taken: Outcome, here: Outcome) -> Outcome:
@@ -77,13 +97,14 @@ def together(taken: Outcome, here: Outcome) -> Outcome:
     if not taken.seeds:
         return here
     spent = None if taken.seconds is None or here.seconds is None else taken.seconds + here.seconds
+    runs = tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed))
     return here._replace(
         seeds=sorted([*taken.seeds, *here.seeds]),
         numbers={name: [*taken.numbers[name], *values] for name, values in here.numbers.items()},
         seconds=spent,
-        runs=tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed)),
+        runs=runs,
         taken=taken.taken,
-        over_seeds={},
+        over_seeds=over_seeds(here.row, runs),
     )
 
 

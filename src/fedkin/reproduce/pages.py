@@ -1,6 +1,7 @@
 """A reproduced preset as Markdown and as a page: measured beside published."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -21,7 +22,7 @@ from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.finished_rows import Kept, key_of, runs_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
-from fedkin.reproduce.outcome import Outcome, mean
+from fedkin.reproduce.outcome import Outcome, mean, single
 from fedkin.reproduce.preset import Preset
 from fedkin.runs.outside import write_outside
 
@@ -43,8 +44,15 @@ SAID = {
     "sd over clients": (
         "Its sd over clients: of each run, then the mean over seeds. It is at least the paper's "
         "statistic, the sd over clients of each client's mean over the runs (by construction: the "
-        "noise of a single run is in it), which is only known where the runs of all seeds are "
-        "kept: a CSV of finished rows has no clients."
+        "noise of a single run is in it)."
+    ),
+    "sd over clients of means": (
+        "Sd over clients of their means over seeds: the population sd, as in each run. It is known "
+        "where every run tells each client's accuracy, which older CSVs do not."
+    ),
+    "processor minutes": (
+        "Processor minutes: of all processes of a run together, on whatever else was running; "
+        "ratios between rows are what may be compared."
     ),
     "highest": (
         "Highest over rounds: the round was chosen by test data, as the paper does, among the "
@@ -218,6 +226,11 @@ def notes(found: Sequence[Outcome]) -> list[str]:
             "Made on another machine, taken from its CSV as settings are equal: "
             f"{formatting.many(taken, 'run')}."
         )
+    for title, runs in _lacking(found).items():
+        remarks.append(
+            f"Kept without this number, and not run again for it: {title} of "
+            f"{formatting.many(runs, 'run')}."
+        )
     if apart := [f"{run.row}, seed {run.seed}" for one in found for run in one.apart]:
         remarks.append(
             "Run here with another fingerprint than the CSV tells of the same settings and version "
@@ -232,6 +245,19 @@ def notes(found: Sequence[Outcome]) -> list[str]:
             f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}"
         )
     return remarks
+
+
+def _lacking(found: Sequence[Outcome]) -> dict[str, int]:
+    """By the title of a measure: how many runs were taken that do not tell it."""
+    counts = Counter(
+        TITLES[name]
+        for one in found
+        for run in one.runs
+        if run.seed in one.taken
+        for name in single(one.row)
+        if name not in run.numbers
+    )
+    return dict(counts)
 
 
 def write(

@@ -20,9 +20,9 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
-from fedkin.reproduce.finished_rows import Keeping, Kept, digest, other_numbers
-from fedkin.reproduce.measures import OVER_SEEDS, measured
-from fedkin.reproduce.outcome import Outcome, joined, single, together
+from fedkin.reproduce.finished_rows import Keeping, Kept, digest, filled, other_numbers
+from fedkin.reproduce.measures import measured, of_clients
+from fedkin.reproduce.outcome import Outcome, joined, over_seeds, single, together
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import command, portable, spec_of
 from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
@@ -32,6 +32,7 @@ from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 from fedkin.theory.linear_toy import toy
 
+KEPT_TOO = ["scalars"]  # numbers of every run: presets that share runs ask for more than their own
 Runners = Mapping[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]]
 
 
@@ -62,12 +63,13 @@ def outcomes(
     Raises:
         Interrupted: After Ctrl-C; the same call goes on.
     """
+    part = runners is READERS  # nothing will be trained: a run that lacks a number has the others
     for row in rows:
         try:
             taken = [
                 one
                 for seed in range(seeds)
-                if (one := _taken(row, seed, out, changes, elsewhere or {}))
+                if (one := _taken(row, seed, out, changes, elsewhere or {}, part))
             ]
             rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
             done = joined(row, taken)
@@ -113,7 +115,7 @@ def known(
         if _over(out / f"{row.name}-seed{seed}"):
             return True
         try:
-            return _taken(row, seed, out, changes, others) is not None
+            return _taken(row, seed, out, changes, others, part=True) is not None
         except FedkinError:  # a row that cannot have the changes: below it says why
             return False
 
@@ -122,14 +124,20 @@ def known(
 
 
 def _taken(
-    row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: Keeping
+    row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: Keeping, part: bool
 ) -> Kept | None:
-    """A finished run of another machine in place of one here."""
+    """A finished run of another machine in place of one here. ``part``: also one that lacks some of
+    the row's numbers.
+    """
     if not elsewhere or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
         return None
-    one = elsewhere.get((row.name, seed, digest_of(spec_of(row, seed, changes))))
-    whole = one is not None and set(single(row)) <= set(one.numbers)
-    return one if whole else None
+    spec, names = spec_of(row, seed, changes), set(single(row))
+    one = elsewhere.get((row.name, seed, digest_of(spec)))
+    if one is None:
+        return None
+    one = filled(one, spec, names)
+    there = names & set(one.numbers)
+    return one if there == names or (part and there) else None
 
 
 def _over(folder: Path) -> bool:
@@ -179,17 +187,25 @@ def _outcome(
     row: Row, seeds: list[int], folders: list[Path], changes: Mapping[str, Any]
 ) -> Outcome:
     names = single(row)
-    each = [measured(folder, names) for folder in folders]
-    numbers = {name: [float(v) for one in each if (v := one[name]) is not None] for name in names}
+    each = [_measured(row, folder) for folder in folders]
+    numbers = {name: [v for one in each if (v := one[name]) is not None] for name in names}
     spent = [found.total for folder in folders if (found := cost(folder)) is not None]
     runs = tuple(
         _run(row, seed, spec_of(row, seed, changes), folder, facts)
         for seed, folder, facts in zip(seeds, folders, each, strict=True)
     )
     whole = sum(spent) if len(spent) == len(folders) else None
-    wanted = [value.measure for value in row.values if value.measure in OVER_SEEDS]
-    over_seeds = {name: OVER_SEEDS[name][1](folders) for name in wanted}
-    return Outcome(row, seeds, numbers, whole, folders, runs=runs, over_seeds=over_seeds)
+    all_seeds = over_seeds(row, runs)
+    return Outcome(row, seeds, numbers, whole, folders, runs=runs, over_seeds=all_seeds)
+
+
+def _measured(row: Row, folder: Path) -> dict[str, float | None]:
+    """What a row is about, what other rows of the same runs are, and of each client what a number
+    of all seeds is made of.
+    """
+    found = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
+    found |= of_clients(folder) if len(single(row)) < len(row.values) else {}
+    return {name: None if value is None else float(value) for name, value in found.items()}
 
 
 def _run(

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fedkin.certificates.registry import GOLDEN, HELD_AGAINST, SECTIONS, STATES, Held
 from fedkin.certificates.transforms import KINDS
+from fedkin.cli.listing.witnesses import in_short, met
 from fedkin.report import formatting
 
 HEADINGS = {
@@ -172,7 +173,8 @@ def markdown(packaged: Mapping[str, Any]) -> str:
     """
     methods = packaged["methods"]
     everywhere = _everywhere(methods)
-    lines = ["# Fidelity: what is proved of each method", "", INTRODUCTION, ""]
+    lines = ["# Fidelity: what is proved of each method", "", MADE, "", *in_short(methods)]
+    lines += ["", INTRODUCTION, ""]
     lines += [f"- {said}" for said in packaged["about"].values()]
     columns = [column for column in COLUMNS if column != "certificate"]
     lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
@@ -195,11 +197,11 @@ def markdown(packaged: Mapping[str, Any]) -> str:
 
 
 _LISTED = "\n".join(f"- {name}: {words}" for name, words in SOURCES.items())
-INTRODUCTION = f"""\
+MADE = """\
 This page is written by `scripts/certify` from the tests that passed; do not edit it.
 `fedkin methods NAME --certificate` prints the same for the installed method, and says so where its
-source is no longer what was certified.
-
+source is no longer what was certified."""
+INTRODUCTION = f"""\
 A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`).
 The *gap* is the largest difference to it in any state, message or loss of any round, relative to
 the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a client receives /
@@ -253,23 +255,19 @@ def _agreement(reference: Mapping[str, Any]) -> str:
 
 def _witnesses(certificate: Mapping[str, Any]) -> list[str]:
     """What a method was held against: what its reference was written from, and other evidence."""
-    met, every = _met(certificate.get(GOLDEN, {}).get("traces", []))
+    whole, every = met(certificate.get(GOLDEN, {}).get("traces", []))
     told = [f"a reference ({certificate['reference']['written from']})"]
-    told += [f"{formatting.many(every, 'golden trace')} ({met} met in everything)"] if every else []
+    told += (
+        [f"{formatting.many(every, 'golden trace')} ({whole} met in everything)"] if every else []
+    )
     tests = {kind: len(certificate[kind]["tests"]) for kind in ("closed form", "law")}
     return [*told, *(formatting.many(number, kind) for kind, number in tests.items() if number)]
 
 
-def _met(traces: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """How many golden traces are met in everything, with some option, and how many there are."""
-    met = {trace["file"] for trace in traces if not trace["deviations"] and not trace.get("counts")}
-    return len(met), len({trace["file"] for trace in traces})
-
-
 def _traces(traces: Sequence[Mapping[str, Any]]) -> str:
     """How many golden traces there are, and how many of them are met."""
-    met, every = _met(traces)
-    return f"{met} of {every}" if every else formatting.NONE
+    whole, every = met(traces)
+    return f"{whole} of {every}" if every else formatting.NONE
 
 
 def _golden(trace: Mapping[str, Any]) -> str:
