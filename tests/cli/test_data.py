@@ -195,6 +195,6 @@ def test_a_leak_is_told_before_a_run_and_by_the_doctor(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(["site,n,copy,label", *rows]))
     data = ("--data", f"{tmp_path / 't.csv'}:client=site")
     done = fedkin("run", *data, *ONE_STEP, "--out", tmp_path / "run")
-    assert "note: column 'copy' alone tells the label of 100.0% of the rows" in done.stderr
+    assert "note: column 'copy' alone tells the label of 100.0 % of the rows" in done.stderr
     traps = json.loads(fedkin("doctor", *data, "--rounds", "0", "--json").stdout)["traps"]
     assert any("column 'copy' alone" in trap for trap in traps)
