@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedkin.cli.data import _clients
 from fedkin.data.sources import load
 from tests.cli.command import fedkin
 
@@ -198,3 +199,11 @@ def test_a_leak_is_told_before_a_run_and_by_the_doctor(tmp_path: Path) -> None:
     assert "note: column 'copy' alone tells the label of 100.0 % of the rows" in done.stderr
     traps = json.loads(fedkin("doctor", *data, "--rounds", "0", "--json").stdout)["traps"]
     assert any("column 'copy' alone" in trap for trap in traps)
+
+
+def test_clients_of_one_size_have_so_many_samples_each() -> None:
+    known = {"first": ["a"], "smallest": 60, "largest": 60, "median": 60.0}
+    assert _clients({**known, "count": 2}) == "2 (a, …); samples 60 each"
+    assert _clients({**known, "count": 1}) == "1 (a); samples 60"
+    several = {**known, "count": 2, "smallest": 5, "median": 32.5}
+    assert _clients(several) == "2 (a, …); samples 5 to 60, median 32.5"

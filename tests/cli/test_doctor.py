@@ -125,6 +125,8 @@ def test_a_method_chosen_by_set_is_probed_and_cautioned_as_one_by_option(asked) 
         said = " ".join(fedkin("doctor", given).stdout.split())
         assert "; ifca, which this experiment has, is one of them" in said
     assert [call[3] for call in asked[1]] == [True] * 3
+    given = ["--set=method=ifca", "--set=method.safe=true"]
+    assert "which this experiment has" not in fedkin("doctor", *given).stdout
     fedkin("doctor", "--set=method.lr=0.2")
     assert asked[1][-1][3] is False
 

@@ -92,9 +92,7 @@ def run_(
 def page(
     rows: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="ROWS…", help="Files of rows, or output folders; default: bench."
-        ),
+        typer.Argument(metavar="ROWS…", help="Files of rows, or output folders; default: bench."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Output page.")] = Path(
         "leaderboard.html"

@@ -182,10 +182,11 @@ def _clients(clients: dict[str, Any]) -> str:
     names = ", ".join(clients["first"]) + (
         ", …" if clients["count"] > len(clients["first"]) else ""
     )
-    text = (
-        f"{clients['count']:,} ({names}); samples {clients['smallest']:,} to {clients['largest']:,}"
-    )
-    text += f", median {clients['median']:g}"
+    text = f"{clients['count']:,} ({names}); samples {clients['smallest']:,}"
+    if clients["smallest"] < clients["largest"]:
+        text += f" to {clients['largest']:,}, median {clients['median']:g}"
+    elif clients["count"] > 1:
+        text += " each"
     if "one_class" in clients:
         apart = percent(clients["label_distance"], 0)
         text += f"; label mix {apart} away from everybody's (0 %: alike)"

@@ -81,11 +81,11 @@ def doctor(
     if as_json:
         print_json(findings)
     else:
-        _show(findings, given.method.name if named else "")
+        _show(findings, given.method.name if named and not given.method.safe else "")
 
 
 def _show(found: dict[str, Any], asked: str) -> None:
-    """As text. ``asked``: the method that somebody chose; "" where nobody did."""
+    """As text. ``asked``: the method that somebody chose; "" where nobody did, or it is safe."""
     out = console()
     for line in _data_lines(found["data"]):
         out.print(line, highlight=False, markup=False)
