@@ -62,15 +62,15 @@ FOUND: dict[str, Any] = {
 
 def test_every_number_stands_in_its_column() -> None:
     membership, labels, properties, inversion, canaries, kinds = tables(FOUND)
-    assert membership.rows == [["personal", "loss", "0.612", "4.6%", "80 and 35"]]
-    assert "at 1% false alarms" in membership.note
+    assert membership.rows == [["personal", "loss", "0.612", "4.6 %", "80 and 35"]]
+    assert "at 1 % false alarms" in membership.note
     assert labels.rows == [["message", "0.35", "3"]]
-    assert properties.rows == [["predictions", "0.877", "66.7%", "50.0%", "none", "3"]]
+    assert properties.rows == [["predictions", "0.877", "66.7 %", "50.0 %", "none", "3"]]
     assert kinds.rows == [
         ["parameters", "a sum", "0.20", "8.26", "1e-05"],
         ["notes", "nothing", "–", "none", "–"],
     ]
-    assert inversion.rows == [["message", "0.987", "25.0%", "1.3%", "0.720", "2"]]
+    assert inversion.rows == [["message", "0.987", "25.0 %", "1.3 %", "0.720", "2"]]
     assert canaries.rows == [
         ["personal", "60", "21 of 30", "0.20", "none", "1e-05"],
         ["global", "60", "16 of 30", "0.00", "8.26", "1e-05"],

@@ -83,7 +83,7 @@ def test_runs_of_others_are_no_place_for_a_bench(tmp_path: Path) -> None:
     (tmp_path / "my runs" / "mine" / "experiment.toml").touch()
     with pytest.raises(FedkinError, match=r"mine is the folder of a run: choose another --out$"):
         bench(asked(tmp_path / "my runs" / "mine"), quiet)
-    with pytest.raises(FedkinError, match="holds 1 run and no rows of a bench: ") as refused:
+    with pytest.raises(FedkinError, match="holds 1 run and no bench: ") as refused:
         bench(asked(tmp_path / "my runs"), quiet)
     assert str(refused.value).endswith(f"such as '{tmp_path}/my runs/bench'")
     assert [path.name for path in (tmp_path / "my runs").iterdir()] == ["mine"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedkin.cli.data import _clients
 from fedkin.data.sources import load
 from tests.cli.command import fedkin
 
@@ -195,6 +196,14 @@ def test_a_leak_is_told_before_a_run_and_by_the_doctor(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(["site,n,copy,label", *rows]))
     data = ("--data", f"{tmp_path / 't.csv'}:client=site")
     done = fedkin("run", *data, *ONE_STEP, "--out", tmp_path / "run")
-    assert "note: column 'copy' alone tells the label of 100.0% of the rows" in done.stderr
+    assert "note: column 'copy' alone tells the label of 100.0 % of the rows" in done.stderr
     traps = json.loads(fedkin("doctor", *data, "--rounds", "0", "--json").stdout)["traps"]
     assert any("column 'copy' alone" in trap for trap in traps)
+
+
+def test_clients_of_one_size_have_so_many_samples_each() -> None:
+    known = {"first": ["a"], "smallest": 60, "largest": 60, "median": 60.0}
+    assert _clients({**known, "count": 2}) == "2 (a, …); samples 60 each"
+    assert _clients({**known, "count": 1}) == "1 (a); samples 60"
+    several = {**known, "count": 2, "smallest": 5, "median": 32.5}
+    assert _clients(several) == "2 (a, …); samples 5 to 60, median 32.5"

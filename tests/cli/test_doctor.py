@@ -85,12 +85,12 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "fedrep cannot run: it needs a head" in flat
     assert "nobody that can be identified" in flat
     assert json.loads(fedkin("doctor", "--json").stdout) == FOUND
-    assert "Three to try first" in text
+    assert "Two to try first" in text
     assert "With their defaults ditto and ifca may end points below fedavg on such data" in flat
     assert "Nobody has to lose by ditto and apfl: with --set method.safe=true each client" in flat
     asked[0]["verdict"] = {**VERDICT, "federate": False}
     alone = " ".join(fedkin("doctor").stdout.split())
-    assert "First local: each client alone; whoever federates all the same: three to try" in alone
+    assert "First local: each client alone; whoever federates all the same: two to try" in alone
     noise = {"clip": 1.0, "noise": 2.0, "epsilon": 8.0, "delta": 1e-5, "rounds": 3}
     asked[0].update(privacy=noise, left_out=["ifca", "hypcluster"])
     private = " ".join(fedkin("doctor").stdout.split())
@@ -98,10 +98,43 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "without noise" in private
 
 
+def test_clients_of_one_size_have_so_many_samples_each(asked) -> None:
+    asked[0]["data"] = {**FOUND["data"], "samples": {"least": 18, "most": 18, "median": 18.0}}
+    assert "7 clients with 18 training samples each" in fedkin("doctor").stdout
+    asked[0]["data"]["clients"] = 1
+    assert "1 client with 18 training samples\n" in fedkin("doctor").stdout
+
+
+def test_what_is_recommended_and_may_lose_says_so(asked) -> None:
+    def title() -> str:
+        return " ".join(fedkin("doctor").stdout.split())
+
+    below = "may end below (see under the table)"
+    assert f"Two to try first, beside fedavg: ditto {below}" in title()
+    asked[0]["may_lose"] = {"methods": ["apfl", "ditto"], "beside": ["local", "fedavg"]}
+    assert f"Two to try first, beside local and fedavg: each {below}" in title()
+    asked[0]["may_lose"] = {"methods": ["ifca"], "beside": ["fedavg"]}
+    assert "Two to try first method" in title()
+    asked[0]["candidates"] = [CANDIDATE]
+    asked[0]["verdict"] = {**VERDICT, "federate": False}
+    assert "whoever federates all the same: one to try first method" in title()
+
+
+def test_a_method_chosen_by_set_is_probed_and_cautioned_as_one_by_option(asked) -> None:
+    for given in ("--set=method=ifca", "--set=method.name=ifca", "--set= method =ifca"):
+        said = " ".join(fedkin("doctor", given).stdout.split())
+        assert "; ifca, which this experiment has, is one of them" in said
+    assert [call[3] for call in asked[1]] == [True] * 3
+    given = ["--set=method=ifca", "--set=method.safe=true"]
+    assert "which this experiment has" not in fedkin("doctor", *given).stdout
+    fedkin("doctor", "--set=method.lr=0.2")
+    assert asked[1][-1][3] is False
+
+
 def test_a_method_that_was_asked_for_and_may_lose_is_said(asked) -> None:
     said = "run --method fedavg beside them"
-    for given, method in ((["--method", "Ditto"], "ditto"), (["--set=method=ifca"], "")):
-        one = f"; {method}, which this experiment has, is one of them" if method else ""
+    for given, method in ((["--method", "Ditto"], "ditto"), (["--set=method=ifca"], "ifca")):
+        one = f"; {method}, which this experiment has, is one of them"
         flat = " ".join(fedkin("doctor", *given).stdout.split())
         assert f"{said}{one} Nobody has" in flat
     assert f"{said} Nobody has" in " ".join(fedkin("doctor", "--method", "apfl").stdout.split())
@@ -112,6 +145,6 @@ def test_what_was_not_found_is_not_printed(asked) -> None:
     text = fedkin("doctor").stdout
     assert "Verdict: none. It takes clients" in " ".join(text.split())
     assert "No trap that is known" in text
-    assert "Three to try" not in text
+    assert "to try first" not in text
     assert "safe" not in text
     assert "The whole experiment" not in text

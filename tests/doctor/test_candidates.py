@@ -8,8 +8,10 @@ from fedkin.doctor.candidates import (
     candidates,
     in_order,
     left_out,
+    split_name,
     split_names,
 )
+from fedkin.doctor.may_lose import losers as may_lose_by
 from fedkin.doctor.verdict import Examined, Gain, examined
 
 BY_NAME = {made.name: made for made in SETS}
@@ -62,6 +64,29 @@ def test_a_way_that_surely_loses_is_not_advised() -> None:
     assert named == ["grouped", "anchored", "grouped"]
     alone = [one["way"] for one in candidates(of({"shared": shared}), ["c"] * 20)]
     assert alone == ["shared", "shared"]  # who federates all the same is told how
+
+
+def sure(mean: float) -> Gain:
+    return Gain(mean, 0.002, dict.fromkeys(range(20), (0.1, 1.0)), 0.0, 0.0)
+
+
+def test_what_may_lose_on_such_data_is_not_recommended_unless_all_may() -> None:
+    names = ["c"] * 20
+
+    def named(first: str, federate: bool = True) -> list[str]:
+        ways = {way: sure(0.06 if way == first else 0.05) for way in METHODS}
+        best = sure(0.06 if federate else 0.0)
+        found = Examined("accuracy", best, ways, {}, 0.005, None)
+        return [one["method"] for one in candidates(found, names)]
+
+    assert named("shared") == ["fedavg", "scaffold"]
+    assert named("grouped") == ["ifca", "fedper", "hypcluster"]
+    for way in ("anchored", "offset"):
+        methods = {split_name(method)[0] for method in named(way)}
+        assert len(methods) == 3
+        assert methods <= set(may_lose_by(way))
+    assert named("shared", federate=False)[0] == "fedavg"
+    assert len(named("shared", federate=False)) == 3
 
 
 def test_the_best_way_is_named_where_the_experiment_takes_none_of_its_methods() -> None:

@@ -15,7 +15,7 @@ def test_it_has_what_was_asked_for() -> None:
         }
     )
     assert head(spec) == (
-        "ditto · t.csv · dirichlet alpha=0.3 · mlr · 7 clients · 25% a round · 12 rounds · seed 5"
+        "ditto · t.csv · dirichlet alpha=0.3 · mlr · 7 clients · 25 % a round · 12 rounds · seed 5"
     )
     assert "· t.csv · the nodes' own data · mlr ·" in head(spec, "the nodes' own data")
 

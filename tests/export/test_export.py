@@ -240,7 +240,7 @@ def test_predictions_are_those_of_the_run(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[["p(home)", "p(readmitted)"]], expected, atol=1e-5)
     assert set(found["prediction"]) <= {"home", "readmitted"}
     right = (found["prediction"].to_numpy() == own["outcome"].to_numpy()).mean()
-    assert f"accuracy against the labels in the file: {right:.2%} of 24" in done.stderr
+    assert f"accuracy against the labels in the file: {100 * right:.2f} % of 24" in done.stderr
     to = tmp_path / "out.csv"
     assert fedkin(
         "predict", run, "--client", "2", "--data", tmp_path / "x.csv", "--out", to
@@ -262,7 +262,7 @@ def test_labels_with_a_point_are_the_classes_that_they_were(tmp_path: Path) -> N
     wrong = np.flatnonzero(found["prediction"].to_numpy() != truth)
     assert set(wrong) <= set(range(16, 25))
     assert (found["p(1)"] > 0.5).to_numpy().tolist() == (found["prediction"] == 1).tolist()
-    assert f"{1 - len(wrong) / 40:.2%} of 40" in done.stderr
+    assert f"{100 * (1 - len(wrong) / 40):.2f} % of 40" in done.stderr
 
 
 def test_a_run_without_the_table_of_measures_is_read(tmp_path: Path) -> None:

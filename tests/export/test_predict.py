@@ -99,15 +99,15 @@ def test_labels_in_the_file_are_compared_where_they_are() -> None:
         "the file's label column is empty: nothing to compare with",
     )
     assert _measured(said, ["a", "c", None, "b"], "classification") == (
-        "accuracy against the labels in the file: 66.67% of 3 (1 rows have none); "
-        "always 'a': 33.33%",
+        "accuracy against the labels in the file: 66.67 % of 3 (1 row has none); "
+        "always 'a': 33.33 %",
     )
     assert _measured(said, ["a", "c", "b", "a"], "classification") == (
-        "accuracy against the labels in the file: 25.00% of 4; always 'a': 50.00%",
+        "accuracy against the labels in the file: 25.00 % of 4; always 'a': 50.00 %",
     )
     numbers = pd.DataFrame({"prediction": [1.0, 5.0, 3.0]})
     assert _measured(numbers, ["4", None, "-1"], "regression") == (
-        "root mean squared error against the labels in the file: 3.53553 (1 rows have none)",
+        "root mean squared error against the labels in the file: 3.53553 (1 row has none)",
     )
     assert _measured(numbers, ["4", "x", "-1"], "regression") == (
         "root mean squared error against the labels in the file: nan",

@@ -237,14 +237,19 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
         assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
 
 
-def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(tmp_path):
-    fleet = Fleet(tmp_path, experiment(privacy=NOISE))
+@pytest.mark.parametrize("method", ["fedavg", "finetune"])
+def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(method, tmp_path):
+    """Nor do nodes, one of which is asked for a finish of its own as well."""
+    fleet = Fleet(tmp_path, experiment(method, privacy=NOISE))
     (fleet.folder / "stop").touch()
     with pytest.raises(Interrupted):
         fleet.run()
     fleet.run()
     with read_only(fleet.out) as database:
         assert database.facts()["released_again"] == 0
+    for name in fleet.nodes:
+        (kept,) = Spent(fleet.folder / "nodes" / name / "state", None).runs()
+        assert kept.again == 0
 
 
 def test_a_server_that_invents_clients_cannot_take_a_nodes_share_of_the_noise_away(tmp_path):

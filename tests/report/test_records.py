@@ -2,14 +2,17 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.records import opened
 from fedkin.report.scores import curves
+from fedkin.report.summary import of_run
 from fedkin.runs.database import create, put_rows
 from tests.report.many_clients_examples import CLIENTS, name, value
 
@@ -70,3 +73,16 @@ def test_the_last_scores_may_be_older_than_the_finished_model(folder: Path) -> N
         record.execute("DELETE FROM metrics WHERE round = 2")
     with opened(folder) as run:
         assert [run.last_scored(until) for until in (None, 2, 1, 0)] == [1, 1, 1, 0]
+
+
+def test_an_error_of_the_callers_own_lines_is_no_damage(folder: Path) -> None:
+    with pytest.raises(ValueError, match="invalid literal"), opened(folder):
+        int("my own mistake")
+    with pytest.raises(KeyError, match="of mine"), opened(folder) as run:
+        run.facts["of mine"]
+    with pytest.raises(FedkinError, match=r"run\.db is damaged: "), opened(folder) as run:
+        of_run(replace(run, facts={"warnings": 7}))
+    with sqlite3.connect(folder / "run.db") as record:
+        record.execute("UPDATE clients SET histogram = '{' WHERE client = 3")
+    with pytest.raises(FedkinError, match=r"run\.db is damaged: "), opened(folder):
+        pass

@@ -5,6 +5,7 @@ import pytest
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
 from fedkin.reproduce.claim_numbers import NUMBERS, WHOLE, _united, numbers
+from fedkin.reproduce.measures import MEASURES
 from tests.awkward import SHUFFLED, record
 from tests.report.collaboration_examples import noted
 
@@ -32,6 +33,17 @@ def test_numbers_of_the_whole_run_have_no_client(folder) -> None:
     assert 0 < numbers(folder, "server share")[WHOLE] < 1
     assert numbers(folder, "newcomers") == {}
     assert numbers(folder, "distance to its truth") == {}  # makes no run
+
+
+def test_what_a_measure_of_the_whole_run_raises_is_no_damage_of_its_record(
+    folder, monkeypatch
+) -> None:
+    def fails(*given):
+        raise ValueError("the data are gone")
+
+    monkeypatch.setitem(MEASURES, "recovery", ("recovery", fails))
+    with pytest.raises(ValueError, match=r"^the data are gone$"):
+        numbers(folder, "recovery")
 
 
 def test_clients_that_join_later_with_all_their_labels(tmp_path) -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.directory import begun, check_own, leftover, own, recorded, unrecorded
+from fedkin.runs.directory import (
+    begun,
+    check_home,
+    check_own,
+    leftover,
+    own,
+    recorded,
+    unrecorded,
+)
 
 
 def test_how_far_it_came(tmp_path: Path) -> None:
@@ -56,3 +64,27 @@ def test_what_a_killed_run_leaves() -> None:
     assert leftover(Path("x/run.lock"))
     assert leftover(Path("a.safetensors.part"))
     assert not leftover(Path("x/run.db"))
+
+
+def test_many_runs_have_a_folder_of_their_own(tmp_path: Path) -> None:
+    """Neither a run's nor one of other runs, unless what they belong to is there."""
+    runs = tmp_path / "my runs"
+    for name in ("first", "second"):
+        check_home(runs, "study.db", "sweep")
+        (runs / name).mkdir(parents=True)
+    check_home(runs, "study.db", "sweep")
+    for name in ("first", "second"):
+        (runs / name / "experiment.toml").touch()
+    for folder, said in (
+        (runs / "first", f"{runs / 'first'} is the folder of a run: choose another --out"),
+        (
+            runs,
+            f"{runs} holds 2 runs and no sweep: choose another --out, such as '{runs / 'sweep'}'",
+        ),
+    ):
+        with pytest.raises(FedkinError) as refused:
+            check_home(folder, "study.db", "sweep")
+        assert str(refused.value) == said
+        assert refused.value.code == "FED-602"
+    (runs / "study.db").touch()
+    check_home(runs, "study.db", "sweep")

@@ -99,6 +99,15 @@ def test_another_method_or_model_leaves_the_keys_of_the_first() -> None:
     assert changed(base, searched).method.options == {"lam": 5}
 
 
+def test_a_key_that_every_method_has_is_searched_with_those_of_one() -> None:
+    base = Spec.model_validate({"method": {"name": "ditto"}})
+    space = space_of(["method.safe=true, false", "method.lam=0.1, 1"])
+    check(base, space)
+    assert changed(base, {"method.safe": True}).method.safe is True
+    with pytest.raises(FedkinError, match="unknown ditto hyper-parameter 'sage'"):
+        check(base, space_of(["method.sage=true, false"]))
+
+
 def test_what_trials_leave_is_told_once(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK[:-1], "--set=method=ditto:lam=2", "--space", "method.name=fedavg"]
     told = fedkin(*asked, "--out", tmp_path / "s")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fedkin.tracking.track import to_tensorboard
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
@@ -78,6 +79,19 @@ def test_a_store_that_is_none_is_told_in_a_sentence(
         assert re.fullmatch(
             f"{where}.* cannot be written: .+", told("track", run, "--tensorboard", where)
         )
+
+
+def test_what_the_writer_of_events_cannot_do_is_no_damage_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writers = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+
+    def refuses(*given: object) -> None:
+        raise ValueError("no such point")
+
+    monkeypatch.setattr(writers, "add_scalar", refuses)
+    with pytest.raises(ValueError, match=r"^no such point$"):
+        to_tensorboard(write(tmp_path / "run"), tmp_path / "logs")
 
 
 def test_nowhere_to_go_is_told(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.audit.inversion import NEAR
+from fedkin.core.errors import percent
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import section, table
 from fedkin.runs.directory import own
@@ -79,15 +80,15 @@ def _membership(found: Sequence[Mapping[str, Any]], false_alarms: float) -> Show
     return Shown(
         "Which samples were trained on",
         "AUC: the chance that a training sample looks more like one than a test sample of the "
-        f"same client; 0.5 tells nothing. Hits: training samples found at {false_alarms:.0%} false "
-        "alarms. Message: what a client would send next.",
+        "same client; 0.5 tells nothing. Hits: training samples found at "
+        f"{percent(false_alarms, 0)} false alarms. Message: what a client would send next.",
         ("target", "attack", "AUC", "hits", "samples"),
         [
             [
                 one["target"],
                 one["attack"],
                 f"{one['auc']:.3f}",
-                f"{one['hits']:.1%}",
+                percent(one["hits"]),
                 f"{one['members']} and {one['others']}",
             ]
             for one in found
@@ -106,8 +107,11 @@ def _labels(found: Mapping[str, Any]) -> Shown:
 
 
 def _properties(found: Mapping[str, Any]) -> Shown:
-    def part(value: float | None, form: str) -> str:
-        return NONE if value is None else format(value, form)
+    def number(value: float | None, digits: int) -> str:
+        return NONE if value is None else f"{value:.{digits}f}"
+
+    def part(value: float | None) -> str:
+        return NONE if value is None else percent(value)
 
     return Shown(
         "Which properties a client has",
@@ -119,10 +123,10 @@ def _properties(found: Mapping[str, Any]) -> Shown:
         [
             [
                 found["kind"],
-                part(found["has"], ".3f"),
-                part(found["most"], ".1%"),
-                part(found["chance"], ".1%"),
-                part(found["alike"], ".2f"),
+                number(found["has"], 3),
+                part(found["most"]),
+                part(found["chance"]),
+                number(found["alike"], 2),
                 str(found["clients"]),
             ]
         ],
@@ -139,8 +143,8 @@ def _inversion(found: Mapping[str, Any]) -> Shown:
             [
                 "message",
                 f"{found['closest']:.3f}",
-                f"{found['rebuilt']:.1%}",
-                f"{found['chance']:.1%}",
+                percent(found["rebuilt"]),
+                percent(found["chance"]),
                 f"{found['auc']:.3f}",
                 str(found["clients"]),
             ]
@@ -151,8 +155,8 @@ def _inversion(found: Mapping[str, Any]) -> Shown:
 def _canaries(found: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
     return Shown(
         "What canaries prove of epsilon, for one row",
-        f"Lower: proved by the guesses, with confidence {confidence:.0%} (Steinke et al., 2023). "
-        "Upper: what [privacy] promises, none where it promises nothing.",
+        f"Lower: proved by the guesses, with confidence {percent(confidence, 0)} (Steinke et al., "
+        "2023). Upper: what [privacy] promises, none where it promises nothing.",
         ("target", "canaries", "right guesses", "lower", "upper", "delta"),
         [
             [

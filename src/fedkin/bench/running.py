@@ -2,7 +2,6 @@
 was stopped.
 """
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -28,7 +27,7 @@ from fedkin.engine.transports.parent import end_with_parent
 from fedkin.experiment.training import Interrupted
 from fedkin.methods import known_name
 from fedkin.methods.own import allow
-from fedkin.runs.directory import begun, runs_inside
+from fedkin.runs.directory import check_home
 from fedkin.runs.spec import parse
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import code_of, permit
@@ -81,7 +80,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     methods = _methods(asked)
     chosen = _settings(asked)
     _check_own(asked, chosen)
-    _check_folder(asked.out)
+    check_home(asked.out, ROWS, "bench")
     try:
         asked.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -103,17 +102,6 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
         for stage in (*stages, [case for case in cases if case.method not in BASELINES]):
             _all(asked, stage, held, tell)
         return _done(asked.out, cases)
-
-
-def _check_folder(out: Path) -> None:
-    """Rows and runs of a bench lie in a folder of their own."""
-    if begun(out):
-        raise FedkinError(f"{out} is the folder of a run: choose another --out")
-    if (runs := runs_inside(out)) and not (out / ROWS).is_file():
-        raise FedkinError(
-            f"{out} holds {many(len(runs), 'run')} and no rows of a bench: choose another --out, "
-            f"such as {shlex.quote(str(out / 'bench'))}"
-        )
 
 
 def _permit(asked: Asked) -> None:

@@ -92,7 +92,7 @@ def run_(
 def page(
     rows: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="ROWS…", help="Files of rows; default: bench/rows.jsonl."),
+        typer.Argument(metavar="ROWS…", help="Files of rows, or output folders; default: bench."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Output page.")] = Path(
         "leaderboard.html"
@@ -106,10 +106,9 @@ def page(
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import mean_ranks, not_run, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
-    from fedkin.bench.running import ROWS
     from fedkin.runs.outside import MARKDOWN, write_outside
 
-    files = rows or [Path("bench") / ROWS]
+    files = [_rows_file(one) for one in rows or [Path("bench")]]
     read = [row for file in files for row in read_rows(file)]
     cut = [said for file in files for said in half_written(file)]
     for said in [*cut, *incomplete(read)]:
@@ -175,7 +174,9 @@ def verify(
     ],
     rows: Annotated[
         Path | None,
-        typer.Option("--rows", metavar="FILE", help="File of rows; default: bench/rows.jsonl."),
+        typer.Option(
+            "--rows", metavar="FILE", help="File of rows, or output folder; default: bench."
+        ),
     ] = None,
     trust_code: TrustCode = False,
     data_dir: DataDir = None,
@@ -183,11 +184,10 @@ def verify(
 ) -> None:
     """Repeat a row, compare bits and numbers; exit status 1 if they differ."""
     from fedkin.bench.row import half_written, read_rows
-    from fedkin.bench.running import ROWS
     from fedkin.bench.verify import named
     from fedkin.bench.verify import verify as again
 
-    file = rows or Path("bench") / ROWS
+    file = _rows_file(rows or Path("bench"))
     whole = read_rows(file)
     for said in half_written(file):
         warn(said)
@@ -200,6 +200,13 @@ def verify(
         say(done.sentence)
     if not done.true:
         raise typer.Exit(1)
+
+
+def _rows_file(named: Path) -> Path:
+    """The file itself, or that of a bench's folder."""
+    from fedkin.bench.running import ROWS
+
+    return named / ROWS if named.is_dir() else named
 
 
 def _hyper(text: str) -> "Content":

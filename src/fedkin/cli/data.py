@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fedkin.cli.options import AsJson, DataDir, path_as_text
 from fedkin.cli.talk.json_output import print_json
-from fedkin.core.errors import FedkinError, many
+from fedkin.core.errors import FedkinError, many, percent
 from fedkin.experiment.terminal import console, quiet, tell_hints
 
 if TYPE_CHECKING:
@@ -182,12 +182,14 @@ def _clients(clients: dict[str, Any]) -> str:
     names = ", ".join(clients["first"]) + (
         ", …" if clients["count"] > len(clients["first"]) else ""
     )
-    text = (
-        f"{clients['count']:,} ({names}); samples {clients['smallest']:,} to {clients['largest']:,}"
-    )
-    text += f", median {clients['median']:g}"
+    text = f"{clients['count']:,} ({names}); samples {clients['smallest']:,}"
+    if clients["smallest"] < clients["largest"]:
+        text += f" to {clients['largest']:,}, median {clients['median']:g}"
+    elif clients["count"] > 1:
+        text += " each"
     if "one_class" in clients:
-        text += f"; label mix {clients['label_distance']:.0%} away from everybody's (0%: alike)"
+        apart = percent(clients["label_distance"], 0)
+        text += f"; label mix {apart} away from everybody's (0 %: alike)"
     return text
 
 
@@ -196,7 +198,7 @@ def _labels(found: dict[str, Any]) -> str:
         return "numbers (regression)"
     classes = sorted(found["classes"], key=lambda one: -one["samples"])
     shown = ", ".join(
-        f"{one['name']} {one['samples'] / found['samples']:.1%}" for one in classes[:8]
+        f"{one['name']} {percent(one['samples'] / found['samples'])}" for one in classes[:8]
     )
     return f"{many(len(classes), 'class', 'classes')}: {shown}{', …' if len(classes) > 8 else ''}"
 

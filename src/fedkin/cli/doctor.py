@@ -61,7 +61,7 @@ def doctor(
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
-    from fedkin.setup.arguments.options import specification
+    from fedkin.setup.arguments.options import chooses_method, specification
 
     options = {
         "data": data,
@@ -76,16 +76,16 @@ def doctor(
     find_own_code()
     more = split_names(methods or "")
     with heard(SlowLines()):
-        named = bool(method or spec)
+        named = bool(method or spec or chooses_method(set_ or []))
         findings = diagnosis(given, rounds, more, named=named)
     if as_json:
         print_json(findings)
     else:
-        _show(findings, given.method.name if named else "")
+        _show(findings, given.method.name if named and not given.method.safe else "")
 
 
 def _show(found: dict[str, Any], asked: str) -> None:
-    """As text. ``asked``: the method that somebody chose; "" where nobody did."""
+    """As text. ``asked``: the method that somebody chose; "" where nobody did, or it is safe."""
     out = console()
     for line in _data_lines(found["data"]):
         out.print(line, highlight=False, markup=False)
@@ -106,7 +106,7 @@ def _show(found: dict[str, Any], asked: str) -> None:
         out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)
     if found["candidates"]:
         federate = bool(found["verdict"] and found["verdict"]["federate"])
-        out.print(_candidate_table(found["candidates"], federate))
+        out.print(_candidate_table(found["candidates"], federate, found["may_lose"]))
     if found["may_lose"]:
         out.print(_may_lose_line(found["may_lose"], asked), highlight=False, markup=False)
     if found["safe"]:
@@ -158,12 +158,24 @@ def _safe_line(methods: list[str]) -> str:
     return f"Nobody has to lose by {listed(methods)}: with --set {SETTING} {PROMISE}"
 
 
-def _candidate_table(candidates: list[dict[str, Any]], federate: bool) -> "Table":
+def _candidate_table(
+    candidates: list[dict[str, Any]], federate: bool, caution: dict[str, Any] | None
+) -> "Table":
     from rich.text import Text
 
     from fedkin.core.errors import some
+    from fedkin.doctor.candidates import split_name
+    from fedkin.doctor.kinds import listed
 
-    title = "Three to try first"
+    title = f"{('One', 'Two', 'Three')[len(candidates) - 1]} to try first"
+    losing = [
+        one for one in candidates if caution and split_name(one["method"])[0] in caution["methods"]
+    ]
+    if federate and caution and losing:
+        may = (
+            "each" if len(losing) == len(candidates) else listed([one["method"] for one in losing])
+        )
+        title += f", beside {listed(caution['beside'])}: {may} may end below (see under the table)"
     if not federate:
         title = f"First local: each client alone; whoever federates all the same: {title.lower()}"
     table = _table(title, ("method", "gain over alone", "why", "would lose", "needs"))
@@ -202,13 +214,21 @@ def _table(title: str, columns: tuple[str, ...]) -> "Table":
     return table
 
 
+def _span(clients: int, sizes: dict[str, Any]) -> str:
+    from fedkin.core.errors import many
+
+    if sizes["least"] == sizes["most"]:
+        each = many(sizes["most"], "training sample")
+        return each if clients == 1 else f"{each} each"
+    return f"{sizes['least']} to {sizes['most']} training samples, median {sizes['median']:.0f}"
+
+
 def _data_lines(data: dict[str, Any]) -> list[str]:
     from fedkin.report import formatting
 
     sizes = data["samples"]
-    span = f"{sizes['least']} to {sizes['most']} training samples, median {sizes['median']:.0f}"
     lines = [
-        f"{formatting.many(data['clients'], 'client')} with {span}",
+        f"{formatting.many(data['clients'], 'client')} with {_span(data['clients'], sizes)}",
         "smallest: "
         + ", ".join(
             f"{one['client']} ({one['train']} train, {one['val']} val)" for one in data["smallest"]

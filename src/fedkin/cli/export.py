@@ -123,9 +123,9 @@ def predict(
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict new samples with a personal model, or with --view global alone the shared one; a CSV
-    of labels and probabilities.
-    """
+    """Predict new samples with a personal model, or the shared one (--view global alone).
+
+    Writes a CSV of labels and probabilities."""
     from fedkin.export.exportable import exportable
     from fedkin.export.predict import predict as ask
     from fedkin.export.shared import SHARED

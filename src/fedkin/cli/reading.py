@@ -111,9 +111,7 @@ def watch(
         int, typer.Option("--port", metavar="N", help="Port; 0: any free one.", min=0, max=65535)
     ] = 0,
 ) -> None:
-    """Serve the report of a running experiment, sweep, leaderboard or deployment, to this machine
-    only.
-    """
+    """Serve the report of a run, sweep, leaderboard or deployment, to this machine only."""
     from fedkin.bench.live import LiveRows
     from fedkin.report.watch import Watch
 

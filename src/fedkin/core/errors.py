@@ -111,6 +111,22 @@ def many(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
+def percent(part: float, digits: int = 1) -> str:
+    """How much of a whole, as everything that fedkin prints says it.
+
+    >>> percent(0.1234), percent(0.5, 0), percent(2 / 3, 2)
+    ('12.3 %', '50 %', '66.67 %')
+
+    Args:
+        part: A fraction, 0..1.
+        digits: Decimals of the percent.
+
+    Returns:
+        The number, a space and the sign.
+    """
+    return f"{100 * part:.{digits}f} %"
+
+
 def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
     """The error for a name that does not exist, with the nearest one that does.
 

@@ -3,11 +3,11 @@ what it needs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from fedkin.core.method import Needs
-from fedkin.doctor.verdict import Examined, Gain, losers
+from fedkin.doctor.may_lose import losers as may_lose_by
+from fedkin.doctor.verdict import Examined, Gain, losers, verdict
 from fedkin.methods import make
 from fedkin.runs.short_form import pieces
 from fedkin.setup.arguments.typed_method import typed_method
@@ -38,7 +38,8 @@ def candidates(
     runs: Callable[[str], bool] = lambda method: True,
 ) -> list[dict[str, Any]]:
     """Up to three methods: the first of each way in their order, then the second ones. A way that
-    surely loses, by its 95 % interval, is left out where another does not.
+    surely loses, by its 95 % interval, is left out where another does not. Where the verdict is to
+    federate, so is a method that may lose on such data, unless all may.
 
     Args:
         found: What cross-validation found.
@@ -59,8 +60,12 @@ def candidates(
     chosen: dict[str, str] = {}
     for method, way in order:
         chosen.setdefault(method, way)
+    able = list(filter(runs, chosen))
+    if able and verdict(found)["federate"]:
+        cautioned = may_lose_by(chosen[able[0]])
+        able = [method for method in able if split_name(method)[0] not in cautioned] or able
     lines = []
-    for method in islice(filter(runs, chosen), MOST):
+    for method in able[:MOST]:
         way = chosen[method]
         gain = found.ways[way]
         low, high = gain.interval()

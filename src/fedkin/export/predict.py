@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, many, percent
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -138,7 +138,8 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
     ]
     if not pairs:
         return ("the file's label column is empty: nothing to compare with",)
-    rest = f" ({len(labels) - len(pairs):,} rows have none)" if len(pairs) < len(labels) else ""
+    none = len(labels) - len(pairs)
+    rest = f" ({many(none, 'row has', 'rows have')} none)" if none else ""
     if task == "regression":
         numbers = pd.to_numeric(
             pd.Series([label for _, label in pairs]), errors="coerce"
@@ -151,8 +152,8 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
     right = sum(said == label for said, label in pairs)
     (most, often), *_ = Counter(label for _, label in pairs).most_common(1)
     return (
-        f"accuracy against the labels in the file: {right / len(pairs):.2%} of "
-        f"{len(pairs):,}{rest}; always {most!r}: {often / len(pairs):.2%}",
+        f"accuracy against the labels in the file: {percent(right / len(pairs), 2)} of "
+        f"{len(pairs):,}{rest}; always {most!r}: {percent(often / len(pairs), 2)}",
     )
 
 

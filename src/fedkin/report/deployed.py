@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fedkin.core.errors import many
+from fedkin.core.errors import many, percent
 
 SHARE, CHANCE = "safe_share", "safe_chance"  # what ``transforms.safe`` calls them in the record
 
@@ -91,10 +91,11 @@ in validation if it were no better'
     Returns:
         Text.
     """
-    said = "" if chance is None else f"{100 * chance:.2f} %"
+    said = "" if chance is None else percent(chance, 2)
     if share == 0:
         what = "its own model: validation does not say that a federated one is better"
         return f"{what} ({said} {LUCK}, at the least)" if said else what
-    mixture = f"a mixture of {share:.0%} of the federated model and {1 - share:.0%} of its own"
-    what = "the federated model" if share == 1 else mixture.replace("%", " %")
+    own = f"{percent(1 - share, 0)} of its own"
+    mixture = f"a mixture of {percent(share, 0)} of the federated model and {own}"
+    what = "the federated model" if share == 1 else mixture
     return f"{what}: {said} {LUCK}" if said else what

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,7 +248,8 @@ def opened(folder: Path) -> Iterator[Run]:
         The run.
 
     Raises:
-        FedkinError: The folder is no run, or a damaged one.
+        FedkinError: The folder is no run, or a damaged one: fedkin's lines could not read a value.
+            What the caller's own lines raise stays as it is.
     """
     folder = Path(folder)
     with read_only(folder) as database:
@@ -255,7 +257,16 @@ def opened(folder: Path) -> Iterator[Run]:
         try:
             yield Run(folder, database, plain_values(database.facts()), _clients(database))
         except DAMAGED as error:  # a fact or a note of another kind than a run writes
+            if not _fedkins(error):
+                raise
             raise FedkinError(f"{database.path} is damaged: {named_line(error)}") from error
+
+
+def _fedkins(error: Exception) -> bool:
+    """Whether lines of fedkin failed, or what they called; those of ``opened`` do not count."""
+    _, *frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    names = [str(frame.f_globals.get("__name__")) for frame in frames]
+    return any(name.startswith("fedkin.") for name in names)
 
 
 def number(value: float | None) -> float | None:

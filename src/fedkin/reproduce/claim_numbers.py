@@ -10,14 +10,24 @@ import numpy as np
 
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, scores
-from fedkin.report.summary import extras, of_run
+from fedkin.report.summary import extras, of_run, summary
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.measures import MEASURES
 from fedkin.runs.record import FEDERATION
 
 Numbers = Mapping[str, float]  # client → number; a number of the whole run has the client ""
-Reader = Callable[[Path, Run], Numbers]
+Reader = Callable[[Path], Numbers]
 WHOLE = ""
+
+
+def _of_record(read: Callable[[Run], Numbers]) -> Reader:
+    """A reader of the record alone."""
+
+    def numbers(folder: Path) -> Numbers:
+        with opened(folder) as run:
+            return read(run)
+
+    return numbers
 
 
 def _accuracy(view: str, share: float = 1.0) -> Reader:
@@ -25,7 +35,8 @@ def _accuracy(view: str, share: float = 1.0) -> Reader:
     the rounds.
     """
 
-    def read(folder: Path, run: Run) -> Numbers:
+    @_of_record
+    def read(run: Run) -> Numbers:
         curve = curves(run).get(view)
         if curve is None:
             return {}
@@ -40,25 +51,30 @@ def _accuracy(view: str, share: float = 1.0) -> Reader:
 def _note(name: str) -> Reader:
     """What a note said of each client last."""
 
-    def read(folder: Path, run: Run) -> Numbers:
-        return {
-            k: float(v) for k, v in extras(run).get(name, {}).items() if isinstance(v, int | float)
-        }
+    @_of_record
+    def read(run: Run) -> Numbers:
+        return _last_notes(run, name)
 
     return read
+
+
+def _last_notes(run: Run, name: str) -> dict[str, float]:
+    found = extras(run).get(name, {})
+    return {k: float(v) for k, v in found.items() if isinstance(v, int | float)}
 
 
 def _whole(name: str) -> Reader:
     """A number of the whole run, as the presets have it."""
 
-    def read(folder: Path, run: Run) -> Numbers:
-        value = MEASURES[name][1](folder, of_run(run))
+    def read(folder: Path) -> Numbers:
+        value = MEASURES[name][1](folder, summary(folder))
         return {} if value is None else {WHOLE: float(value)}
 
     return read
 
 
-def _newcomers(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _newcomers(run: Run) -> Numbers:
     """Test accuracy, percent, of clients that joined after the run with all labels that
     they have.
     """
@@ -71,7 +87,8 @@ def _newcomers(folder: Path, run: Run) -> Numbers:
     return {name: 100 * value for name, value in found.items() if value is not None}
 
 
-def _groups(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _groups(run: Run) -> Numbers:
     """Adjusted Rand index between the largest memberships and the classes that clients hold; 1
     where they agree.
 
@@ -106,7 +123,8 @@ def _united(held: list[set[Any]]) -> list[int]:
     return [next(k for k, part in enumerate(parts) if own <= part) for own in held]
 
 
-def _purity(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _purity(run: Run) -> Numbers:
     """Homogeneity of the largest memberships: 1 where no canonical model is used by clients of two
     groups.
     """
@@ -116,12 +134,14 @@ def _purity(folder: Path, run: Run) -> Numbers:
     return {WHOLE: float(homogeneity_score(kinds, chosen))} if kinds else {}
 
 
-def _largest(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _largest(run: Run) -> Numbers:
     """Each client's largest membership."""
     return {name: float(max(shares)) for name, shares in extras(run).get("membership", {}).items()}
 
 
-def _settled(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _settled(run: Run) -> Numbers:
     """How much the distance between cluster models changed over the last quarter of the rounds,
     relative to its end.
     """
@@ -132,13 +152,14 @@ def _settled(folder: Path, run: Run) -> Numbers:
     return {WHOLE: abs(losses[-1] - losses[-1 - len(losses) // 4]) / losses[-1]}
 
 
-def _server(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _server(run: Run) -> Numbers:
     """The server's share of all seconds."""
     seconds = of_run(run)["seconds"]
     return {WHOLE: seconds["server"] / seconds["total"]} if seconds["total"] else {}
 
 
-def _processor(folder: Path, run: Run) -> Numbers:
+def _processor(folder: Path) -> Numbers:
     found = cost(folder)
     return {} if found is None else {WHOLE: found.total}
 
@@ -148,17 +169,19 @@ def _distinct(name: str) -> Reader:
     without it.
     """
 
-    def read(folder: Path, run: Run) -> Numbers:
-        found = [v for v in extras(run).get(name, {}).values() if isinstance(v, int | float)]
+    @_of_record
+    def read(run: Run) -> Numbers:
+        found = _last_notes(run, name).values()
         return {WHOLE: float(len(set(found)))} if found else {}
 
     return read
 
 
-def _not_last(folder: Path, run: Run) -> Numbers:
+@_of_record
+def _not_last(run: Run) -> Numbers:
     """1 for each client whose teacher is of a round before the last, else 0."""
     last = run.committed()
-    return {name: float(at < last) for name, at in _note("teacher_round")(folder, run).items()}
+    return {name: float(at < last) for name, at in _last_notes(run, "teacher_round").items()}
 
 
 NUMBERS: dict[str, tuple[str, Reader | None]] = {
@@ -206,5 +229,4 @@ def numbers(folder: Path, measure: str) -> Numbers:
     reader = NUMBERS[measure][1]
     if reader is None:
         return {}
-    with opened(folder) as run:
-        return reader(folder, run)
+    return reader(folder)

@@ -114,6 +114,26 @@ def runs_inside(folder: Path) -> list[Path]:
     return sorted(one for one in folder.glob("*") if begun(one))
 
 
+def check_home(folder: Path, file: str, of: str) -> None:
+    """Refuse a folder in which the runs of a sweep or a bench would lie among others.
+
+    Args:
+        folder: Any folder, which need not be there.
+        file: The file that is there where the runs are its own.
+        of: What the runs would be of: "sweep" or "bench".
+
+    Raises:
+        FedkinError: It is the folder of a run, or holds runs without that file.
+    """
+    if begun(folder):
+        raise FedkinError(f"{folder} is the folder of a run: choose another --out")
+    if (runs := runs_inside(folder)) and not (folder / file).is_file():
+        raise FedkinError(
+            f"{folder} holds {many(len(runs), 'run')} and no {of}: choose another --out, such as "
+            f"{shlex.quote(str(folder / of))}"
+        )
+
+
 def recorded(run: Path) -> bool:
     """Whether there is a record of what happened.
 

@@ -12,7 +12,7 @@ from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
-from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
+from fedkin.runs.spec import MethodSection, ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, names_of, with_measure
 from fedkin.setup.arguments.options import choose, chooses
 from fedkin.setup.build import method_of
@@ -246,8 +246,9 @@ def _check_method(base: Spec, space: Space) -> None:
     for name in _methods(base, space):
         one = changed(base, {NAME: name})
         permit(one)  # --space names it, or the experiment whose code may be imported
-        kept = one.method.options
-        taken(name, [*kept, *(key.split(".")[1] for key in own if key != NAME)])
+        searched = [key.split(".")[1] for key in own]  # with those of every method: name, safe
+        hyper = [key for key in searched if key not in MethodSection.model_fields]
+        taken(name, [*one.method.options, *hyper])
     _check_values(base, asked, own, _check_built)
 
 
@@ -327,7 +328,7 @@ def _whole(key: str, base: Spec, space: Space) -> bool:
     numbers.
     """
     section, _, name = key.partition(".")
-    if section == "method" and key != NAME:
+    if section == "method" and name.partition(".")[0] not in MethodSection.model_fields:
         name = name.partition(".")[0]
         kinds = [str(taken(method, [name])[name].annotation) for method in _methods(base, space)]
     elif section == "model" and name.partition(".")[0] not in ModelSection.model_fields:

@@ -11,7 +11,6 @@ free was left by a process that is gone, and is taken over with what its run has
 
 import math
 import re
-import shlex
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
-from fedkin.runs.directory import begun, runs_inside
+from fedkin.runs.directory import begun, check_home
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
@@ -95,11 +94,7 @@ def sweep(
         raise unknown("sampler", sampler, SAMPLERS)
     if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
-    if begun(folder):
-        raise FedkinError(f"{folder} is the folder of a run: choose another --out")
-    if runs_inside(folder) and not (folder / FILE).is_file():
-        apart = shlex.quote(str(folder / STUDY))
-        raise FedkinError(f"{folder} holds runs and no sweep: choose another --out: {apart}")
+    check_home(folder, FILE, "sweep")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)

@@ -42,20 +42,21 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
     except ImportError:
         raise FedkinError("TensorBoard is not installed: pip install 'fedkin[track]'") from None
     with opened(Path(folder)) as run:
-        where = Path(target) / run.folder.name
-        named = os.fsencode(run.folder.resolve())
-        mark = f".{hashlib.sha256(named).hexdigest()[:12]}.fedkin"
-        earlier = _own_events(where, mark)
-        try:
-            writer = SummaryWriter(str(where), filename_suffix=mark)
-        except OSError as error:
-            raise FedkinError(f"{where} cannot be written: {error.strerror}") from None
-        for name, at, value in scalars(run):
-            writer.add_scalar(name, value, at)
-        writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in settings(run).items()))
-        writer.close()
-        for path in earlier:
-            path.unlink(missing_ok=True)
+        points, keys = list(scalars(run)), settings(run)
+    where = Path(target) / run.folder.name
+    named = os.fsencode(run.folder.resolve())
+    mark = f".{hashlib.sha256(named).hexdigest()[:12]}.fedkin"
+    earlier = _own_events(where, mark)
+    try:
+        writer = SummaryWriter(str(where), filename_suffix=mark)
+    except OSError as error:
+        raise FedkinError(f"{where} cannot be written: {error.strerror}") from None
+    for name, at, value in points:
+        writer.add_scalar(name, value, at)
+    writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in keys.items()))
+    writer.close()
+    for path in earlier:
+        path.unlink(missing_ok=True)
     return where
 
 
@@ -100,28 +101,27 @@ def to_mlflow(folder: Path, uri: str) -> str:
     with opened(Path(folder)) as run:
         numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
         parameters = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
-        state = "finished" if run.finished else "unfinished"
-        try:
-            client = MlflowClient(tracking_uri=uri)
-            found = client.get_experiment_by_name(EXPERIMENT)
-            number = (
-                found.experiment_id if found is not None else client.create_experiment(EXPERIMENT)
+        finished = run.finished
+    state = "finished" if finished else "unfinished"
+    try:
+        client = MlflowClient(tracking_uri=uri)
+        found = client.get_experiment_by_name(EXPERIMENT)
+        number = found.experiment_id if found is not None else client.create_experiment(EXPERIMENT)
+        identity = client.create_run(number, run_name=run.folder.name).info.run_id
+        for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
+            part = numbers[start : start + 1000]
+            client.log_batch(
+                identity, part, parameters if not start else [], [RunTag("fedkin.state", state)]
             )
-            identity = client.create_run(number, run_name=run.folder.name).info.run_id
-            for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
-                part = numbers[start : start + 1000]
-                client.log_batch(
-                    identity, part, parameters if not start else [], [RunTag("fedkin.state", state)]
-                )
-            client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
-        except MlflowException as error:
-            raise FedkinError(f"MLflow at {uri}: {_why(error)}") from None
-        except Exception as error:
-            # SQLAlchemy's, of a file that is no database; a database's driver that is not here
-            why = first_line(error)
-            if isinstance(error, OSError) and error.strerror:
-                why = f"{error.filename}: {error.strerror}"
-            raise FedkinError(f"MLflow at {uri} cannot be used: {why}") from None
+        client.set_terminated(identity, "FINISHED" if finished else "KILLED")
+    except MlflowException as error:
+        raise FedkinError(f"MLflow at {uri}: {_why(error)}") from None
+    except Exception as error:
+        # SQLAlchemy's, of a file that is no database; a database's driver that is not here
+        why = first_line(error)
+        if isinstance(error, OSError) and error.strerror:
+            why = f"{error.filename}: {error.strerror}"
+        raise FedkinError(f"MLflow at {uri} cannot be used: {why}") from None
     return str(identity)
 
 

@@ -94,6 +94,16 @@ def test_what_was_only_looked_at_is_run_next(name: str, looked: str) -> None:
     assert NEXT["reproduce"]({**asked, "finished": False, "dry_run": False}) == shown
 
 
+def test_what_a_doctor_looked_at_is_run_as_it_was_asked() -> None:
+    asked = {"spec": Path("a b.toml"), "method": "ditto", "set_": ["train.lr=0.1", "x=y z"]}
+    assert NEXT["doctor"](asked) == (
+        "run 'a b.toml' --method ditto --set train.lr=0.1 --set 'x=y z'"
+    )
+    assert NEXT["doctor"]({"clients": 4, "trust_code": True}) == (
+        "run --data digits --clients 4 --trust-code"
+    )
+
+
 def test_a_leaderboard_in_another_folder_stays_the_one_that_is_meant() -> None:
     one, other = Path("my rows/rows.jsonl"), Path("b.jsonl")
     assert NEXT["bench page"]({"rows": None}) == "bench verify ROW"

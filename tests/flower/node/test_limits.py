@@ -308,6 +308,30 @@ def test_models_that_a_node_was_told_once_more_are_counted(tmp_path):
     assert asked.again() == Asked(tmp_path / RUN).again() == 1 + 2 + 1
 
 
+def test_a_model_that_came_with_other_work_is_another_one_as_well(tmp_path):
+    """An honest server sends one model of a round: evaluated, and worked with in the next one, it
+    is the same message. A node that was away at the second evaluation gets the other model later.
+    """
+    for second, more in ((b"same", 0), (b"other", 1)):
+        asked = Asked(tmp_path / second.decode() / RUN)
+        asked.check(SPEC, asking("evaluate", 1, base=1), b"same")
+        asked.check(SPEC, asking("local", 2, base=1), second)
+        asked.check(SPEC, asking("evaluate", 2, base=2), b"two")
+        asked.check(SPEC, asking("local", 3, base=2), b"two")
+        assert asked.again() == more
+        asked.check(SPEC, asking("evaluate", 3, base=3), b"last")
+        asked.check(SPEC, asking("finish", 4, base=3), b"last" if second == b"same" else b"anew")
+        asked.check(SPEC, asking("evaluate_all", 4, base=4), b"last")  # of another state
+        assert asked.again() == 2 * more
+    asked = Asked(tmp_path / "none" / RUN)  # of a method without a finish
+    asked.check(SPEC, asking("evaluate", 3, base=3), b"last")
+    asked.check(SPEC, asking("evaluate_all", 4, base=3), b"last")
+    assert asked.again() == 0
+    asked.check(SPEC, asking("evaluate_all", 4, base=3), b"other")
+    asked.check(SPEC, asking("evaluate", 3, base=3), b"third")
+    assert asked.again() == 2
+
+
 def test_half_a_line_is_of_what_was_never_done(tmp_path):
     """As after a loss of power; what was written before and after it counts."""
     spec = private(**NOISE, where="client")

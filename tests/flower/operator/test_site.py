@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import shutil
 import tomllib
 
@@ -187,6 +188,16 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(FedkinError, match="not empty"):
         init(tmp_path, SPEC, NAMES, "127.0.0.1:9")
+
+
+def test_a_file_in_the_folders_place_is_told(tmp_path):
+    (tmp_path / "mine").touch()
+    for folder, why in (
+        (tmp_path / "mine", f"{tmp_path / 'mine'} is a file: choose another folder"),
+        (tmp_path / "mine" / "deep", f"{tmp_path / 'mine' / 'deep'} cannot be made: Not a dir"),
+    ):
+        with pytest.raises(FedkinError, match=f"^{re.escape(why)}"):
+            init(folder, SPEC, NAMES, "127.0.0.1:9")
 
 
 def node_of(folder, name):

@@ -115,9 +115,13 @@ def _sweep(given: Given) -> str:
 
 
 def _doctor(given: Given) -> str:
-    if given.get("spec") is not None:
-        return f"run {_q(given, 'spec')}"
-    return f"run --data {_q(given, 'data', otherwise='digits')}"
+    named = f" {_q(given, 'spec')}" if given.get("spec") is not None else ""
+    data = "" if named else f" --data {_q(given, 'data', otherwise='digits')}"
+    passed = ("data", "method", "split", "clients", "measure", "data_dir")
+    options = [_option(given, name) for name in passed if name != "data" or named]
+    changes = [f" --set {shlex.quote(one)}" for one in given.get("set_") or []]
+    trusted = " --trust-code" if given.get("trust_code") else ""
+    return f"run{named}{data}{''.join([*options, *changes])}{trusted}"
 
 
 def _methods(given: Given) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
 from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Problem
@@ -69,7 +70,7 @@ def _problem(column: Seen, outcome: Seen | None) -> Problem:
         later = float((ours[both] > theirs[both]).mean()) if both.any() else 0.0
         if later > LATER:
             says = (
-                f"{said}, in {later:.1%} of the rows after {outcome.name!r}, the date of "
+                f"{said}, in {percent(later)} of the rows after {outcome.name!r}, the date of "
                 "the outcome"
             )
             why = "what is known only afterwards tells the outcome; leave it out"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fedkin.core.errors import percent
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Problem
@@ -88,7 +89,7 @@ def _identifier(whole: Seen, column: Seen) -> Problem | None:
         or not _counts_rows(column.name, known, different)
     ):
         return None
-    every = "every row" if different == len(known) else f"{share:.1%} of the rows"
+    every = "every row" if different == len(known) else f"{percent(share)} of the rows"
     return Problem(
         "identifier",
         f"column {column.name!r} holds another whole number in {every}, as identifiers do",

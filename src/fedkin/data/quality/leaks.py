@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
 from fedkin.data.quality.looked_at import ROWS, Seen, ranks, sampled
 from fedkin.data.quality.predictive import (
@@ -69,10 +70,10 @@ def _problem(column: Seen, removed: float, label: Label) -> Problem:
 
 def _how_well(removed: float, label: Label) -> str:
     if not label.classes:
-        return f"(it explains {removed:.1%} of its variance)"
+        return f"(it explains {percent(removed)} of its variance)"
     return (
-        f"of {_right(removed, label):.1%} of the rows (a guess: "
-        f"{1 - label.errors / len(label.y):.1%})"
+        f"of {percent(_right(removed, label))} of the rows (a guess: "
+        f"{percent(1 - label.errors / len(label.y))})"
     )
 
 
@@ -106,7 +107,7 @@ def _gaps(column: Seen, label: Label) -> Problem | None:
         if inside.max() == inside.sum() and share ** inside.sum() < CHANCE:
             return Problem(
                 "leak",
-                f"column {column.name!r} is {word} in {where.mean():.1%} of the rows, all of "
+                f"column {column.name!r} is {word} in {percent(where.mean())} of the rows, all of "
                 "them of one label",
                 "whether it is filled depends on the outcome; leave it out",
                 {"data.drop": [column.name]},

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.core.errors import many
+from fedkin.core.errors import many, percent
 from fedkin.data.arrays import Array, Ints, Mask
 from fedkin.data.quality.looked_at import ROWS
 from fedkin.data.quality.problem import Problem
@@ -114,4 +114,4 @@ def repeated(
 
 
 def _problem(says: str, why: str, fix: dict[str, Any], share: float) -> Problem:
-    return Problem("duplicates", f"{says} ({share:.1%})", why, fix, share)
+    return Problem("duplicates", f"{says} ({percent(share)})", why, fix, share)

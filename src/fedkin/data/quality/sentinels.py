@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
 from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Problem
@@ -45,7 +46,7 @@ def _of(column: Seen) -> list[Problem]:
     return [
         Problem(
             "sentinel",
-            f"column {column.name!r} holds {shown} in {rows:,} rows ({share:.1%}), away from "
+            f"column {column.name!r} holds {shown} in {rows:,} rows ({percent(share)}), away from "
             "all its other numbers",
             "it rather stands for a missing value than for an amount; take it as missing",
             {"data.missing": {column.name: found}},

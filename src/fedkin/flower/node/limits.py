@@ -148,13 +148,26 @@ class Asked:
         Returns:
             A number from 0.
         """
-        told: dict[int, int] = {}
-        for key, contents in self._ever.items():
-            if _op(key) in (*RELEASED, *FINISH):
-                # all but the evaluation of a round have the model of the round before
-                of = _round(key) - (_op(key) != EVALUATIONS[0])
-                told[of] = max(told.get(of, 1), len(contents))
-        return sum(times - 1 for of, times in told.items() if of > 0)
+        # all but the evaluation of a round have the model of the round before
+        models = {
+            _round(key) - (_op(key) != EVALUATIONS[0])
+            for key in self._ever
+            if _op(key) in (*RELEASED, *FINISH)
+        }
+        return sum(self._told_of(model) - 1 for model in models if model > 0)
+
+    def _told_of(self, model: int) -> int:
+        """How many different models of a round came. One that is evaluated, and worked with or
+        finished in the next round, comes in equal messages to an equal state. An evaluation after a
+        finish is of the state that this left: its messages can be told from each other alone.
+        """
+
+        def asked(op: RemoteOp, round: int) -> set[str]:
+            return self._ever.get(f"{op} {round}", set())
+
+        finished, last = asked(FINISH[0], model + 1), asked(LAST, model + 1)
+        before = asked(EVALUATIONS[0], model) | asked(WORK, model + 1) | finished
+        return max(len(last), len(before if finished else before | last))
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, and

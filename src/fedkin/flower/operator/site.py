@@ -104,6 +104,8 @@ def init(
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
     _check_experiment(spec)
+    if folder.exists() and not folder.is_dir():
+        raise FedkinError(f"{folder} is a file: choose another folder")
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
     known = {
@@ -117,7 +119,10 @@ def init(
     deployment = made(Deployment, "--clients", known)
     _check_ports(node_port, len(clients))
     experiment = _experiment(spec, len(clients), own_data)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     folder.chmod(0o700)  # also of one that was there, before there is anything in it
     write_file(folder / DEPLOYMENT, text_of(deployment).encode())
     write_file(folder / EXPERIMENT, experiment.encode())

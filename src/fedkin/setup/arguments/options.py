@@ -100,6 +100,21 @@ def _setting(text: str) -> tuple[str, Any]:
     return key.strip(), value.strip() if short else literal(value.strip())
 
 
+def chooses_method(settings: Sequence[str]) -> bool:
+    """Whether somebody chose the method by --set.
+
+    Args:
+        settings: "section.key=value", as typed after --set.
+
+    Returns:
+        True where "method" or "method.name" is among the keys.
+
+    Raises:
+        FedkinError: One has no key or no value.
+    """
+    return any(_setting(text)[0] in ("method", "method.name") for text in settings)
+
+
 def chooses(key: str) -> bool:
     """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen
     before.
