@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.config import NODE, fingerprint, socket_of
-from fedkin.flower.envelope import Base, NodeReply, Place, Step, sealed
+from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, Step, sealed
 from fedkin.flower.node import held_data, host
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
@@ -154,9 +154,12 @@ def test_what_is_not_for_this_node_is_told_by_its_beginning(node, spec):
 @pytest.mark.parametrize(
     ("changes", "theirs"),
     [
-        ({"version": "9.0"}, "9.0 (protocol 7)"),
-        ({"protocol": 8}, "{ours} (protocol 8)"),
-        ({"version": "9.0", "protocol": 8, "new_field": 1, "steps": "?"}, "9.0 (protocol 8)"),
+        ({"version": "9.0"}, f"9.0 (protocol {PROTOCOL})"),
+        ({"protocol": PROTOCOL + 1}, f"{{ours}} (protocol {PROTOCOL + 1})"),
+        (
+            {"version": "9.0", "protocol": PROTOCOL + 1, "new_field": 1, "steps": "?"},
+            f"9.0 (protocol {PROTOCOL + 1})",
+        ),
     ],
 )
 def test_another_version_is_named_before_its_header_is_read(changes, theirs, node, spec):
@@ -164,7 +167,7 @@ def test_another_version_is_named_before_its_header_is_read(changes, theirs, nod
     reply = NodeReply.model_validate_json(node.answer([json.dumps(header).encode()])[0])
     ours = node.version
     assert reply.error == (
-        f"this node's fedkin is {ours} (protocol 7), not {theirs.format(ours=ours)}: "
+        f"this node's fedkin is {ours} (protocol {PROTOCOL}), not {theirs.format(ours=ours)}: "
         "install the same on all machines"
     )
     assert not node.state.exists()
