@@ -79,6 +79,8 @@ temporary_in_memory() {
   if "$TMPDIR/program" 2>/dev/null; then # what tests compile must run there
     rm "$TMPDIR/program"
     export TMPDIR
+    # no "pytest-of-USER/pytest-0" in between: a socket's path has 107 bytes
+    BASE=(--basetemp "$TMPDIR/tests")
     trap '[ $? -ne 0 ] || rm -rf "$TMPDIR"' EXIT
   else
     rm -rf "$TMPDIR"
@@ -90,6 +92,7 @@ temporary_in_memory() {
 # A module's tests stay in one process, so that what they share (a built site, runs) is made once.
 suite() {
   export OMP_NUM_THREADS=1 # one thread a process: two intra-op threads make small steps many times slower
+  BASE=()
   temporary_in_memory
-  "$PY" -m pytest -n 2 --dist loadscope -m "not slow and not flower" "$@"
+  "$PY" -m pytest -n 2 --dist loadscope -m "not slow and not flower" ${BASE[@]+"${BASE[@]}"} "$@"
 }

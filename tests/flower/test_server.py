@@ -161,7 +161,7 @@ def test_a_run_is_begun_by_a_name_of_its_own_once_its_nodes_are_there(parts, tmp
         names.add(about.run)
     assert len(names) == 2
     assert {len(bytes.fromhex(name)) for name in names} == {8}
-    assert parts.told[2:] == ({"a": FACTS}, (tmp_path, fingerprint(SPEC)))
+    assert parts.told[2:] == ({"a": FACTS}, (tmp_path, fingerprint(SPEC), about.run))
     how, told, named = parts.began[-1]
     assert (how, told, named["engine"]) == ("run", (SPEC, tmp_path / "out"), "engine")
     (tmp_path / "out").mkdir()

@@ -279,7 +279,7 @@ def test_with_few_labels_where_there_are_more(monkeypatch: pytest.MonkeyPatch) -
     def join(run: Any, own: Any, rounds: int | None) -> tuple[None]:
         assert rounds is None
         asked.append((own.names[0], len(own.train[0]), len(own.val[0])))
-        return (None,)
+        return None, None
 
     monkeypatch.setattr(newcomers, "joined", join)
     monkeypatch.setattr(newcomers, "described", lambda found, own: {"has": len(own.train[0])})

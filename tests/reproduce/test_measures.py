@@ -125,7 +125,7 @@ def test_memberships_are_compared_in_their_best_order(monkeypatch) -> None:
     learnt = {"a": [0.1, 0.0, 0.9], "b": [0.3, 0.4, 0.3]}  # components 1, 2, 0
     population = SimpleNamespace(truth={"alpha": truth})
     parts = SimpleNamespace(population=population)
-    monkeypatch.setattr(module, "load", lambda folder: (None, parts, None))
+    monkeypatch.setattr(module, "load", lambda folder, **_: (None, parts, None))
     errors = recovery_errors(None, {"extras": {"membership": learnt}})
     assert errors.tolist() == pytest.approx([0.0, 0.1])
     assert recovery(None, {"extras": {"membership": learnt}}) == pytest.approx(0.05)

@@ -155,7 +155,7 @@ def test_the_rows_of_costs_are_counted() -> None:
     rows = list(costs_rows())
     known = sum(row["how"] == "measured" for row in rows)
     page = prose(PAGES.parent / "reproduce.md")
-    assert f"{known} of its {len(rows):,} rows were measured on runs" in page
+    assert f"Of its {len(rows):,} rows, {known} were measured on runs" in page
 
 
 def costs_rows() -> Iterator[dict[str, str]]:

@@ -33,8 +33,8 @@ def fedproto(
 
     Readings: equation 6 divides by the number of clients once more, which would shrink every mean;
     it is left out. L_R is the authors' code's: the mean over a mini-batch of the mean squared
-    difference of a sample's features and its class's C̄. Equation 8 has Σ_j d(C_i^(j), C̄^(j)): with
-    it the pull of λ = 1 grows with the classes of a mini-batch, and with many of them training
+    difference of a sample's features and its class's C̄. Equation 8 has Σ_j d(C_i^(j), C̄^(j)):
+    with it the pull of λ = 1 grows with the classes of a mini-batch, and with many of them training
     diverges. What is sent is made by the trained model in evaluation mode; there, by the features
     of the last local epoch. A class that no client of the round has keeps its last C̄.
     Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first,

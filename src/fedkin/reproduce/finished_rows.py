@@ -36,6 +36,8 @@ LATER = {
     "l2sgd": {"start": "persistent"},
     "pfedme": {"weights": "uniform"},
 }
+# Hyper-parameters that were a default when rows were run, and that presets name since.
+ONCE_DEFAULT = {"fedprox": {"mu": 1.0}}
 
 
 class Kept(NamedTuple):
@@ -70,7 +72,10 @@ def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
     asked = {
         key: value for key, value in settings.items() if key not in PLAIN or PLAIN[key] != value
     }
-    later = LATER.get(settings.get("method.name", ""), {})
+    method = settings.get("method.name", "")
+    once = {f"method.{key}": value for key, value in ONCE_DEFAULT.get(method, {}).items()}
+    asked = {key: value for key, value in asked.items() if key not in once or once[key] != value}
+    later = LATER.get(method, {})
     kept = {key: value for key, value in hyper.items() if key not in later or later[key] != value}
     text = json.dumps([asked, kept], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
