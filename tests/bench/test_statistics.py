@@ -87,5 +87,14 @@ def test_the_largest_table_without_a_gap_is_ranked() -> None:
     assert whole({"a": {"x": 1.0}, "b": {"y": 1.0}}) is None
 
 
+def test_federations_count_more_than_methods() -> None:
+    """4 methods of 3 federations (4 · 9 = 36) before 7 of 2 (7 · 4 = 28), and after 10 (40)."""
+    scores = {name: dict.fromkeys("xyz", 1.0) for name in "abcd"}
+    more = {name: dict.fromkeys("xy", 1.0) for name in "efg"}
+    assert whole(scores | more) == (list("abcd"), list("xyz"))
+    most = {name: dict.fromkeys("xy", 1.0) for name in "efghij"}
+    assert whole(scores | most) == (list("abcdefghij"), list("xy"))
+
+
 def test_all_alike_have_no_friedman() -> None:
     assert friedman(np.ones((3, 4))) == 0.0

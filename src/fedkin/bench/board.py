@@ -114,8 +114,8 @@ def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> E
 
 
 def order(found: Sequence[Entry], budget: str) -> Ranked | None:
-    """Mean ranks over the federations that most methods share. Left out: who lacks one of them, and
-    the pooled comparator.
+    """Mean ranks over methods and federations without a gap, as many as there are. Left out: who
+    lacks one of the federations, and the pooled comparator.
 
     Args:
         found: Entries of any budget.

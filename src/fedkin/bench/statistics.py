@@ -42,9 +42,11 @@ class Whole(NamedTuple):
 
 
 def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
-    """The largest table without a gap, by its cells, with the blocks of all methods or of one.
+    """The largest table without a gap, with the blocks of all methods or of one.
 
-    Rows of two suites stand beside each other: only the baselines may have every block.
+    It is the one with the largest product of methods and blocks squared. Blocks count more, because
+    they are what ranks are averaged over: a critical difference falls with blocks, and grows with
+    methods. Rows of two suites stand beside each other: only the baselines may have every block.
 
     Args:
         scores: {method: {block: score}}.
@@ -59,7 +61,7 @@ def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
         for blocks in candidates
     ]
     enough = [one for one in tables if min(len(one.names), len(one.blocks)) >= FEWEST]
-    return max(enough, key=lambda one: len(one.names) * len(one.blocks), default=None)
+    return max(enough, key=lambda one: len(one.names) * len(one.blocks) ** 2, default=None)
 
 
 def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ranked | None:
