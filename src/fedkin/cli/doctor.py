@@ -224,6 +224,7 @@ def _span(clients: int, sizes: dict[str, Any]) -> str:
 
 
 def _data_lines(data: dict[str, Any]) -> list[str]:
+    from fedkin.core.errors import percent
     from fedkin.report import formatting
 
     sizes = data["samples"]
@@ -244,8 +245,8 @@ def _data_lines(data: dict[str, Any]) -> list[str]:
     if data["features"] is not None:
         apart = data["features"]
         lines.append(
-            f"features: {100 * apart['between']:.1f} % of their variance within a class lies "
+            f"features: {percent(apart['between'])} of their variance within a class lies "
             "between clients "
-            f"({100 * apart['chance']:.1f} % by chance)"
+            f"({percent(apart['chance'])} by chance)"
         )
     return lines

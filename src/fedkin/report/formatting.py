@@ -9,6 +9,7 @@ from typing import Any
 
 from fedkin.core.errors import cut
 from fedkin.core.errors import many as many
+from fedkin.core.errors import percent as percent_of
 from fedkin.core.measures import measure_named
 from fedkin.report.deployed import summed_up
 
@@ -45,7 +46,7 @@ def percent(value: float | None) -> str:
     Returns:
         With two decimals; a dash for what is unknown.
     """
-    return NONE if value is None or math.isnan(value) else f"{100 * value:.2f} %"
+    return NONE if value is None or math.isnan(value) else percent_of(value, 2)
 
 
 def decimal(value: float | None, digits: int = 4) -> str:

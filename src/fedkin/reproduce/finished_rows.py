@@ -69,12 +69,12 @@ def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
     Returns:
         16 hexadecimal digits.
     """
-    asked = {
-        key: value for key, value in settings.items() if key not in PLAIN or PLAIN[key] != value
-    }
     method = settings.get("method.name", "")
     once = {f"method.{key}": value for key, value in ONCE_DEFAULT.get(method, {}).items()}
-    asked = {key: value for key, value in asked.items() if key not in once or once[key] != value}
+    plain = PLAIN | once
+    asked = {
+        key: value for key, value in settings.items() if key not in plain or plain[key] != value
+    }
     later = LATER.get(method, {})
     kept = {key: value for key, value in hyper.items() if key not in later or later[key] != value}
     text = json.dumps([asked, kept], sort_keys=True, default=str)

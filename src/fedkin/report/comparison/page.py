@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.errors import percent
 from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
@@ -129,8 +130,8 @@ def best_gain(found: Comparison) -> str:
         who = f"Of {experiments} experiments beside {found.baseline}, {name} does best"
     return (
         f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
-        f"(95 % interval {ends}{chance}) over {pairs}; {100 * best['better']:.0f} % of them do "
-        f"better, {100 * best['worse']:.0f} % worse."
+        f"(95 % interval {ends}{chance}) over {pairs}; {percent(best['better'], 0)} of them do "
+        f"better, {percent(best['worse'], 0)} worse."
     )
 
 

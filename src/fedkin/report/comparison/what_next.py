@@ -6,6 +6,7 @@ from math import inf
 from statistics import mean
 from typing import Any
 
+from fedkin.core.errors import percent
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
@@ -79,7 +80,7 @@ def _of_best(best: Mapping[str, Any], run: Seen, found: Comparison) -> list[Step
         steps.append(Step(said, f"fedkin run {spec} --seed {fresh} --out {target}"))
     if best["worse"] > 0 and not run.safe:
         said = (
-            f"{100 * best['worse']:.0f} % of the {pairs_of(best)}s do worse. With safe = true "
+            f"{percent(best['worse'], 0)} of the {pairs_of(best)}s do worse. With safe = true "
             "nobody has to:"
         )
         steps.append(Step(said, f"fedkin run {spec} --set method.safe=true"))
