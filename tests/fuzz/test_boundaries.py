@@ -9,7 +9,7 @@ from tests.fuzz.boundaries import BOUNDARIES, Boundary
 from tests.fuzz.running import tried
 
 NIGHTLY = 10_000
-QUICK = 500  # where nobody asks for another number: FEDKIN_FUZZ=60
+QUICK = 200  # where nobody asks for another number: FEDKIN_FUZZ=60
 
 
 @pytest.mark.parametrize("name", BOUNDARIES)

@@ -111,6 +111,7 @@ def test_a_folder_that_nothing_may_be_run_from(cache, monkeypatch):
     assert compiled(named(one), lambda: one, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
 
 
+@pytest.mark.slow
 def test_nothing_in_a_shared_temporary_folder_is_run(cache, tmp_path):
     """Inductor's own choice is a folder whose name everybody knows: what lay there before us was
     loaded.

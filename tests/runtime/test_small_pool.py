@@ -42,7 +42,16 @@ def strange():
 
 
 def test_the_bits_of_torchs():
-    given = [*(case(*shape) for shape in SHAPES), strange()]
+    """A width that leaves some over, an odd side: the compiler takes seconds for each."""
+    equal([case(*SHAPES[2]), case(*SHAPES[3]), strange()])
+
+
+@pytest.mark.slow
+def test_the_bits_of_torchs_whatever_the_width():
+    equal([*(case(*shape) for shape in SHAPES), strange()])
+
+
+def equal(given):
     for found, expected in zip(*several((pooled, *leaves) for leaves in given), strict=True):
         assert torch.equal(found.isnan(), expected.isnan())
         assert torch.equal(found.nan_to_num(7), expected.nan_to_num(7))

@@ -27,8 +27,6 @@ from tests.report.records_for_tests import write
 from tests.security.hostile import PLANTS, changed, hard, journal, page_size
 from tests.security.reading import commands
 
-QUICK = ("show", "compare", "report", "export", "resume")
-
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -174,12 +172,11 @@ def test_what_is_beyond_belief_is_not_measured(tmp_path: Path) -> None:
 
 
 EVERY = tuple(commands("", ""))
-REST = tuple(name for name in EVERY if name not in QUICK)
 
 
 def some(number: int) -> tuple[str, ...]:
-    """The quick commands, and one of the others in its turn."""
-    return (*QUICK, REST[number % len(REST)])
+    """Two commands in their turn; nightly, every one on every directory."""
+    return EVERY[2 * number % len(EVERY)], EVERY[(2 * number + 1) % len(EVERY)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ Accounting is by privacy loss distributions (PLD), with the library's own discre
 
 import importlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
+from math import sqrt
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
@@ -133,10 +134,26 @@ def epsilon_of(releases: tuple[Release, ...], delta: float, interval: float = FI
     some = [one for one in releases if one.times]
     if not some:
         return 0.0
-    accountant = _fresh(max(interval, _rough(some, delta) / CELLS))
+    interval = max(interval, _rough(some, delta) / CELLS)
+    losses = _distributions().identity(interval)
     for one in some:
-        accountant.compose(_event(one.noise, one.share), one.times)
-    return float(accountant.get_epsilon(delta))
+        losses = losses.compose(_losses(one, interval))
+    return float(losses.get_epsilon_for_delta(delta))
+
+
+def _losses(release: Release, interval: float) -> Any:
+    """The distribution of privacy losses, as the library's accountant composes it."""
+    if release.share >= 1:  # releases of Gaussian noise are one of less noise
+        return _losses_of_one(release.noise / sqrt(release.times), 1.0, interval)
+    return _losses_of_one(release.noise, release.share, interval).self_compose(release.times)
+
+
+# A search over rounds asks for the same one again and again; each has up to CELLS numbers
+@lru_cache(maxsize=8)
+def _losses_of_one(noise: float, share: float, interval: float) -> Any:
+    return _distributions().from_gaussian_mechanism(
+        standard_deviation=noise, value_discretization_interval=interval, sampling_prob=share
+    )
 
 
 @cache
@@ -205,7 +222,9 @@ def rounds_within(mechanism: Mechanism, budget: float, rounds: int) -> int:
     """
     if epsilon(mechanism, rounds) <= budget:
         return rounds
-    low, high = 0, rounds
+    if epsilon(mechanism, 1) > budget:  # the usual refusal
+        return 0
+    low, high = 1, rounds
     while high - low > 1:
         middle = (low + high) // 2
         if epsilon(mechanism, middle) <= budget:
@@ -236,6 +255,11 @@ def _fresh(interval: float = FINE) -> Any:
     return importlib.import_module("dp_accounting.pld").PLDAccountant(
         _library().NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=interval
     )
+
+
+def _distributions() -> Any:
+    _library()
+    return importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
 
 
 def _library() -> Any:
