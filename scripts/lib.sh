@@ -26,9 +26,10 @@ pip_install() {
   "$PY" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e "$1" >&2
 }
 
-# prepare [extra]: fedkin, with an extra, in .venv; nothing happens where nothing changed since the last time.
+# prepare [extra] [others]: fedkin, with an extra, in .venv; nothing happens where nothing changed since the last time.
+# Others come in the same installation, which is faster than one of their own; where one of them cannot be had, none does.
 prepare() {
-  local extra="${1:-}" stamp="$ROOT/.venv/fedkin-installed" python wanted
+  local extra="${1:-}" others="${2:-}" stamp="$ROOT/.venv/fedkin-installed" python wanted
   if ! "$PY" -m pip --version >/dev/null 2>&1; then # not there, or left half made
     python="$(find_python)"
     if ! "$python" -m venv "$ROOT/.venv"; then
@@ -42,7 +43,9 @@ prepare() {
     "$wanted core") if [ -z "$extra" ]; then return; fi ;;
   esac
   echo "Installing fedkin into .venv (torch is large: this can take a few minutes) …" >&2
-  pip_install ".${extra:+[$extra]}"
+  if [ -z "$others" ] || ! pip_install ".[$extra,$others]"; then
+    pip_install ".${extra:+[$extra]}"
+  fi
   echo "$wanted ${extra:-core}" >"$stamp"
 }
 
