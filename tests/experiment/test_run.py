@@ -91,7 +91,7 @@ def test_a_run_that_began_while_this_one_was_prepared_is_kept(tmp_path, monkeypa
         return alone(run_folder)
 
     monkeypatch.setattr(checkpoint, "alone", late)
-    with pytest.raises(FedkinError, match="a exists and is not empty: choose another run.out, or"):
+    with pytest.raises(FedkinError, match="a exists and is not empty: choose another"):
         run(small(run__seed=6), folder)
     with read_only(folder) as database:
         assert database.facts()["seed"] == 5

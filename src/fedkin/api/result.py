@@ -287,9 +287,9 @@ class Result:
             The file of the model; card.md and card.json lie beside it.
 
         Raises:
-            FedkinError: A client, view or format that is not there, an extra that is not installed, a
-                folder that holds another model, or a file that would not give what the model gave
-                in the run.
+            FedkinError: A client, view or format that is not there, an extra that is not installed,
+                a folder that holds another model, or a file that would not give what the model
+                gave in the run.
         """
         opened, member = self._member(client)
         model = exportable(opened, member, view)
