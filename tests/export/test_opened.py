@@ -109,6 +109,15 @@ def test_a_model_of_another_run_is_refused(other: dict[str, Any], tmp_path: Path
         of_a_run(tmp_path).member("x")
 
 
+@pytest.mark.parametrize("lacks", ["client", "architecture", "method", "seed", "data_digest"])
+def test_a_join_that_does_not_say_what_it_is_of_is_damaged(lacks: str, tmp_path: Path) -> None:
+    told = joins(tmp_path / "x")
+    del told[lacks]
+    (tmp_path / "x" / FOUND).write_text(json.dumps(told))
+    with pytest.raises(FedkinError, match=r"join\.json is damaged, or of an older fedkin: let the"):
+        of_a_run(tmp_path).member("x")
+
+
 def test_views_are_those_of_the_last_evaluation(tmp_path: Path) -> None:
     opened = of_a_run(tmp_path)
     assert opened.view(Member("s2", 2)) == {"of": (2, 8, 5)}

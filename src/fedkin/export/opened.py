@@ -103,11 +103,8 @@ class Opened:
         """
         try:
             details = json.loads(read_file(folder / FOUND, LARGEST))
-            name, architecture, digest = (
-                details["client"],
-                details["architecture"],
-                details["data_digest"],
-            )
+            name, architecture = details["client"], details["architecture"]
+            told = details["method"], details["seed"], details["data_digest"]
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
         except (OSError, RecursionError, ValueError, KeyError, TypeError):
@@ -115,12 +112,8 @@ class Opened:
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None
         parts = self.parts
-        same = (details["method"], details["seed"], digest) == (
-            parts.method.name,
-            parts.spec.run.seed,
-            parts.population.digest(),
-        )
-        if not same or architecture not in parts.models:
+        own = parts.method.name, parts.spec.run.seed, parts.population.digest()
+        if told != own or architecture not in parts.models:
             raise FedkinError(
                 f"{folder} holds a model of another run than {self.folder}: name the run it joined"
             )

@@ -96,6 +96,7 @@ def join(
         "said": list(own.said),
         "model": str(folder / MODEL),
     }
+    _not_anothers(folder, name, file)  # who may have come while this one worked
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / MODEL, encode(guest.views(found.last)["personal"]))
