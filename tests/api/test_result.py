@@ -195,6 +195,21 @@ def test_a_client_that_was_held_out_joins_by_its_name(tmp_path: Path) -> None:
         result.join("mine.csv", client=apart)
 
 
+def test_a_model_that_joined_a_run_is_no_other_runs(tmp_path: Path) -> None:
+    """Of the same method, data and seed: its card would have the other run's learning rate."""
+    mine, other = (
+        run(Experiment("fedavg", lr=lr, **SMALL), out=tmp_path / str(lr)) for lr in (0.1, 0.2)
+    )
+    x, y = mine.data(0, "train")
+    np.savez(tmp_path / "n.npz", x=x.numpy(), y=y.numpy())
+    joined = str(Path(mine.join(tmp_path / "n.npz", rounds=1)["model"]).parent)
+    assert mine.export(joined, out=tmp_path / "out").is_file()
+    with pytest.raises(
+        FedkinError, match=r"holds a model of another run than .*0\.2: name the run"
+    ):
+        other.export(joined, out=tmp_path / "out2")
+
+
 def test_a_comparison_with_a_folder_that_is_not_there_is_refused(result: Result) -> None:
     with pytest.raises(FedkinError, match="nowhere does not exist: name the folders of runs"):
         result.compare("nowhere")

@@ -14,7 +14,7 @@ from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal
-from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL
+from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
 from fedkin.runs.directory import resumed_by
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import load
@@ -104,7 +104,7 @@ class Opened:
         try:
             details = json.loads(read_file(folder / FOUND, LARGEST))
             name, architecture = details["client"], details["architecture"]
-            told = details["method"], details["seed"], details["data_digest"]
+            told = [details[key] for key in ("method", "seed", "data_digest", "experiment")]
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
         except (OSError, RecursionError, ValueError, KeyError, TypeError):
@@ -112,7 +112,8 @@ class Opened:
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None
         parts = self.parts
-        own = parts.method.name, parts.spec.run.seed, parts.population.digest()
+        own = [parts.method.name, parts.spec.run.seed, parts.population.digest()]
+        own.append(experiment_of(self.at.facts))
         if told != own or architecture not in parts.models:
             raise FedkinError(
                 f"{folder} holds a model of another run than {self.folder}: name the run it joined"
