@@ -129,7 +129,8 @@ def test_another_run_in_the_folder_has_its_own_data(tmp_path: Path) -> None:
     run(Experiment("local", seed=0, **SMALL), out=tmp_path / "run")
     result = Result(tmp_path / "run")
     first, _ = result.data(0)
-    assert result._population is result._population  # read once
+    held = result._population
+    assert result._population is held  # read once
     shutil.rmtree(tmp_path / "run")
     run(Experiment("local", seed=7, **SMALL), out=tmp_path / "run")
     second, _ = result.data(0)
