@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import closing
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,8 @@ from fedkin.cli.export import as_csv, tell_table
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened as RunOpened
+from fedkin.runs.database import open_run, put_facts
+from fedkin.setup import snapshot
 from tests.cli.command import fedkin, told
 from tests.engine.small import small
 
@@ -50,7 +53,7 @@ def written(monkeypatch):
         places.append(place)
         return Written(file=place / f"model.{format}", client=given)
 
-    monkeypatch.setattr("fedkin.cli.export._opened", lambda folder, trust_code: Opened())
+    monkeypatch.setattr("fedkin.cli.export._opened", lambda folder, trust_code, client: Opened())
     monkeypatch.setattr("fedkin.export.export.export", write)
     monkeypatch.setattr(
         "fedkin.export.exportable.exportable", lambda opened, member, view="personal": member.name
@@ -138,3 +141,23 @@ def test_the_shared_model_of_a_method_without_one_predicts_nothing(tmp_path) -> 
         "local has no shared model that the server alone could give: it gives clients no view "
         "'global'; take a client's own: --client NAME"
     )
+
+
+def test_only_whom_a_command_names_is_copied_of_a_run_that_goes_on(tmp_path, monkeypatch) -> None:
+    folder = run(small("fedavg", run__rounds=1), tmp_path / "run")
+    with closing(open_run(folder, write=True)) as database, database.commit() as into:
+        put_facts(into, {"finished": False})
+    copied, real = [], snapshot.Copies
+
+    def copies(aside, states, of):
+        copied.append(None if of is None else sorted(of))
+        return real(aside, states, of)
+
+    monkeypatch.setattr(snapshot, "Copies", copies)
+    np.savez(tmp_path / "new.npz", x=Result(folder).data(0)[0].numpy())
+    asked = ["--data", str(tmp_path / "new.npz"), "--out", str(tmp_path / "answers.csv")]
+    assert fedkin("predict", str(folder), "--client", "2", *asked).exit_code == 0
+    assert fedkin("export", str(folder), "--client", "1").exit_code == 0
+    assert fedkin("export", str(folder), "--all").exit_code == 0
+    assert "is not finished" in told("export", str(folder), "--view", "global")
+    assert copied == [[-1], [-1, 2], [-1, 1], None, [-1]]  # -1 is the server

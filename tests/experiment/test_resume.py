@@ -9,6 +9,7 @@ from fedkin.experiment.resume import resume, unchanged
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.methods.fedavg import fedavg
+from fedkin.runs import checkpoint
 from fedkin.runs.spec import parse
 from tests.awkward import record
 from tests.engine.small import content, small
@@ -85,6 +86,25 @@ def test_a_finished_run_is_left_as_it_is(tmp_path) -> None:
     folder = record(tmp_path / "run")
     before = (folder / "run.db").read_bytes()
     assert resume(folder) == folder
+    assert (folder / "run.db").read_bytes() == before
+
+
+def test_a_run_that_another_process_began_meanwhile_is_not_begun_again(
+    tmp_path, monkeypatch
+) -> None:
+    folder, alone = run(small(), tmp_path / "run"), checkpoint.alone
+    (folder / "run.db").rename(tmp_path / "run.db")
+    (folder / "checkpoint").rename(tmp_path / "checkpoint")  # killed before its record was there
+
+    def late(run_folder):
+        (tmp_path / "run.db").rename(folder / "run.db")  # another process had the lock until now
+        (tmp_path / "checkpoint").rename(folder / "checkpoint")
+        return alone(run_folder)
+
+    monkeypatch.setattr(checkpoint, "alone", late)
+    before = (tmp_path / "run.db").read_bytes()
+    with pytest.raises(FedkinError, match="another process began this run just now: resume it aga"):
+        resume(folder)
     assert (folder / "run.db").read_bytes() == before
 
 

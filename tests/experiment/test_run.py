@@ -8,6 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.experiment.run import experiment, new_folder, run
 from fedkin.methods import make
+from fedkin.runs.database import read_only
 from tests.engine.small import content, small
 
 
@@ -77,6 +78,24 @@ def test_a_folder_that_another_process_writes_is_left_alone(tmp_path) -> None:
     (tmp_path / "a").mkdir()
     with checkpoint.alone(tmp_path / "a"), pytest.raises(Halted, match="is being written by anoth"):
         run(small(), tmp_path / "a")
+
+
+def test_a_run_that_began_while_this_one_was_prepared_is_kept(tmp_path, monkeypatch) -> None:
+    from fedkin.runs import checkpoint
+
+    folder, alone = tmp_path / "a", checkpoint.alone
+
+    def late(run_folder: Path):
+        monkeypatch.setattr(checkpoint, "alone", alone)
+        run(small(run__seed=5), run_folder)  # another process's, which is done by now
+        return alone(run_folder)
+
+    monkeypatch.setattr(checkpoint, "alone", late)
+    with pytest.raises(FedkinError, match="a exists and is not empty: choose another"):
+        run(small(run__seed=6), folder)
+    with read_only(folder) as database:
+        assert database.facts()["seed"] == 5
+    assert "seed = 5" in (folder / "experiment.toml").read_text()
 
 
 def test_two_runs_that_begin_at_once_have_a_folder_each(tmp_path, monkeypatch) -> None:

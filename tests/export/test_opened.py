@@ -13,7 +13,7 @@ from fedkin.engine.codec import encode
 from fedkin.experiment.run import run
 from fedkin.export.opened import Member, Opened
 from fedkin.models.own import allow
-from fedkin.newcomers.join import FOLDER, FOUND, MODEL
+from fedkin.newcomers.join import FOLDER, FOUND, MODEL, experiment_of
 from fedkin.runs.database import read_only
 from tests.engine.small import small
 
@@ -54,6 +54,7 @@ def joins(folder: Path, **changed: Any) -> dict[str, Any]:
         "data_digest": "d1",
         "method": "local",
         "seed": 4,
+        "experiment": experiment_of({}),
         **changed,
     }
     folder.mkdir(parents=True)
@@ -100,12 +101,29 @@ def test_one_that_joined_is_found_by_its_name_or_its_folder(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "other",
-    [{"method": "fedavg"}, {"seed": 5}, {"data_digest": "d2"}, {"architecture": "vit"}],
+    [
+        {"method": "fedavg"},
+        {"seed": 5},
+        {"data_digest": "d2"},
+        {"architecture": "vit"},
+        {"experiment": experiment_of({"hyper": {"lr": 0.5}})},
+    ],
     ids=lambda other: next(iter(other)),
 )
 def test_a_model_of_another_run_is_refused(other: dict[str, Any], tmp_path: Path) -> None:
     joins(tmp_path / "x", **other)
     with pytest.raises(FedkinError, match="holds a model of another run"):
+        of_a_run(tmp_path).member("x")
+
+
+@pytest.mark.parametrize(
+    "lacks", ["client", "architecture", "method", "seed", "data_digest", "experiment"]
+)
+def test_a_join_that_does_not_say_what_it_is_of_is_damaged(lacks: str, tmp_path: Path) -> None:
+    told = joins(tmp_path / "x")
+    del told[lacks]
+    (tmp_path / "x" / FOUND).write_text(json.dumps(told))
+    with pytest.raises(FedkinError, match=r"join\.json is damaged, or of an older fedkin: let the"):
         of_a_run(tmp_path).member("x")
 
 

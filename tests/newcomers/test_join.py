@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.data.source import Source
+from fedkin.experiment.run import run
 from fedkin.newcomers.join import (
     FOUND,
     LARGEST,
@@ -20,9 +22,11 @@ from fedkin.newcomers.join import (
     _not_anothers,
     join,
 )
+from fedkin.newcomers.local import joined
 from fedkin.runs.spec import parse
 from fedkin.setup.population import population_of
 from tests.awkward import population
+from tests.engine.small import small
 
 PEOPLE = population()
 HAR = Source(
@@ -84,6 +88,25 @@ def test_only_the_same_newcomer_is_replaced(there, mine, same, tmp_path) -> None
         return
     with pytest.raises(FedkinError, match="holds the model of another newcomer called 'data': giv"):
         _not_anothers(tmp_path, "data", mine)
+
+
+def test_who_came_while_another_of_the_name_worked_is_not_replaced(tmp_path, monkeypatch) -> None:
+    folder, own = run(small("local", run__rounds=1), tmp_path / "run"), Result(tmp_path / "run")
+    for client, there in enumerate(("a", "b")):
+        (tmp_path / there).mkdir()
+        x, y = own.data(client, "train")
+        np.savez(tmp_path / there / "data.npz", x=x.numpy(), y=y.numpy())
+
+    def late(*given):
+        monkeypatch.setattr(f"{join.__module__}.joined", joined)
+        join(folder, tmp_path / "b" / "data.npz", rounds=1)  # another process's
+        return joined(*given)
+
+    monkeypatch.setattr(f"{join.__module__}.joined", late)
+    with pytest.raises(FedkinError, match="the model of another newcomer called 'data': give this"):
+        join(folder, tmp_path / "a" / "data.npz", rounds=1)
+    told = json.loads((folder / "joined" / "data" / FOUND).read_text())
+    assert told["file"] == _digest(tmp_path / "b" / "data.npz")
 
 
 def test_another_held_out_client_is_not_replaced(tmp_path) -> None:

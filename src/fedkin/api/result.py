@@ -3,7 +3,6 @@
 import operator
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +64,7 @@ class Result:
         self.folder, self._method, self._trust_code = Path(folder), method, trust_code
         check_begun(self.folder)
         self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
+        self._held: tuple[Any, Population] | None = None  # with the digest of its run's data
 
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
@@ -126,7 +126,8 @@ class Result:
     def _member(self, client: int | str) -> tuple[Opened, Member]:
         """The run, opened, and one of its clients."""
         self._register_models()
-        opened = Opened(self.folder, self._method, self._trust_code)
+        whose = client if isinstance(client, str) else _index(client)
+        opened = Opened(self.folder, self._method, self._trust_code, whose)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
         return opened, opened.member(client)
@@ -160,12 +161,16 @@ class Result:
         """
         return self._population.class_names
 
-    @cached_property
+    @property
     def _population(self) -> Population:
-        self._register_models()
-        return load(
-            self.folder, method=self._method, trust_code=self._trust_code, of=()
-        ).parts.population
+        """The run's data, read again where the folder holds another run by now."""
+        with read_only(self.folder) as record:
+            digest = record.facts().get("data_digest")
+        if self._held is None or self._held[0] != digest:
+            self._register_models()
+            found = load(self.folder, method=self._method, trust_code=self._trust_code, of=())
+            self._held = found.at.facts.get("data_digest"), found.parts.population
+        return self._held[1]
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.
@@ -187,7 +192,11 @@ class Result:
         return predicted(*self._member(client), x, view)
 
     def compare(
-        self, *others: "Result | Path | str", against: str | None = None, best: bool = False
+        self,
+        *others: "Result | Path | str",
+        against: str | None = None,
+        best: bool = False,
+        measure: str | None = None,
     ) -> SideBySide:
         """This run beside others, as ``fedkin compare`` shows them.
 
@@ -195,15 +204,17 @@ class Result:
             *others: Results, or their folders.
             against: A method, or the name of a run; else local, else the first run.
             best: Whether only the setting that validation data chose is kept of each method.
+            measure: The measure to go by, such as "auc"; None: that of the runs.
 
         Returns:
             The comparison, which shows itself in a notebook.
 
         Raises:
-            FedkinError: No finished run has the name, or is of the method, that ``against`` says.
+            FedkinError: No finished run has the name, or is of the method, that ``against`` says;
+                or the measure does not exist, or no finished run has it.
         """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
-        return SideBySide.of([self.folder, *folders], against, best)
+        return SideBySide.of([self.folder, *folders], against, best, measure)
 
     def report(self) -> Path:
         """Write report.html into the run directory: one page with tables and charts, which needs no
@@ -256,7 +267,11 @@ class Result:
         return audit(self.folder, self._trust_code, self._method)
 
     def export(
-        self, client: int | str, format: str = "safetensors", out: Path | str | None = None
+        self,
+        client: int | str,
+        format: str = "safetensors",
+        out: Path | str | None = None,
+        view: str = "personal",
     ) -> Path:
         """A client's model as a file, with its card: what ``fedkin export`` writes.
 
@@ -265,44 +280,71 @@ class Result:
             format: "safetensors" (tensors), "pt2" (a program of torch) or "onnx" (a program for
                 other runtimes).
             out: A folder, in which the model gets one of the client's name; None: DIR/export/NAME.
+            view: "personal", or another model that the method has for it, such as "global", which
+                gets a folder of that name in the client's.
 
         Returns:
             The file of the model; card.md and card.json lie beside it.
 
         Raises:
-            FedkinError: A client or format that is not there, an extra that is not installed, a
-                folder that holds another model, or a file that would not give what the model gave
-                in the run.
+            FedkinError: A client, view or format that is not there, an extra that is not installed,
+                a folder that holds another model, or a file that would not give what the model
+                gave in the run.
         """
         opened, member = self._member(client)
-        place = place_of(self.folder, None if out is None else Path(out), member, format)
-        return write(exportable(opened, member), format, place).file
+        model = exportable(opened, member, view)
+        place = place_of(self.folder, None if out is None else Path(out), member, format, view)
+        return write(model, format, place).file
 
-    def join(self, data: Path | str, rounds: int | None = None) -> dict[str, Any]:
+    def join(
+        self,
+        data: Path | str | None = None,
+        rounds: int | None = None,
+        client: str | None = None,
+        out: Path | str | None = None,
+        model: str | None = None,
+    ) -> dict[str, Any]:
         """A personal model for a client that was not in the run: what ``fedkin join --json``
         prints.
 
         Args:
-            data: The newcomer's samples: .csv, .parquet or .npz.
+            data: The newcomer's samples: .csv, .parquet or .npz; None where ``client`` is named.
             rounds: Rounds of work, 0 or more; None: its validation data choose.
+            client: The name of a client that run.holdout_clients kept out, in place of ``data``.
+            out: A folder for what comes of it, never a run's own; None: DIR/joined/NAME.
+            model: The name of its architecture; None: what [model] says of so many samples.
 
         Returns:
             What came of it, as plain values; "model" is its file.
 
         Raises:
-            FedkinError: What is wrong with the run, the samples or the number of rounds.
+            FedkinError: Not exactly one of ``data`` and ``client`` is given; what is wrong with
+                the run, the samples or the number of rounds; or the folder is somebody else's.
         """
         self._register_models()
-        file, method, trust_code = file_of(data), self._method, self._trust_code
-        return join(self.folder, file, rounds=rounds, method=method, trust_code=trust_code)
+        return join(
+            self.folder,
+            None if data is None else file_of(data),
+            client,
+            out=None if out is None else Path(out),
+            rounds=rounds,
+            architecture=model,
+            method=self._method,
+            trust_code=self._trust_code,
+        )
+
+
+def _index(client: int | str) -> int | None:
+    """A whole number, also one of NumPy's; None of a name, and of what is neither."""
+    try:
+        return operator.index(client)  # type: ignore[arg-type]  # of a name, a TypeError
+    except TypeError:
+        return None
 
 
 def _number(client: int | str, clients: int) -> int:
-    try:
-        number = operator.index(client)  # type: ignore[arg-type]  # of a name, a TypeError
-    except TypeError:
-        number = -1
-    if not 0 <= number < clients:
+    number = _index(client)
+    if number is None or not 0 <= number < clients:
         raise FedkinError(f"client {client!r} is not there: clients are 0 to {clients - 1}")
     return number
 

@@ -71,7 +71,7 @@ def export(
         return
     if everyone == (client is not None):
         raise FedkinError("say which model: --client NAME, --all, or --view global")
-    opened = _opened(folder, trust_code)
+    opened = _opened(folder, trust_code, client)
     chosen = (
         [opened.member(k) for k in range(len(opened.names))]
         if client is None
@@ -135,7 +135,7 @@ def predict(
     elif client is None:
         raise FedkinError("say whose model: --client NAME, or --view global for the shared one")
     else:
-        opened = _opened(folder, trust_code)
+        opened = _opened(folder, trust_code, client)
         model = exportable(opened, opened.member(client), view)
     tell_answers(*ask(model, data), data, out, as_json)
 
@@ -250,17 +250,18 @@ def _shared(folder: Path, trust_code: bool) -> "Exportable":
         from fedkin.flower.operator.shared_model import served
 
         return shared(served(folder, trust_code))
-    from fedkin.export.opened import Opened
+    from fedkin.setup.opened import load
 
-    opened = Opened(folder, trust_code=trust_code)
-    return shared(Served(folder, opened.parts, opened.coordinator.state, opened.at))
+    coordinator, parts, at = load(folder, trust_code=trust_code, of=())
+    return shared(Served(folder, parts, coordinator.state, at))
 
 
-def _opened(folder: Path, trust_code: bool) -> "Opened":
+def _opened(folder: Path, trust_code: bool, client: str | None) -> "Opened":
+    """A run of which models of one client are asked for; None: of anybody."""
     find_own_code()
     from fedkin.export.opened import Opened
 
-    opened = Opened(folder, trust_code=trust_code)
+    opened = Opened(folder, trust_code=trust_code, client=client)
     if opened.unfinished:
         warn(f"note: {opened.unfinished}")
     return opened

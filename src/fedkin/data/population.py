@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -150,18 +149,11 @@ class Population:
 
     def digest(self) -> str:
         """SHA-256 (hex) over everything: data, splits, public set, truth and names, in a fixed
-        order. It is computed once, and again where a tensor was written since.
+        order. It is computed anew each time, for NumPy tells nobody that an array was written.
 
         Returns:
             64 hexadecimal digits.
         """
-        now = _writes(self)
-        known = _digests.get(self)
-        if known is None or now is None or known.writes != now:
-            known = _digests[self] = _Digest(now, self._digest())
-        return known.digest
-
-    def _digest(self) -> str:
         total = hashlib.sha256(json.dumps(_facts(self), sort_keys=True).encode())
         for key, array in sorted(_arrays(self).items()):
             total.update(f"{key} {array.dtype.str} {array.shape}".encode())
@@ -272,24 +264,6 @@ class Population:
             public_y=public_y,
             encoding=from_plain(facts["encoding"]) if "encoding" in facts else None,
         )
-
-
-class _Digest(NamedTuple):
-    """``writes``: how often the tensors had been written by then."""
-
-    writes: tuple[int, ...] | None
-    digest: str
-
-
-_digests: WeakKeyDictionary[Population, _Digest] = WeakKeyDictionary()  # no copy has another's
-
-
-def _writes(p: Population) -> tuple[int, ...] | None:
-    """How often each tensor was written, as torch counts it; None where it does not."""
-    tensors = [tensor for key in TENSORS if (tensor := getattr(p, key)) is not None]
-    if any(tensor.is_inference() for tensor in tensors):
-        return None
-    return tuple(tensor._version for tensor in tensors)
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:

@@ -54,6 +54,8 @@ def resume(
     if not anew:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
+        if anew and not unrecorded(folder):  # to begin it again would remove what is there
+            raise FedkinError(f"{folder}: another process began this run just now: resume it again")
         if anew:
             check_given(folder, method, noted(folder), how)
             spec = spec_of(folder, workers, trust_code)

@@ -90,6 +90,7 @@ def run(
     if code_of(parts.spec):
         trust.remember(folder, parts.spec)
     with checkpoint.alone(folder):
+        _check_free(folder)  # another process may have begun a run since
         _keep(parts, folder, engine)
         begin(parts, folder, progress, engine)
     return folder
@@ -129,15 +130,20 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
         raise FedkinError(
             f"{folder} is a link to {folder.readlink()}, which is not there: choose another run.out"
         )
-    if folder.exists() and (
-        not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())
-    ):
-        if not folder.is_dir():
-            raise FedkinError(f"{folder} is a file: run.out names a folder")
-        again = f", or: {continued_by(folder)}" if begun(folder) else ""
-        raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
+    _check_free(folder)
     _made(folder)
     return folder
+
+
+def _check_free(folder: Path) -> None:
+    """Raise FedkinError where a run's folder is a file, or has something in it."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise FedkinError(f"{folder} is a file: run.out names a folder")
+    if any(not leftover(path) for path in folder.iterdir()):
+        again = f", or: {continued_by(folder)}" if begun(folder) else ""
+        raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
 
 
 def _made(folder: Path, anew: bool = False) -> bool:

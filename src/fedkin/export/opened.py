@@ -3,6 +3,8 @@ that joined it.
 """
 
 import json
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +14,9 @@ from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal
-from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL
+from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
 from fedkin.runs.directory import resumed_by
+from fedkin.setup.build import Assembled
 from fedkin.setup.opened import load
 
 PERSONAL = "personal"  # the view that a client deploys
@@ -38,13 +41,22 @@ class Opened:
         method: The Method value that it ran; None where its method has a name.
         trust_code: Whether the code that its specification names may be imported
             (docs/security.md).
+        client: The only one whose models will be asked for, as ``member`` takes it: of a run that
+            goes on no other one's state is copied. None: anybody.
     """
 
     def __init__(
-        self, folder: Path, method: Method | None = None, trust_code: bool = False
+        self,
+        folder: Path,
+        method: Method | None = None,
+        trust_code: bool = False,
+        client: str | int | None = None,
     ) -> None:
         self.folder = folder
-        self.coordinator, self.parts, self.at = load(folder, method=method, trust_code=trust_code)
+        whose = None if client is None else partial(_numbers, client)
+        self.coordinator, self.parts, self.at = load(
+            folder, method=method, trust_code=trust_code, of=whose
+        )
         self.names = self.parts.population.names
         self.round = self.at.trained
 
@@ -62,15 +74,13 @@ class Opened:
             FedkinError: Nobody is called so, the client was held out of training, or the folder's
                 model is damaged or joined another run.
         """
-        if isinstance(client, int):
-            return Member(self.names[client], client)
-        if client in self.names:
-            return self.member(self.names.index(client))
-        for folder in (self.folder / FOLDER / client, self.folder / client, Path(client)):
-            if (folder / FOUND).is_file():
-                return self._joined(folder)
-        if client.isdecimal() and int(client) < len(self.names):
-            return self.member(int(client))
+        number = _number(client, self.names)
+        if isinstance(client, str) and client not in self.names:
+            for folder in (self.folder / FOLDER / client, self.folder / client, Path(client)):
+                if (folder / FOUND).is_file():
+                    return self._joined(folder)
+        if number is not None:
+            return Member(self.names[number], number)
         apart = self.parts.held_out
         if apart is not None and client in apart.names:
             raise FedkinError(
@@ -93,11 +103,8 @@ class Opened:
         """
         try:
             details = json.loads(read_file(folder / FOUND, LARGEST))
-            name, architecture, digest = (
-                details["client"],
-                details["architecture"],
-                details["data_digest"],
-            )
+            name, architecture = details["client"], details["architecture"]
+            told = [details[key] for key in ("method", "seed", "data_digest", "experiment")]
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
         except (OSError, RecursionError, ValueError, KeyError, TypeError):
@@ -105,12 +112,9 @@ class Opened:
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None
         parts = self.parts
-        same = (details["method"], details["seed"], digest) == (
-            parts.method.name,
-            parts.spec.run.seed,
-            parts.population.digest(),
-        )
-        if not same or architecture not in parts.models:
+        own = [parts.method.name, parts.spec.run.seed, parts.population.digest()]
+        own.append(experiment_of(self.at.facts))
+        if told != own or architecture not in parts.models:
             raise FedkinError(
                 f"{folder} holds a model of another run than {self.folder}: name the run it joined"
             )
@@ -196,3 +200,17 @@ class Opened:
         after = f"after round {self.round} of {self.parts.spec.run.rounds}"
         again = resumed_by(str(self.folder), self.at.facts)
         return f"the run is not finished: its models are those {after} ({again})"
+
+
+def _number(client: str | int, names: Sequence[str]) -> int | None:
+    """Of a client by its name, or else by its number; None where nobody of the run is meant."""
+    if isinstance(client, int):
+        return client
+    if client in names:
+        return names.index(client)
+    return int(client) if client.isdecimal() and int(client) < len(names) else None
+
+
+def _numbers(client: str | int, parts: Assembled) -> Collection[int]:
+    number = _number(client, parts.population.names)
+    return () if number is None else (number,)

@@ -5,6 +5,7 @@ of one's own.
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
 from fedkin.core.rng import Key
+from fedkin.core.system.digests import short, text_of
 from fedkin.data.holdout import Fractions
 from fedkin.data.population import Population
 from fedkin.engine.codec import encode
@@ -90,12 +92,14 @@ def join(
         "method": parts.method.name,
         "seed": parts.spec.run.seed,
         "data_digest": parts.population.digest(),
+        "experiment": experiment_of(at.facts),
         "architecture": info.architecture,
         "after_round": at.trained,
         **described(found, own),
         "said": list(own.said),
         "model": str(folder / MODEL),
     }
+    _not_anothers(folder, name, file)  # who may have come while this one worked
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / MODEL, encode(guest.views(found.last)["personal"]))
@@ -103,6 +107,19 @@ def join(
     except OSError as error:
         raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
     return content
+
+
+def experiment_of(facts: Mapping[str, Any]) -> str:
+    """Which experiment a run is of, by which a model that joined it is known again: another
+    learning rate makes another model, which would have this run's card.
+
+    Args:
+        facts: What the run's record says of it.
+
+    Returns:
+        12 hexadecimal digits.
+    """
+    return short(text_of([facts.get("spec"), facts.get("hyper")]))
 
 
 def _digest(path: Path) -> str:

@@ -5,7 +5,7 @@ commit.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ def load(
     *,
     method: Method | None = None,
     trust_code: bool = False,
-    of: Collection[int] | None = None,
+    of: Collection[int] | Callable[[Assembled], Collection[int]] | None = None,
 ) -> Loaded:
     """A run at its last committed round, in this process: for looking at models, not for training
     on.
@@ -113,7 +113,8 @@ def load(
         method: The Method value that it ran, if its method is not registered.
         trust_code: Whether the code that its specification names may be imported
             (docs/security.md).
-        of: Whose states will be asked for, beside the server's; None: everybody's.
+        of: Whose states will be asked for, beside the server's: client numbers, or what finds them
+            by the run's objects; None: everybody's.
 
     Returns:
         The run, and the commit that it was taken at.
@@ -140,6 +141,7 @@ def load(
     transport = InProcess(host)
     weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
     coordinator = Coordinator(parts.method, parts.federation, transport)
-    at = snapshot(folder, aside, None if of is None else {SERVER, *of})
+    whose = of(parts) if callable(of) else of
+    at = snapshot(folder, aside, None if whose is None else {SERVER, *whose})
     coordinator.state, host.store = committed(at.server), at.states
     return Loaded(coordinator, parts, at)

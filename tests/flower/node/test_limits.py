@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
+from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Place, Refused, Request, Step
 from fedkin.flower.node.begun import BEGUN
 from fedkin.flower.node.limits import ASKED, Asked
@@ -130,6 +131,13 @@ def test_a_run_that_is_over_answers_what_it_was_asked(tmp_path):
         with pytest.raises(Refused, match="finished on this node: remove asked from its folder"):
             again.check(SPEC, asking("local", 1), b"two")
     assert (tmp_path / RUN / ASKED).read_text().splitlines()[1:] == ["done"]
+
+
+def test_what_was_asked_and_cannot_be_read_is_named(tmp_path):
+    """Never taken for a run of which nothing was asked."""
+    (tmp_path / RUN / ASKED).mkdir(parents=True)
+    with pytest.raises(StoreError, match=f"{RUN}/{ASKED} cannot be read: Is a directory$"):
+        Asked(tmp_path / RUN)
 
 
 def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):

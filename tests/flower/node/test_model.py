@@ -255,7 +255,10 @@ def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
         kept.write_bytes(whole[:-1])
         with pytest.raises(FedkinError, match=r"model\.commit is damaged"):
             exportable(node)
-        kept.write_bytes(whole.replace(b'"seed"', b'"sead"', 1))
+        kept.write_bytes(whole)
+        commit = NodeStore(kept.parent).find(MODEL)
+        other = json.loads(json.dumps(commit.details).replace('"seed"', '"sead"', 1))
+        NodeStore(kept.parent).put(MODEL, commit._replace(details=other))
         with pytest.raises(FedkinError, match=r"model\.commit is damaged, or of another fedkin"):
             exportable(node)
         kept.unlink()

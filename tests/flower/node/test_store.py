@@ -8,7 +8,7 @@ import pytest
 
 from fedkin.engine.store import StoreError
 from fedkin.flower.node import store
-from fedkin.flower.node.store import MODEL, Commit, NodeStore
+from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore
 
 
 def test_a_damaged_commit_is_said_to_be_damaged(tmp_path):
@@ -111,12 +111,30 @@ def test_a_head_of_anything_is_a_damaged_one(head, tmp_path):
 
 
 def test_a_head_without_its_numbers_is_a_damaged_one(tmp_path):
-    sha = hashlib.sha256(b"").hexdigest()
-    whole = {"key": "a", "state": 0, "message": False, "told": {}, "sha256": sha}
+    whole = {"key": "a", "state": 0, "message": False, "told": {}}
     for name, other in (("state", "0"), ("key", 3), ("told", []), ("state", 1.5), ("state", -1)):
-        (tmp_path / "3.commit").write_text(json.dumps({**whole, name: other}) + "\n")
-        with pytest.raises(StoreError, match=r"3\.commit is damaged"):
+        spoilt = {**whole, name: other}
+        sha = hashlib.sha256(json.dumps([*spoilt.values()]).encode()).hexdigest()
+        (tmp_path / "3.commit").write_text(json.dumps({**spoilt, "sha256": sha}) + "\n")
+        with pytest.raises(StoreError, match=r"3\.commit is damaged: its first line is not one"):
             NodeStore(tmp_path).find(3)
+
+
+def test_no_byte_of_a_commit_changes_unnoticed(tmp_path):
+    """Its weight is not of the state, but of the federation's mean."""
+    commit = Commit("a" * 64, b"state", b"up", {"weight": 120.0, "seconds": 0.1, "took_part": [1]})
+    NodeStore(tmp_path).put(3, commit)
+    written = (tmp_path / "3.commit").read_bytes()
+    assert NodeStore(tmp_path).find(3) == commit
+    for at, byte in enumerate(written):
+        for other in {b"1"[0], b" "[0], byte ^ 1} - {byte}:
+            spoilt = written[:at] + bytes([other]) + written[at + 1 :]
+            (tmp_path / "3.commit").write_bytes(spoilt)
+            try:
+                found = NodeStore(tmp_path).find(3)
+            except Damaged:
+                continue
+            assert found == commit  # blanks between two entries say nothing
 
 
 def test_a_disk_that_removes_nothing_is_said(tmp_path, monkeypatch):

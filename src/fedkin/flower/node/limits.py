@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.engine.op import CHANGING, EVALUATIONS, LAST, SCORING, WORK, RemoteOp
+from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.flower.node.begun import is_begun, note_begun
 from fedkin.flower.node.lines import add_lines
@@ -42,16 +43,15 @@ class Asked:
     Args:
         folder: Of the run, in the node's folder of states.
         data: The digest of a file of the node's own; "": it has its part of [data].
+
+    Raises:
+        StoreError: The file of what was asked is there, and cannot be read.
     """
 
     def __init__(self, folder: Path, data: str = "") -> None:
         self.folder, self._data, self._told = folder, data, ""
         self._path = folder / ASKED
-        lines = (
-            self._path.read_text(encoding="ascii", errors="replace").splitlines()
-            if self._path.is_file()
-            else []
-        )
+        lines = _lines(self._path)
         self._contents: dict[str, set[str]] = {}
         self._ever: dict[str, set[str]] = {}  # whatever the data were
         for line in lines:
@@ -220,6 +220,16 @@ def protected(spec: Spec) -> bool:
         True where clients add noise, or masks hide their messages.
     """
     return spec.privacy.at_client or spec.privacy.secure_aggregation is not None
+
+
+def _lines(path: Path) -> list[str]:
+    """Of a file that need not be there."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _runs(state: Path) -> Iterator[Path]:

@@ -95,16 +95,11 @@ class NodeStore:
             StoreError: The disk is full, or the folder cannot be written.
         """
         rest = commit.state + (commit.message or b"")
-        head = {
-            "key": commit.key,
-            "state": len(commit.state),
-            "message": commit.message is not None,
-            "told": commit.details,
-            "sha256": hashlib.sha256(rest).hexdigest(),
-        }
+        head = _Head(commit.key, len(commit.state), commit.message is not None, commit.details)
+        line = json.dumps(head._replace(sha256=head.digest(rest))._asdict()).encode()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_file(self._path(round, commit.key), json.dumps(head).encode() + b"\n" + rest)
+            write_file(self._path(round, commit.key), line + b"\n" + rest)
             sync(self._folder)
         except OSError as error:
             raise StoreError(f"{self._folder} cannot be written: {error.strerror}") from None
@@ -171,7 +166,7 @@ def _read(path: Path) -> Commit | None:
     line, _, rest = whole.partition(b"\n")
     try:
         head = _Head(**json.loads(line))
-        if hashlib.sha256(rest).hexdigest() != head.sha256:
+        if head.digest(rest) != head.sha256:
             raise ValueError("its bytes are not those that were written")
         head.check(len(rest))
         state, message = rest[: head.state], rest[head.state :]
@@ -187,7 +182,18 @@ class _Head(NamedTuple):
     state: int  # bytes of it; the message is what follows
     message: bool
     told: dict[str, Any]
-    sha256: str  # of all that follows the line
+    sha256: str = ""  # of all that stands before it, and of all that follows the line
+
+    def digest(self, rest: bytes) -> str:
+        """The sha256 of a file with this line.
+
+        Args:
+            rest: What follows it.
+
+        Returns:
+            64 hexadecimal digits.
+        """
+        return hashlib.sha256(json.dumps(self[:-1]).encode() + rest).hexdigest()
 
     def check(self, size: int) -> None:
         """Raise ValueError where it is not of what ``put`` writes.

@@ -139,7 +139,7 @@ def comparison(
     seen = _by_one_measure(folders, measure)
     whole = [one for one in seen if one.finished and one.personal]
     if measure is not None and not whole:
-        raise FedkinError(f"no finished run has {measure} of its clients: choose another --measure")
+        raise FedkinError(f"no finished run has {measure} of its clients: choose another measure")
     choice: list[dict[str, Any]] = []
     unchosen: list[str] = []
     if best:

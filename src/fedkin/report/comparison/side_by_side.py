@@ -26,7 +26,11 @@ class SideBySide:
 
     @classmethod
     def of(
-        cls, folders: Sequence[Path], against: str | None = None, best: bool = False
+        cls,
+        folders: Sequence[Path],
+        against: str | None = None,
+        best: bool = False,
+        measure: str | None = None,
     ) -> "SideBySide":
         """The comparison of run directories, as ``fedkin compare`` makes it.
 
@@ -35,17 +39,19 @@ class SideBySide:
             against: A method or the name of a run that the others are paired with; None: local,
                 else the first run.
             best: Whether only the setting that validation data chose is kept of each method.
+            measure: The measure to go by; None: that of the runs.
 
         Returns:
             A comparison whose tables are its attributes.
 
         Raises:
-            FedkinError: A folder is not there, there is no run, or none that ``against`` names.
+            FedkinError: A folder is not there, there is no run, or none that ``against`` names,
+                or that has the measure.
         """
         gone = next((folder for folder in folders if not folder.exists()), None)
         if gone is not None:
             raise FedkinError(f"{gone} does not exist: name the folders of runs")
-        return cls(comparison(folders, against, best))
+        return cls(comparison(folders, against, best, measure))
 
     @property
     def runs(self) -> "pd.DataFrame":
