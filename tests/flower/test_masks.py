@@ -27,7 +27,7 @@ from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
 from fedkin.masks.terms import LEAST, of_counts, of_scores
-from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
+from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, opened, sealed
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
@@ -174,6 +174,86 @@ def test_a_server_that_sends_others_another_model_has_no_sum(op, tmp_path, monke
         fleet.run()
     said = "client 0: roster: the keys of client 1 are not signed by its node, or the server sent"
     assert said in str(ended.value)
+
+
+@pytest.mark.parametrize("first", ["", "count_", "score_"])
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_server_that_tells_nodes_other_survivors_has_no_sum(first, honest, tmp_path, monkeypatch):
+    """By the nodes' own check, whatever the server's is: else it could have a sum of too few."""
+    if not honest:
+        monkeypatch.setattr("fedkin.flower.server.verifier", lambda *_: lambda *_: True)
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+    told = {"c0": (0, 1, 2), "c1": (0, 1, 3), "c2": (0, 2, 3), "c3": (0, 1, 3)}
+    revealed = []
+
+    def misled(self, parts):
+        asked, name = steps(parts), self.config.client
+        if (f"{first}agree", 1) in asked:
+            session = HEADER.unpack_from(parts[1])[2]
+            survivors = [of_client(one) for one in told[name]]
+            parts = [parts[0], sealed(Stage.SURVIVORS, session, survivors)]
+        if (f"{first}reveal", 1) in asked:
+            session = HEADER.unpack_from(parts[1])[2]
+            signed = opened(Stage.SIGNED, session, parts[1], SIGNED, 4).entries
+            among = [one for one in signed if CLIENT.unpack_from(one)[0] in told[name]]
+            parts = [parts[0], sealed(Stage.SIGNED, session, among)]
+        reply = answer(self, parts)
+        revealed.extend(reply[1:] if (f"{first}reveal", 1) in asked else [])
+        return reply
+
+    monkeypatch.setattr(Node, "answer", misled)
+    with pytest.raises(FedkinError, match=r"round 1.* needs 3 of 4 clients, and 0 an") as ended:
+        fleet.run()
+    why = (
+        "client 0: agree: its node did not sign the survivors that it was told"
+        if honest
+        else "client 0: signed: client 1 did not sign the survivors that this client was told in th"
+    )
+    assert why in str(ended.value)
+    assert not revealed
+
+
+def test_a_node_signs_one_set_of_survivors_a_round(tmp_path, monkeypatch):
+    """Also where its host was started again, and for its scores."""
+
+    def killed(node):
+        raise Killed
+
+    for number, first in enumerate(("", "count_", "score_")):
+        fleet, op = Fleet(folder(tmp_path, str(number)), experiment()), f"{first}agree"
+        with monkeypatch.context() as patch:
+            _broken(patch, op, killed)
+            with pytest.raises(Killed):
+                fleet.run()
+        seen = [parts for name, parts in fleet.grid.seen if name == "c0"]
+        header, told = next(parts for parts in seen if steps(parts) == [(op, 2)])
+        session = HEADER.unpack_from(told)[2]
+        others = sealed(Stage.SURVIVORS, session, [of_client(one) for one in (0, 1, 3)])
+        for why in ("comes next", "has no work of round 2 that waits"):
+            for blob, said in ((told, why), (others, f"{op} 2 was asked once already, with diffe")):
+                reply = NodeReply.model_validate_json(fleet.nodes["c0"].answer([header, blob])[0])
+                assert said in (reply.error or reply.steps[0].error)
+            fleet.nodes["c0"]._host = None
+
+
+def test_a_node_that_signs_reveals_for_no_list_alone(tmp_path, monkeypatch):
+    """A server that leaves the exchange out, as one of an earlier version did, has no share."""
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+    said = []
+
+    def listening(self, parts):
+        if ("agree", 1) in steps(parts):
+            asked = Request.model_validate_json(parts[0])
+            asked = asked.model_copy(update={"steps": (Step(op="reveal", round=1),)})
+            reply = answer(self, [asked.model_dump_json().encode(), parts[1]])
+            said.append(NodeReply.model_validate_json(reply[0]).steps[0].error)
+            assert len(reply) == 1
+        return answer(self, parts)
+
+    monkeypatch.setattr(Node, "answer", listening)
+    with pytest.raises(FedkinError, match="needs 3 of 4 clients, and 0 answered agree"):
+        fleet.run()
+    assert said == ["signed was asked for, and survivors comes next in round 1"] * 4
 
 
 def test_a_newcomer_becomes_a_client(tmp_path):

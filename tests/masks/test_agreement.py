@@ -308,6 +308,17 @@ def test_signatures_that_are_not_of_what_it_was_told_reveal_nothing(
     assert ". " not in str(ended.value)
 
 
+def test_who_is_gone_makes_no_number_full_though_it_signed_the_same() -> None:
+    """A client that helps its server, and whose vector is not in the sum."""
+    played = Round(5, 3)
+    asking = played.arrive(range(4))
+    sent = {one: played.clients[one].agree(asking)[HEADER.size :] for one in range(2)}
+    told = Agreement(ROUND, 3, heard_of(played.roster), frozenset(range(4)))
+    assert sent[1] == signature(1, told.said_by(1))
+    with pytest.raises(Refused, match="signed: client 4 is not among the survivors"):
+        played.clients[0].reveal(_signed({**sent, 4: signature(4, told.said_by(4))}))
+
+
 def test_a_message_of_another_form_round_or_stage_reveals_nothing() -> None:
     def message(sent: dict[int, bytes], **header: int) -> bytes:
         fields = {"stage": Stage.SIGNED, "round": ROUND, "number": 0, "entries": 4, **header}
