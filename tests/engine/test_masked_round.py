@@ -18,7 +18,8 @@ from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
-from fedkin.masks.signatures import heard_of
+from fedkin.masks.agreement import SIGNED
+from fedkin.masks.signatures import SIGNATURE, heard_of
 from fedkin.masks.wire import HEADER
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
@@ -27,8 +28,10 @@ from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import parse
+from fedkin.setup import build
 from fedkin.setup.build import assemble
 from tests.engine.small import FORKED, METHODS, content, outcome
+from tests.masks.signers import identity, verifier
 
 CLIENTS = 6
 
@@ -249,6 +252,44 @@ def test_the_ledger_counts_every_stage(tmp_path):
     assert down.count((0, len(PLACES))) == 1  # which scores are asked for
     assert any("no update or score of a client: " in line for line in facts["said"])
     assert facts["spec"]["privacy"]["secure_aggregation"] == {"threshold": None}
+
+
+def _signing(monkeypatch):
+    """Clients of one process have identities, as those of nodes."""
+    client, threshold = engine_masking.Masking._client, build.with_threshold
+
+    def signing(self, one, *told):
+        self._identity = identity(one)
+        return client(self, one, *told)
+
+    monkeypatch.setattr(engine_masking.Masking, "_client", signing)
+    monkeypatch.setattr(
+        build, "with_threshold", lambda *told: threshold(*told)._replace(verify=verifier())
+    )
+
+
+def test_clients_that_sign_who_survived_give_the_same_bits_for_a_message_more(
+    tmp_path, monkeypatch
+):
+    plain = without_messages(run(spec("ditto"), tmp_path / "plain"))
+    _signing(monkeypatch)
+    folder = run(spec("ditto"), tmp_path / "signed")
+    assert without_messages(folder) == plain
+    with read_only(folder) as database:
+        rows = database.rows("SELECT direction, copy, bytes FROM messages WHERE round = 1")
+    n, found = CLIENTS, Counter(rows)
+    assert found["up", 0, HEADER.size + SIGNATURE] == 3 * n  # of the update, the count, the scores
+    assert found["down", 0, HEADER.size + n * SIGNED] == 3
+    assert found["down", 1, HEADER.size + n * SIGNED] == 3 * (n - 1)
+    assert found["down", 0, HEADER.size + n * 4] == 3  # who survived is said once
+    _silent(monkeypatch, {"agree": [0, 3], "count_agree": [1], "score_agree": [2]})
+    late = run(spec("ditto", masks={"threshold": 4}), tmp_path / "late")
+    assert without_messages(late)["fingerprint"] == plain["fingerprint"]
+    _silent(monkeypatch, {"reveal": [1]})
+    with pytest.raises(
+        FedkinError, match="round 2: secure aggregation needs 4 of 6 clients, and 3"
+    ):
+        run(spec("ditto", masks={"threshold": 4}), tmp_path / "few")
 
 
 def _asked_for(folder):
@@ -484,5 +525,5 @@ def test_keys_are_not_in_the_run_directory(tmp_path):
 
 def test_no_stage_answers_without_masks():
     parts = assemble(spec(masks=None))
-    assert {"shares", "masked", "reveal"} <= set(OPS)
+    assert {"shares", "masked", "agree", "reveal"} <= set(OPS)
     assert parts.federation.threshold is None

@@ -14,6 +14,7 @@ from fedkin.masks.randomness import not_private
 from fedkin.masks.signatures import SIGNATURE, Identity, said
 from fedkin.masks.terms import of_counts, of_scores
 from fedkin.masks.wire import HEADER, Refused, Stage, sealed
+from tests.masks.signers import identity
 
 MESSAGE = {"parameters": {"w": torch.tensor([1.0, -2.0])}, "coefficients": torch.ones(2)}
 
@@ -52,6 +53,27 @@ def test_it_is_revealed_once() -> None:
     assert host.waiting(4) is None
     with pytest.raises(Refused, match="no work of round 1 that waits"):
         host.answer("reveal", 1, 4, b"")
+
+
+def test_who_survived_is_signed_by_who_has_an_identity_alone() -> None:
+    host = masking()
+    host.begin(1, 4, MESSAGE, 30.0)
+    with pytest.raises(
+        Refused, match="agree: nobody signs in this round, since clients have no id"
+    ):
+        host.answer("agree", 1, 4, b"")
+    assert host.waiting(4).message is MESSAGE
+    draw = lambda round, client: not_private(seeded(5), round, client)  # noqa: E731
+    signing = Masking(3, WeightedSum(), draw, identity(4))
+    record = Evaluation({"personal": {"test": (0.5, 0.75)}})
+    signing.begin(1, 4, MESSAGE, 30.0)
+    signing.begin_scores(1, 4, record, {"val": 10, "test": 10})
+    signing.answer(OPENING, 1, 4, say_opened([Place("personal", "test", "loss")]))
+    for stages in (STAGES, COUNT_STAGES, SCORE_STAGES):
+        with pytest.raises(Refused, match="survivors was asked for, and roster comes next"):
+            signing.answer(stages[2], 1, 4, b"")
+        with pytest.raises(Refused, match="signed was asked for, and roster comes next"):
+            signing.answer(stages[3], 1, 4, b"")
 
 
 def test_the_newest_round_waits_beside_the_one_that_was_begun_last() -> None:

@@ -11,14 +11,13 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from fedkin.core.errors import FedkinError
 from fedkin.flower.identities import OWN, PEERS, identity, verifier
 from fedkin.flower.operator.keys import node_key
-from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET, MaskingClient
-from fedkin.masks.keys import KEY, agreed, pair_of
+from fedkin.masks.agreement import Agreement
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.keys import KEY, pair_of
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.shares import recover
 from fedkin.masks.signatures import SIGNATURE
-from fedkin.masks.terms import Terms, pairing, point_of
-from fedkin.masks.vectors import add_pair, mask_of, unpacked
-from fedkin.masks.wire import CLIENT, Refused, Stage, by_client, of_client, opened, sealed
+from fedkin.masks.terms import Terms
+from fedkin.masks.wire import Refused, Stage, of_client, opened, sealed
 
 SSH, PUBLIC = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
 PRIVATE = serialization.PrivateFormat.OpenSSH
@@ -84,17 +83,6 @@ def delivered(clients: dict[int, MaskingClient], server: MaskedSum) -> None:
         server.shared(one, client.share(roster))
 
 
-def shares_in(blobs: dict[int, bytes], kind: bytes, of: int) -> dict[int, bytes]:
-    """What was revealed of a client's seed, or of its masking key."""
-    found = {}
-    for one, blob in blobs.items():
-        entries = opened(Stage.REVEAL, ROUND, blob, CLIENT.size + REVEALED, NODES).entries
-        content = by_client(entries, "reveal").get(of, b"")
-        if content[:1] == kind:
-            found[point_of(one)] = content[1:]
-    return found
-
-
 def test_a_server_that_plays_keys_of_an_earlier_run_again_has_no_sum_of_too_few(
     tmp_path: Path,
 ) -> None:
@@ -113,10 +101,13 @@ def test_a_server_that_plays_keys_of_an_earlier_run_again_has_no_sum_of_too_few(
         server.masked(one, client.mask(server.delivery(one), lambda _, v=values[one]: v))
     asking = server.asking()
     for one in range(gone):
-        server.revealed(one, first[one].reveal(asking))
+        server.agreed(one, first[one].agree(asking))
+    signed = server.signed()
+    for one in range(gone):
+        server.revealed(one, first[one].reveal(signed))
     assert server.total().tolist() == [111111] * SIZE
     old = server._public[gone]
-    private = server._secret(gone, lambda found: pair_of(found).public == old[KEY:])
+    assert server._secret(gone, lambda found: pair_of(found).public == old[KEY:])
 
     again = in_run(folders, "2", range(gone))
     keys = {}
@@ -128,45 +119,27 @@ def test_a_server_that_plays_keys_of_an_earlier_run_again_has_no_sum_of_too_few(
     keys[gone] = old + server._signatures[gone]
     listed = [of_client(one, keys[one]) for one in range(NODES)]
     roster = sealed(Stage.ROSTER, ROUND, listed, LEAST)
-    hidden: dict[int, dict[int, bytes]] = {}
-    why = []
-    for one, client in again.items():
-        try:
-            blob = client.share(roster)
-        except Refused as error:
-            why.append(str(error))
-            continue
-        size = CLIENT.size + SECRET
-        hidden[one] = by_client(opened(Stage.SHARES, ROUND, blob, size, NODES).entries, "shares")
-    if why:
-        assert len(why) == gone
-        assert all("the keys of client 6 are not signed by its node" in one for one in why)
-        return
-    # what an unbound signature lets the server do
-    masked = {}
-    for one, client in again.items():
-        for_it = {other: hidden[other][one] for other in hidden if other != one}
-        entries = [of_client(o, c) for o, c in sorted({**for_it, gone: bytes(SECRET)}.items())]
-        delivery = sealed(Stage.DELIVERY, ROUND, entries, 0)
-        blob = client.mask(delivery, lambda _, v=values[one]: v)
-        masked[one] = unpacked(ROUND, blob, SIZE)
-    told = {}
-    for one, client in again.items():
-        there = sorted({0, 1, 2, 3, one, gone})
-        told[one] = client.reveal(sealed(Stage.SURVIVORS, ROUND, [of_client(o) for o in there]))
-    total = np.zeros(SIZE, np.uint64)
-    outside = {gone: private}
-    for one in (4, 5):
-        right = lambda found, one=one: pair_of(found).public == keys[one][KEY : 2 * KEY]  # noqa: E731
-        outside[one] = recover(shares_in(told, OF_KEY, one), LEAST, right).secret
-    for one in range(4):
-        right = lambda found, one=one: found == again[one]._seed  # noqa: E731
-        seed = recover(shares_in(told, OF_SEED, one), LEAST, right).secret
-        total += masked[one] - mask_of(seed, SIZE)
-        for other, secret in outside.items():
-            key = agreed(secret, keys[one][KEY : 2 * KEY], pairing(ROUND, one, other))
-            add_pair(total, key, other, one)
-    assert total.tolist() != [1111] * SIZE, "the sum of four clients is open"
+    for client in again.values():
+        with pytest.raises(Refused, match="the keys of client 6 are not signed by its node"):
+            client.share(roster)
+
+
+def test_a_signature_of_survivors_is_of_one_run(tmp_path: Path) -> None:
+    """Though its keys were the same: the identity says so by itself."""
+    folders = nodes(tmp_path)
+    told = Agreement(ROUND, LEAST, bytes(32), frozenset(range(NODES)))
+
+    def sent(runs: list[str]) -> bytes:
+        entries = []
+        for one, run in enumerate(runs):
+            signature = identity(folders[one], "one", run).sign(told.said_by(one))
+            entries.append(of_client(one, signature))
+        return sealed(Stage.SIGNED, ROUND, entries)
+
+    verify = verifier(folders[0], "one", "1")
+    told.check(sent(["1"] * LEAST), verify)
+    with pytest.raises(Refused, match="client 3 did not sign the survivors that this client was t"):
+        told.check(sent(["1", "1", "1", "2", "1", "1"]), verify)
 
 
 @pytest.mark.parametrize(

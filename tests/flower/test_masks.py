@@ -22,18 +22,19 @@ from fedkin.flower.node.limits import ASKED, DONE
 from fedkin.flower.node.store import MODEL, NodeStore
 from fedkin.flower.operator.site import add
 from fedkin.flower.survivors import NOT_IN_IT, SURVIVORS
+from fedkin.masks.agreement import SIGNED
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
-from fedkin.masks.terms import of_counts, of_scores
-from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
+from fedkin.masks.terms import LEAST, of_counts, of_scores
+from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, opened, sealed
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
 from tests.engine.small import content
 from tests.flower.cluster import experiment as plain_experiment
 from tests.flower.cluster import result
-from tests.flower.fleet import Fleet
+from tests.flower.fleet import NAMES, Fleet
 from tests.flower.node.test_host import ask, down, made, request
 from tests.flower.reference import faulty
 
@@ -49,16 +50,29 @@ def plain(method: str = "fedavg", **settings) -> Spec:
     return plain_experiment(method, **{**RUNS, **settings})
 
 
-def unsigned(found):
+def sizeless(found):
     """The same but for the sizes of messages: only nodes sign the keys of their masks."""
     kept = [(*row[:5], *row[6:]) for row in found["messages"]]
     return {**found, "messages": sorted(kept, key=repr)}
 
 
+AGREEING = {
+    ("up", HEADER.size + SIGNATURE),
+    *(("down", HEADER.size + many * SIGNED) for many in range(LEAST, len(NAMES) + 1)),
+}
+
+
+def unsigned(deployed):
+    """What nodes came to, but for their exchange about who survived, and for sizes."""
+    kept = [row for row in deployed["messages"] if (row[3], row[5]) not in AGREEING]
+    assert len(kept) < len(deployed["messages"])
+    return sizeless({**deployed, "messages": kept})
+
+
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory):
     """What ditto gives in one process that nobody kills."""
-    return unsigned(result(run(experiment("ditto"), tmp_path_factory.mktemp("at_once") / "run")))
+    return sizeless(result(run(experiment("ditto"), tmp_path_factory.mktemp("at_once") / "run")))
 
 
 def steps(parts: list[bytes]) -> list[tuple[str, int]]:
@@ -68,7 +82,7 @@ def steps(parts: list[bytes]) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("method", ["fedavg", "ditto", "scaffold"])
 def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method)).run())
-    assert unsigned(deployed) == unsigned(result(run(experiment(method), tmp_path / "one")))
+    assert unsigned(deployed) == sizeless(result(run(experiment(method), tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
     assert {row[1] for row in deployed["metrics"]} == {FEDERATION}
@@ -97,24 +111,28 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     assert sent["local"] == {HEADER.size + 96 + SIGNATURE}
     assert sent["shares"] == {HEADER.size + 3 * (CLIENT.size + 88)}
     assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
+    assert sent["agree"] == sent["count_agree"] == {HEADER.size + SIGNATURE}
     assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
     assert sent["evaluate"] == sent["evaluate_all"] == sent["local"]
     assert sent["score_keys"] == sent["local"]
     assert sent["count_masked"] == {HEADER.size + 2 * 8 * len(PLACES)}
     assert len(sent["score_masked"]) == 2  # measures are of the end
-    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:13]
+    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:16]
     assert asked == [
         [("local", 1)],
         [("shares", 1)],
         [("masked", 1)],
+        [("agree", 1)],
         [("reveal", 1)],
         [("evaluate", 1), ("local", 2)],
         [("count_shares", 1)],
         [("count_masked", 1)],
+        [("count_agree", 1)],
         [("count_reveal", 1)],
         [("score_keys", 1)],
         [("score_shares", 1)],
         [("score_masked", 1)],
+        [("score_agree", 1)],
         [("score_reveal", 1)],
     ]
 
@@ -156,6 +174,86 @@ def test_a_server_that_sends_others_another_model_has_no_sum(op, tmp_path, monke
         fleet.run()
     said = "client 0: roster: the keys of client 1 are not signed by its node, or the server sent"
     assert said in str(ended.value)
+
+
+@pytest.mark.parametrize("first", ["", "count_", "score_"])
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_server_that_tells_nodes_other_survivors_has_no_sum(first, honest, tmp_path, monkeypatch):
+    """By the nodes' own check, whatever the server's is: else it could have a sum of too few."""
+    if not honest:
+        monkeypatch.setattr("fedkin.flower.server.verifier", lambda *_: lambda *_: True)
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+    told = {"c0": (0, 1, 2), "c1": (0, 1, 3), "c2": (0, 2, 3), "c3": (0, 1, 3)}
+    revealed = []
+
+    def misled(self, parts):
+        asked, name = steps(parts), self.config.client
+        if (f"{first}agree", 1) in asked:
+            session = HEADER.unpack_from(parts[1])[2]
+            survivors = [of_client(one) for one in told[name]]
+            parts = [parts[0], sealed(Stage.SURVIVORS, session, survivors)]
+        if (f"{first}reveal", 1) in asked:
+            session = HEADER.unpack_from(parts[1])[2]
+            signed = opened(Stage.SIGNED, session, parts[1], SIGNED, 4).entries
+            among = [one for one in signed if CLIENT.unpack_from(one)[0] in told[name]]
+            parts = [parts[0], sealed(Stage.SIGNED, session, among)]
+        reply = answer(self, parts)
+        revealed.extend(reply[1:] if (f"{first}reveal", 1) in asked else [])
+        return reply
+
+    monkeypatch.setattr(Node, "answer", misled)
+    with pytest.raises(FedkinError, match=r"round 1.* needs 3 of 4 clients, and 0 an") as ended:
+        fleet.run()
+    why = (
+        "client 0: agree: its node did not sign the survivors that it was told"
+        if honest
+        else "client 0: signed: client 1 did not sign the survivors that this client was told in th"
+    )
+    assert why in str(ended.value)
+    assert not revealed
+
+
+def test_a_node_signs_one_set_of_survivors_a_round(tmp_path, monkeypatch):
+    """Also where its host was started again, and for its scores."""
+
+    def killed(node):
+        raise Killed
+
+    for number, first in enumerate(("", "count_", "score_")):
+        fleet, op = Fleet(folder(tmp_path, str(number)), experiment()), f"{first}agree"
+        with monkeypatch.context() as patch:
+            _broken(patch, op, killed)
+            with pytest.raises(Killed):
+                fleet.run()
+        seen = [parts for name, parts in fleet.grid.seen if name == "c0"]
+        header, told = next(parts for parts in seen if steps(parts) == [(op, 2)])
+        session = HEADER.unpack_from(told)[2]
+        others = sealed(Stage.SURVIVORS, session, [of_client(one) for one in (0, 1, 3)])
+        for why in ("comes next", "has no work of round 2 that waits"):
+            for blob, said in ((told, why), (others, f"{op} 2 was asked once already, with diffe")):
+                reply = NodeReply.model_validate_json(fleet.nodes["c0"].answer([header, blob])[0])
+                assert said in (reply.error or reply.steps[0].error)
+            fleet.nodes["c0"]._host = None
+
+
+def test_a_node_that_signs_reveals_for_no_list_alone(tmp_path, monkeypatch):
+    """A server that leaves the exchange out, as one of an earlier version did, has no share."""
+    fleet, answer = Fleet(tmp_path, experiment()), Node.answer
+    said = []
+
+    def listening(self, parts):
+        if ("agree", 1) in steps(parts):
+            asked = Request.model_validate_json(parts[0])
+            asked = asked.model_copy(update={"steps": (Step(op="reveal", round=1),)})
+            reply = answer(self, [asked.model_dump_json().encode(), parts[1]])
+            said.append(NodeReply.model_validate_json(reply[0]).steps[0].error)
+            assert len(reply) == 1
+        return answer(self, parts)
+
+    monkeypatch.setattr(Node, "answer", listening)
+    with pytest.raises(FedkinError, match="needs 3 of 4 clients, and 0 answered agree"):
+        fleet.run()
+    assert said == ["signed was asked for, and survivors comes next in round 1"] * 4
 
 
 def test_a_newcomer_becomes_a_client(tmp_path):
@@ -274,7 +372,14 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, at_once, tmp
 
 
 @pytest.mark.parametrize(
-    ("stage", "name"), [("evaluate", "c0"), ("count_reveal", "c2"), ("score_reveal", "c2")]
+    ("stage", "name"),
+    [
+        ("evaluate", "c0"),
+        ("reveal", "c2"),
+        ("count_agree", "c2"),
+        ("count_reveal", "c2"),
+        ("score_reveal", "c2"),
+    ],
 )
 def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     stage, name, tmp_path, monkeypatch
@@ -295,7 +400,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     _broken(monkeypatch, stage, killed, name, 2)
     with pytest.raises(Killed):
         fleet.run()
-    assert json.loads((fleet.out / SURVIVORS).read_text())["reveal 2"] == [0, 1, 2]
+    assert json.loads((fleet.out / SURVIVORS).read_text())["agree 2"] == [0, 1, 2]
     fleet.grid.absent = {"c1"}
     with pytest.raises(FedkinError, match=f"needs 3 of 4 clients, and 2 .* client 3: {NOT_IN_IT}"):
         fleet.run()

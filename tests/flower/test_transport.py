@@ -240,6 +240,38 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
         assert set(json.loads(path.read_text())) == kept
 
 
+def test_where_nodes_sign_their_survivors_that_set_is_kept(transport, nodes, tmp_path):
+    """Who signed is asked to take the masks off: fewer than were told."""
+
+    def ask(of, op, round, *clients):
+        return {
+            one.client: one.error for one in of.ask(op, round, [Task(k, b"m") for k in clients])
+        }
+
+    path = tmp_path / "s"
+    firsts = ("", "count_", "score_")
+    for first in firsts:
+        ask(transport, f"{first}agree", 3, 0, 1)
+        ask(transport, f"{first}reveal", 3, 1)
+    noted = {f"{first}agree 3": [0, 1] for first in firsts}
+    assert json.loads(path.read_text()) == noted
+    again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(path))
+    for op in ("local", "score_keys"):
+        assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+    assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {0, 1}
+    for first in firsts:
+        with pytest.raises(
+            FedkinError, match=r"^round 3: the masks of clients 0, 1 .* of them 0 c"
+        ):
+            ask(again, f"{first}agree", 3, 1)
+        assert ask(again, f"{first}agree", 3, 1, 0) == {1: None, 0: None}
+        assert ask(again, f"{first}reveal", 3, 0) == {0: None}
+    assert json.loads(path.read_text()) == noted
+    for round, kept in ((3, noted), (4, {})):
+        again.save(tmp_path, round)
+        assert json.loads(path.read_text()) == kept
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"reveal 3": 1}', '{"reveal x": [0]}', '{"a": ["0"]}'])
 def test_a_list_of_survivors_that_is_none_is_refused(text, tmp_path):
     (tmp_path / "s").write_text(text)

@@ -1,7 +1,8 @@
 """What a client, and what the server of secure aggregation might be sent by the other side.
 
-A round of five honest clients is played up to a stage. There somebody sends another message: the
-stage's own with entries added, gone, twice or of others, with another header, or with bytes broken.
+A round of five honest clients, which sign or do not, is played up to a stage. There somebody sends
+another message: the stage's own with entries added, gone, twice or of others, with another header,
+or with bytes broken.
 """
 
 from collections.abc import Callable
@@ -17,10 +18,12 @@ from fedkin.masks.keys import KEY
 from fedkin.masks.randomness import not_private
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.shares import PRIME
+from fedkin.masks.signatures import SIGNATURE
 from fedkin.masks.terms import Terms, point_of
 from fedkin.masks.wire import CLIENT, HEADER, MOST_CLIENTS, Refused, Stage
 from tests.fuzz.boundary import Boundary
 from tests.masks.rounds import plain_sum, vectors_of
+from tests.masks.signers import identity, verifier
 
 CLIENTS = (1, 2, 5, 8, 9)
 HOSTILE, ROUND, THRESHOLD, SIZE = 5, 7, 3, 4
@@ -33,8 +36,11 @@ ENTRY = {
     Stage.DELIVERY: CLIENT.size + SECRET,
     Stage.MASKED: 8 * SIZE,
     Stage.SURVIVORS: CLIENT.size,
+    Stage.AGREE: SIGNATURE,
+    Stage.SIGNED: CLIENT.size + SIGNATURE,
     Stage.REVEAL: CLIENT.size + REVEALED,
 }
+LONGER = (Stage.ADVERTISE, Stage.ROSTER)  # where clients sign
 ODD_CLIENTS = [*CLIENTS, 0, 3, 2**31 - 2, 2**31 - 1, 2**32 - 1, 2**31 + 4, 10**6]
 GONE, TWICE = -1, -2
 WORDS = [0, 1, 2, ROUND, THRESHOLD, 255, 10_001, 2**31, 2**32 - 1]
@@ -94,20 +100,26 @@ CHANGES = st.builds(
 class Round:
     """An honest round, one stage after another, with somebody between it and its messages.
 
-    up: what becomes of a client's message. down: of what a client is sent.
+    signing: whether clients have identities. up: what becomes of a client's message. down: of what
+    a client is sent.
     """
 
     def __init__(
         self,
+        signing: bool,
         up: Callable[[Stage, int, bytes], bytes] = lambda stage, client, blob: blob,
         down: Callable[[Stage, int, bytes], bytes] = lambda stage, client, blob: blob,
     ) -> None:
-        self._up, self._down = up, down
-        self.server = MaskedSum(Terms(ROUND, THRESHOLD, SIZE), CLIENTS)
+        self._up, self._down, self._signing = up, down, signing
+        verify = verifier() if signing else None
+        self.server = MaskedSum(Terms(ROUND, THRESHOLD, SIZE), CLIENTS, verify=verify)
         secret = Secret(b"fuzz" * 8, seeded=True)
         draws = {client: not_private(secret, ROUND, client) for client in CLIENTS}
         self.clients = {
-            client: MaskingClient(client, ROUND, THRESHOLD, draws[client]) for client in CLIENTS
+            client: MaskingClient(
+                client, ROUND, THRESHOLD, draws[client], identity(client) if signing else None
+            )
+            for client in CLIENTS
         }
         self.refused: list[str] = []
 
@@ -151,23 +163,37 @@ class Round:
             ),
             server.masked,
         )
-        asking = server.asking()
+        asking, last = server.asking(), Stage.SURVIVORS
+        if self._signing:
+            told = asking
+            self._stage(
+                Stage.AGREE,
+                server.survivors,
+                lambda one: clients[one].agree(self._sent(Stage.SURVIVORS, one, told)),
+                server.agreed,
+            )
+            asking, last = server.signed(), Stage.SIGNED
         self._stage(
             Stage.REVEAL,
-            server.survivors,
-            lambda one: clients[one].reveal(self._sent(Stage.SURVIVORS, one, asking)),
+            server.revealing,
+            lambda one: clients[one].reveal(self._sent(last, one, asking)),
             server.revealed,
         )
 
 
-def _up(case: tuple[Stage, Change]) -> None:
+def _size(stage: Stage, signing: bool) -> int:
+    return ENTRY[stage] + (SIGNATURE if signing and stage in LONGER else 0)
+
+
+def _up(case: tuple[bool, Stage, Change]) -> None:
     """One client of five lies: no honest one is refused, and the sum is that of the survivors."""
-    stage, change = case
+    signing, stage, change = case
 
     def lie(at: Stage, client: int, blob: bytes) -> bytes:
-        return change.applied(blob, ENTRY[at]) if (at, client) == (stage, HOSTILE) else blob
+        size = _size(at, signing)
+        return change.applied(blob, size) if (at, client) == (stage, HOSTILE) else blob
 
-    played = Round(up=lie)
+    played = Round(signing, up=lie)
     played.play()
     total = played.server.total()
     assert set(CLIENTS) - set(played.server.survivors) <= {HOSTILE}
@@ -178,21 +204,22 @@ def _up(case: tuple[Stage, Change]) -> None:
         raise Refused(played.refused[0])
 
 
-def _down(case: tuple[Stage, Change]) -> None:
+def _down(case: tuple[bool, Stage, Change]) -> None:
     """A server lies to one client: it refuses, or answers, and gives no two secrets of one client
-    and no share that is the secret itself."""
-    stage, change = case
+    and no share that is the secret itself. One that signs reveals for the others' survivors alone.
+    """
+    signing, stage, change = case
     answers: dict[Stage, bytes] = {}
 
     def lie(at: Stage, client: int, blob: bytes) -> bytes:
-        return change.applied(blob, ENTRY[at]) if at is stage else blob
+        return change.applied(blob, _size(at, signing)) if at is stage else blob
 
     def hear(at: Stage, client: int, blob: bytes) -> bytes:
         if client == HOSTILE:
             answers[at] = blob
         return blob
 
-    played = Round(up=hear, down=lie)
+    played = Round(signing, up=hear, down=lie)
     client = played.clients[HOSTILE]
     refusal = _played(played)
     points = [point_of(one) % PRIME for one in client._roster]
@@ -201,9 +228,13 @@ def _down(case: tuple[Stage, Change]) -> None:
         assert len(set(points)) == len(points) <= MOST_CLIENTS
         assert (len(answers[Stage.SHARES]) - HEADER.size) % ENTRY[Stage.SHARES] == 0
     if Stage.REVEAL in answers:
-        _one_secret_each(answers[Stage.REVEAL][HEADER.size :])
+        kinds = _one_secret_each(answers[Stage.REVEAL][HEADER.size :])
+        if signing:
+            there = played.server.survivors
+            assert all((kind == OF_SEED) == (one in there) for one, kind in kinds.items())
         for again in (client.reveal, client.share, partial(client.mask, values_of=_none)):
             _refuses(again)
+        _refuses(client.agree)
     if refusal or played.refused:
         raise Refused(refusal or played.refused[0])
 
@@ -219,12 +250,15 @@ def _played(played: Round) -> str:
     return ""
 
 
-def _one_secret_each(body: bytes) -> None:
+def _one_secret_each(body: bytes) -> dict[int, bytes]:
+    """Of each client, which of its two secrets a share was revealed of."""
     size = ENTRY[Stage.REVEAL]
     entries = [body[at : at + size] for at in range(0, len(body), size)]
     about = [CLIENT.unpack_from(entry)[0] for entry in entries]
     assert len(set(about)) == len(about)
-    assert all(entry[CLIENT.size : CLIENT.size + 1] in (OF_SEED, OF_KEY) for entry in entries)
+    kinds = [entry[CLIENT.size : CLIENT.size + 1] for entry in entries]
+    assert all(kind in (OF_SEED, OF_KEY) for kind in kinds)
+    return dict(zip(about, kinds, strict=True))
 
 
 def _refuses(answer: Callable[[bytes], bytes]) -> None:
@@ -241,7 +275,16 @@ def _none(told: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 UP = [Stage.ADVERTISE, Stage.SHARES, Stage.MASKED, Stage.REVEAL]
 DOWN = [Stage.ROSTER, Stage.DELIVERY, Stage.SURVIVORS]
+# (whether clients sign, the stage): two stages are of clients that sign alone
+UPS = [*((signing, stage) for signing in (False, True) for stage in UP), (True, Stage.AGREE)]
+DOWNS = [*((signing, stage) for signing in (False, True) for stage in DOWN), (True, Stage.SIGNED)]
+
+
+def _cases(among: list[tuple[bool, Stage]]) -> st.SearchStrategy[tuple[bool, Stage, Change]]:
+    return st.builds(lambda one, change: (*one, change), st.sampled_from(among), CHANGES)
+
+
 MASKED = {
-    "up: secure aggregation": Boundary(st.tuples(st.sampled_from(UP), CHANGES), _up),
-    "down: secure aggregation": Boundary(st.tuples(st.sampled_from(DOWN), CHANGES), _down),
+    "up: secure aggregation": Boundary(_cases(UPS), _up),
+    "down: secure aggregation": Boundary(_cases(DOWNS), _down),
 }

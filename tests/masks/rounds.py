@@ -11,9 +11,11 @@ from fedkin.masks.server import MaskedSum
 from fedkin.masks.terms import Terms
 from fedkin.masks.vectors import Vector
 from fedkin.masks.wire import Refused
+from tests.masks.signers import identity, verifier
 
 Change = Callable[[int, bytes], bytes]
 STAGES = ("advertise", "shares", "masked", "reveal")
+SIGNING = ("advertise", "shares", "masked", "agree", "reveal")  # where clients have identities
 
 
 class Gone(NamedTuple):
@@ -22,6 +24,7 @@ class Gone(NamedTuple):
     advertise: Collection[int] = ()
     shares: Collection[int] = ()
     masked: Collection[int] = ()
+    agree: Collection[int] = ()
     reveal: Collection[int] = ()
     changed: Mapping[str, Change] = {}
 
@@ -50,13 +53,19 @@ def plain_sum(vectors: Mapping[int, Vector], clients: Collection[int]) -> Vector
     return np.sum([vectors[client] for client in clients], axis=0, dtype=np.uint64)
 
 
-def play(vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None) -> Outcome:
-    """One whole round."""
+def play(
+    vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None, signing: bool = False
+) -> Outcome:
+    """One whole round; ``signing``: of clients that have identities."""
     gone = gone or Gone()
     size = len(next(iter(vectors.values())))
     terms = Terms(7, threshold, size)
-    server = MaskedSum(terms, vectors)
-    clients = {client: MaskingClient(client, terms.round, threshold) for client in vectors}
+    server = MaskedSum(terms, vectors, verify=verifier() if signing else None)
+    signers = {client: identity(client) for client in vectors} if signing else {}
+    clients = {
+        client: MaskingClient(client, terms.round, threshold, identity=signers.get(client))
+        for client in vectors
+    }
     refused: dict[int, str] = {}
 
     def stage(
@@ -87,5 +96,8 @@ def play(vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None
         server.masked,
     )
     asking, survivors = server.asking(), server.survivors
-    stage("reveal", survivors, lambda one: clients[one].reveal(asking), server.revealed)
+    if signing:
+        stage("agree", survivors, lambda one: clients[one].agree(asking), server.agreed)
+        asking = server.signed()
+    stage("reveal", server.revealing, lambda one: clients[one].reveal(asking), server.revealed)
     return Outcome(server.total(), survivors, refused, server.liars)

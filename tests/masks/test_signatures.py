@@ -1,7 +1,5 @@
 """Signed keys: nobody's keys can be put in the place of a client's."""
 
-import hashlib
-import hmac
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,24 +8,10 @@ import pytest
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.keys import KEY, pair_of
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.signatures import SIGNATURE, Identity, heard_of, said
+from fedkin.masks.signatures import SIGNATURE, heard_of, said
 from fedkin.masks.terms import Terms
 from fedkin.masks.wire import CLIENT, HEADER, MOST_CLIENTS, Refused, Stage, opened, sealed
-
-
-def _signature(client: int, text: bytes) -> bytes:
-    """In the place of ECDSA: as long, and nobody else's."""
-    one = hmac.digest(b"secret of client %d" % client, text, hashlib.sha384)
-    return one + hmac.digest(one, text, hashlib.sha384)
-
-
-def _verify(client: int, text: bytes, signature: bytes) -> bool:
-    return signature == _signature(client, text)
-
-
-def _identity(client: int) -> Identity:
-    return Identity(lambda text: _signature(client, text), _verify)
-
+from tests.masks.signers import identity, verifier
 
 MODEL, OTHER = heard_of(b"the model"), heard_of(b"another")
 
@@ -35,8 +19,8 @@ MODEL, OTHER = heard_of(b"the model"), heard_of(b"another")
 def _round(
     signing: int = 4, heard: Sequence[bytes] = (MODEL,) * 4
 ) -> tuple[MaskedSum, dict[int, MaskingClient]]:
-    server = MaskedSum(Terms(7, 3, 2), range(4), 0, _verify, MODEL)
-    signers = {client: _identity(client) for client in range(signing)}
+    server = MaskedSum(Terms(7, 3, 2), range(4), 0, verifier(), MODEL)
+    signers = {client: identity(client) for client in range(signing)}
     clients = {
         one: MaskingClient(one, 7, 3, identity=signers.get(one), heard=heard[one])
         for one in range(4)
@@ -59,7 +43,12 @@ def test_signed_rounds_give_the_sum() -> None:
         server.masked(one, client.mask(deliveries[one], lambda told, v=values: v))
     asking = server.asking()
     for one, client in clients.items():
-        server.revealed(one, client.reveal(asking))
+        blob = client.agree(asking)
+        assert len(blob) == HEADER.size + SIGNATURE
+        server.agreed(one, blob)
+    signed = server.signed()
+    for one, client in clients.items():
+        server.revealed(one, client.reveal(signed))
     assert server.total().tolist() == [6, 2**64 - 10]
 
 
@@ -83,7 +72,7 @@ def test_a_signature_is_of_one_round_client_and_pair_of_keys() -> None:
     blob = clients[0].advertise()
     with pytest.raises(Refused, match="advertise: its keys are not signed"):
         server.advertised(1, blob)
-    other = MaskedSum(Terms(8, 3, 2), range(4), 0, _verify, MODEL)
+    other = MaskedSum(Terms(8, 3, 2), range(4), 0, verifier(), MODEL)
     again = blob[: HEADER.size].replace(b"\x07", b"\x08", 1) + blob[HEADER.size :]
     with pytest.raises(Refused, match="advertise: its keys are not signed"):
         other.advertised(0, again)

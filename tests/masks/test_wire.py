@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.masks.wire import HEADER, MAGIC
 from tests.masks.client_examples import told_by
-from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
+from tests.masks.rounds import SIGNING, STAGES, Gone, plain_sum, play, vectors_of
 
 CLIENTS = [2, 3, 5, 7, 11, 13, 17]
 
@@ -15,7 +15,10 @@ CLIENTS = [2, 3, 5, 7, 11, 13, 17]
 THRESHOLD = 5
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("stage", "signing"),
+    [*((stage, False) for stage in STAGES), *((stage, True) for stage in SIGNING)],
+)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -23,17 +26,17 @@ THRESHOLD = 5
         (lambda blob: blob + b"\0", "bytes"),
         (lambda blob: b"", "no message"),
         (lambda blob: b"x" * len(blob), "no message"),
-        (lambda blob: HEADER.pack(MAGIC, 9, 7, 0, 0), "another stage"),
+        (lambda blob: HEADER.pack(MAGIC, 99, 7, 0, 0), "another stage"),
     ],
 )
 def test_a_malformed_message_leaves_its_sender_out(
-    stage: str, change: Callable[[bytes], bytes], why: str
+    stage: str, signing: bool, change: Callable[[bytes], bytes], why: str
 ) -> None:
     vectors = vectors_of(CLIENTS, 3)
-    found = play(vectors, THRESHOLD, Gone(changed={stage: told_by([5], change)}))
+    found = play(vectors, THRESHOLD, Gone(changed={stage: told_by([5], change)}), signing)
     assert set(found.refused) == {5}
     assert why in found.refused[5]
-    left = set(CLIENTS) - ({5} if stage != "reveal" else set())
+    left = set(CLIENTS) - ({5} if stage not in ("agree", "reveal") else set())
     assert np.array_equal(found.total, plain_sum(vectors, left))
 
 

@@ -49,8 +49,8 @@ class MaskedRound:
     stages: what they are asked, in order. number: of the round. session: the number that their keys
     are for. threshold: t. like: what each client's message looks like. weights: of each client that
     is asked. digits: that carry a number. scalars: of a message, by kind. verify: knows the
-    signatures of their keys, None where nobody signs. heard: stands for what all of them were sent
-    first, which is signed too. sent: every message of the protocol. missing:
+    signatures of their keys and of who survived, None where nobody signs. heard: stands for what
+    all of them were sent first, which is signed too. sent: every message of the protocol. missing:
     who is not in the sum, with the reason.
     """
 
@@ -111,7 +111,7 @@ class MaskedRound:
         return answers
 
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
-        shares, masked, reveal = self.stages
+        shares, masked, agree, reveal = self.stages
         terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
         server = MaskedSum(terms, self.weights, self.digits, self.verify, self.heard)
         self._take(worked, server.advertised)
@@ -120,7 +120,10 @@ class MaskedRound:
         sharing = {client: server.delivery(client) for client in server.sharing}
         self._ask(transport, masked, sharing, server.masked, self.scalars)
         asking = server.asking()
-        self._ask(transport, reveal, dict.fromkeys(server.survivors, asking), server.revealed)
+        if self.verify is not None:
+            self._ask(transport, agree, dict.fromkeys(server.survivors, asking), server.agreed)
+            asking = server.signed()
+        self._ask(transport, reveal, dict.fromkeys(server.revealing, asking), server.revealed)
         clients = tuple(server.survivors)
         weight = sum(self.weights[client] for client in clients)
         total = server.total()

@@ -151,7 +151,8 @@ class Masking:
             message: What came for it.
 
         Returns:
-            Bytes for the server: keys, shares, a masked sum, or what opens one, by the stage.
+            Bytes for the server: keys, shares, a masked sum, a signature of whose sums arrived, or
+            what opens one, by the stage.
 
         Raises:
             Refused: Nothing waits for this question.
@@ -172,6 +173,8 @@ class Masking:
             return waiting.client.mask(
                 message, lambda digits: vector_of(waiting.message, waiting.weight, digits)
             )
+        if stage == stages[2]:
+            return waiting.client.agree(message)
         known.remove(waiting)  # the last thing that it is asked
         return waiting.client.reveal(message)
 

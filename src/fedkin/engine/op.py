@@ -8,9 +8,9 @@ from typing import Literal
 
 # after a client's work, and after its evaluation, under masks: which numbers it has are counted
 # before any of them is asked for
-Stage = Literal["shares", "masked", "reveal"]
-CountStage = Literal["count_shares", "count_masked", "count_reveal"]
-ScoreStage = Literal["score_shares", "score_masked", "score_reveal"]
+Stage = Literal["shares", "masked", "agree", "reveal"]
+CountStage = Literal["count_shares", "count_masked", "count_agree", "count_reveal"]
+ScoreStage = Literal["score_shares", "score_masked", "score_agree", "score_reveal"]
 Opening = Literal["score_keys"]
 ScoringStage = Literal[CountStage, Opening, ScoreStage]
 # … of a node over a network as well
@@ -18,16 +18,19 @@ RemoteOp = Literal["introduce", "local", Stage, "finish", "evaluate", "evaluate_
 # … of a host on the same machine alone: what a client's models are
 Op = Literal[RemoteOp, "views"]
 
-STAGES: tuple[Stage, Stage, Stage] = ("shares", "masked", "reveal")
-COUNT_STAGES: tuple[CountStage, CountStage, CountStage] = (
+# The third of each is asked where clients have identities alone: what they sign there
+STAGES: tuple[Stage, Stage, Stage, Stage] = ("shares", "masked", "agree", "reveal")
+COUNT_STAGES: tuple[CountStage, CountStage, CountStage, CountStage] = (
     "count_shares",
     "count_masked",
+    "count_agree",
     "count_reveal",
 )
 OPENING: Opening = "score_keys"  # begins the sum of the numbers that enough clients have
-SCORE_STAGES: tuple[ScoreStage, ScoreStage, ScoreStage] = (
+SCORE_STAGES: tuple[ScoreStage, ScoreStage, ScoreStage, ScoreStage] = (
     "score_shares",
     "score_masked",
+    "score_agree",
     "score_reveal",
 )
 SCORING: tuple[ScoringStage, ...] = (*COUNT_STAGES, OPENING, *SCORE_STAGES)

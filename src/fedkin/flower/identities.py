@@ -27,7 +27,8 @@ ECDSA = ec.ECDSA(hashes.SHA384())
 
 
 def masked(spec: Spec, insecure: bool) -> bool:
-    """Whether nodes of an experiment sign the keys of their masks: those that have keys do.
+    """Whether nodes of an experiment sign the keys of their masks, and who survived: those that
+    have keys do.
 
     Args:
         spec: The experiment.
@@ -104,7 +105,7 @@ def verifier(folder: Path, experiment: str, run: str) -> Verify:
 
 
 def identity(folder: Path, experiment: str, run: str) -> Identity:
-    """What a node signs its keys with, and knows the others' by.
+    """What a node signs with in secure aggregation, and knows the others' signatures by.
 
     Args:
         folder: The node's.

@@ -20,12 +20,13 @@ LARGEST = 1 << 26  # bytes of it
 SETS = TypeAdapter(
     dict[Annotated[str, StringConstraints(pattern=r"^[a-z_]+ [0-9]{1,9}$")], list[int]]
 )
-# What begins a sum → the stage in which its masks are taken off
-REVEALS: dict[Op, Op] = {
-    WORK: STAGES[-1],
-    "evaluate": COUNT_STAGES[-1],
-    LAST: COUNT_STAGES[-1],
-    OPENING: SCORE_STAGES[-1],
+# What begins a sum → the stages in which nodes are told whose it is: where they sign that, those
+# who signed are then asked to take the masks off
+TOLD: dict[Op, tuple[Op, Op]] = {
+    WORK: STAGES[-2:],
+    "evaluate": COUNT_STAGES[-2:],
+    LAST: COUNT_STAGES[-2:],
+    OPENING: SCORE_STAGES[-2:],
 }
 NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
 
@@ -62,14 +63,14 @@ class Survivors:
         Returns:
             False where no masks were asked to be taken off yet.
         """
-        agreed = self._sets.get(_key(REVEALS[op], round)) if op in REVEALS else None
-        return agreed is not None and client not in agreed
+        known = (self._sets.get(_key(stage, round)) for stage in TOLD.get(op, ()))
+        return any(clients is not None and client not in clients for clients in known)
 
     def agree(self, stage: Op, round: int, clients: Iterable[int]) -> None:
         """Note the set before nodes are asked for it; durably, for they will not forget it either.
 
         Args:
-            stage: In which masks are taken off; any other is not noted.
+            stage: In which nodes are first told whose messages arrived; any other is not noted.
             round: Its number.
             clients: Whose messages arrived.
 
@@ -77,7 +78,8 @@ class Survivors:
             FedkinError: Another set was noted: some of it are missing now.
             StoreError: It cannot be written.
         """
-        if stage not in REVEALS.values():
+        told = next((both for both in TOLD.values() if stage in both), None)
+        if told is None or (stage == told[-1] and _key(told[0], round) in self._sets):
             return
         key, now = _key(stage, round), sorted(clients)
         before = self._sets.get(key)

@@ -1,15 +1,17 @@
-"""One client in one round: four answers, each given once.
+"""One client in one round: four answers, and one more where clients have identities, each once.
 
 A client that is asked for anything out of order, of another round, or twice, refuses. It reveals of
-every other client one of two secrets, never both.
+every other client one of two secrets, never both. Where clients have identities, it reveals nothing
+before it knows that enough others were told the same survivors.
 """
 
 from collections.abc import Callable
 
 from fedkin.masks import keys, vectors
+from fedkin.masks.agreement import Agreement
 from fedkin.masks.randomness import Randomness, of_the_system
 from fedkin.masks.shares import SHARE, randomness, split
-from fedkin.masks.signatures import SIGNATURE, Identity, said
+from fedkin.masks.signatures import SIGNATURE, Identity, heard_of, said
 from fedkin.masks.terms import check_majority, direction, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -35,7 +37,8 @@ class MaskingClient:
         round: Counts from 1.
         threshold: t, as the client's own experiment says: the server's word counts for nothing.
         draw: Where its secrets come from.
-        identity: Signs its keys, and knows the others' signatures; None where nobody signs.
+        identity: Signs its keys and who survived, and knows the others' signatures; None where
+            nobody signs.
         heard: Stands for what it was sent (``heard_of``): the others must have been sent the same.
     """
 
@@ -55,7 +58,9 @@ class MaskingClient:
         self._masking = keys.pair_of(draw("masking key", keys.KEY))
         self._seed = draw("seed", keys.KEY)
         self._roster: dict[int, bytes] = {}
+        self._keys = b""  # stands for the roster
         self._sharing: list[int] = []
+        self._there: frozenset[int] = frozenset()
         self._given: dict[int, bytes] = {}  # the pair of shares that each client gave this one
 
     def advertise(self) -> bytes:
@@ -89,6 +94,7 @@ class MaskingClient:
             raise Refused("roster: the keys of this client are not those that it made")
         self._enough(len(self._roster), "roster")
         check_majority(self.threshold, len(self._roster))
+        self._keys = heard_of(roster)
         return sealed(Stage.SHARES, self.round, self._hidden_pairs())
 
     def _verified(self, roster: dict[int, bytes]) -> dict[int, bytes]:
@@ -165,30 +171,59 @@ class MaskingClient:
         if content is not None:
             self._given[other] = content
 
-    def reveal(self, survivors: bytes) -> bytes:
-        """For each client that shared: of one whose vector arrived a share of its seed, of another
-        a share of its masking key.
+    def agree(self, survivors: bytes) -> bytes:
+        """Its signature of whose vectors arrived, by which the others know what it was told.
 
         Args:
             survivors: Whose masked vectors arrived.
 
         Raises:
-            Refused: They are too few, or others than those who shared.
+            Refused: They are too few, or others than those who shared; or nobody signs here.
         """
-        self._step(Stage.SURVIVORS, Stage.REVEAL)
-        found = opened(Stage.SURVIVORS, self.round, survivors, CLIENT.size, MOST_CLIENTS)
-        there = set(by_client(found.entries, "survivors"))
-        if not there <= set(self._sharing) or self.client not in there:
-            raise Refused("survivors: they are not among those who shared, with this client")
-        self._enough(len(there), "survivors")
+        if self._identity is None:
+            raise Refused("agree: nobody signs in this round, since clients have no identities")
+        self._step(Stage.SURVIVORS, Stage.SIGNED)
+        self._there = self._told(survivors)
+        signature = self._identity.sign(self._agreement().said_by(self.client))
+        return sealed(Stage.AGREE, self.round, [signature])
+
+    def reveal(self, message: bytes) -> bytes:
+        """For each client that shared: of one whose vector arrived a share of its seed, of another
+        a share of its masking key.
+
+        Args:
+            message: The signatures of whose vectors arrived, which this client has signed too;
+                where nobody signs, whose vectors arrived.
+
+        Raises:
+            Refused: What it was told is not enough, or not what the others were told.
+        """
+        if self._identity is None:
+            self._step(Stage.SURVIVORS, Stage.REVEAL)
+            self._there = self._told(message)
+        else:
+            self._step(Stage.SIGNED, Stage.REVEAL)
+            self._agreement().check(message, self._identity.verify)
         entries = []
         for other in self._sharing:
             if other not in self._given:
                 continue
             of_seed, of_key = self._given[other][:SHARE], self._given[other][SHARE:]
-            content = OF_SEED + of_seed if other in there else OF_KEY + of_key
+            content = OF_SEED + of_seed if other in self._there else OF_KEY + of_key
             entries.append(of_client(other, content))
         return sealed(Stage.REVEAL, self.round, entries)
+
+    def _told(self, survivors: bytes) -> frozenset[int]:
+        """Whose vectors arrived, as the server says."""
+        found = opened(Stage.SURVIVORS, self.round, survivors, CLIENT.size, MOST_CLIENTS)
+        there = frozenset(by_client(found.entries, "survivors"))
+        if not there <= set(self._sharing) or self.client not in there:
+            raise Refused("survivors: they are not among those who shared, with this client")
+        self._enough(len(there), "survivors")
+        return there
+
+    def _agreement(self) -> Agreement:
+        return Agreement(self.round, self.threshold, self._keys, self._there)
 
     def _enough(self, clients: int, name: str) -> None:
         if clients < self.threshold:

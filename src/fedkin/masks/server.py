@@ -1,4 +1,5 @@
-"""The server in one round: four stages, each closed once, and the sum at the end.
+"""The server in one round: four stages, and one more where clients sign, each closed once, and the
+sum at the end.
 
 It takes of each client one message a stage. Who does not answer is left out from then on. When
 fewer than the threshold are left, the round is refused.
@@ -11,9 +12,10 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.masks import keys, vectors
+from fedkin.masks.agreement import Agreement
 from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET
 from fedkin.masks.shares import recover
-from fedkin.masks.signatures import SIGNATURE, Verify, said
+from fedkin.masks.signatures import SIGNATURE, Verify, heard_of, said
 from fedkin.masks.terms import Terms, check_terms, named, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -54,7 +56,9 @@ class MaskedSum:
         self._commitments: dict[int, bytes] = {}
         self._signatures: dict[int, bytes] = {}
         self._hidden: dict[int, dict[int, bytes]] = {}
+        self._keys = b""  # stands for the roster
         self._arrived: set[int] = set()
+        self._agreed: dict[int, bytes] = {}
         self._revealed: dict[int, dict[int, bytes]] = {}
         self._total = np.zeros(terms.size, dtype=np.uint64)
         self._stage = Stage.ADVERTISE
@@ -85,7 +89,9 @@ class MaskedSum:
             of_client(client, self._public[client] + self._signatures[client])
             for client in sorted(self._public)
         ]
-        return sealed(Stage.ROSTER, self.terms.round, entries, self.terms.threshold)
+        roster = sealed(Stage.ROSTER, self.terms.round, entries, self.terms.threshold)
+        self._keys = heard_of(roster)
+        return roster
 
     @property
     def advertising(self) -> list[int]:
@@ -130,13 +136,38 @@ class MaskedSum:
         """Whose vectors arrived, the same message for all: no more are taken."""
         if self._stage == Stage.SHARES:  # nobody was there to deliver to
             self._close(Stage.SHARES, Stage.MASKED, self._hidden)
-        self._close(Stage.MASKED, Stage.REVEAL, self._arrived)
+        then = Stage.REVEAL if self._verify is None else Stage.AGREE
+        self._close(Stage.MASKED, then, self._arrived)
         entries = [of_client(client) for client in self.survivors]
         return sealed(Stage.SURVIVORS, self.terms.round, entries)
 
+    def agreed(self, client: int, blob: bytes) -> None:
+        """Take a client's signature of whose vectors arrived, where clients sign."""
+        self._expect(Stage.AGREE, client, self._arrived, self._agreed)
+        (signature,) = self._open(Stage.AGREE, blob, SIGNATURE, 1, least=1)
+        text = self._agreement().said_by(client)
+        if self._verify is None or not self._verify(client, text, signature):
+            raise Refused("agree: its node did not sign the survivors that it was told")
+        self._agreed[client] = signature
+
+    def signed(self) -> bytes:
+        """The signatures, the same message for all who signed: no more are taken."""
+        self._close(Stage.AGREE, Stage.REVEAL, self._agreed)
+        entries = [of_client(client, self._agreed[client]) for client in self.revealing]
+        return sealed(Stage.SIGNED, self.terms.round, entries)
+
+    @property
+    def revealing(self) -> list[int]:
+        """Who is asked to take masks off: where clients sign, those who signed."""
+        return self.survivors if self._verify is None else sorted(self._agreed)
+
+    def _agreement(self) -> Agreement:
+        terms = self.terms
+        return Agreement(terms.round, terms.threshold, self._keys, frozenset(self._arrived))
+
     def revealed(self, client: int, blob: bytes) -> None:
         """Take a client's shares of the secrets that take the masks off."""
-        self._expect(Stage.REVEAL, client, self._arrived, self._revealed)
+        self._expect(Stage.REVEAL, client, self.revealing, self._revealed)
         most = len(self._hidden)
         entries = self._open(Stage.REVEAL, blob, CLIENT.size + REVEALED, most)
         found = by_client(entries, "reveal")

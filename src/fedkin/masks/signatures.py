@@ -1,5 +1,7 @@
 """Signed public keys: a server passes keys on, and cannot put its own in their place.
 
+The same identities sign who survived (``fedkin.masks.agreement``).
+
 Beside its keys a client signs what it was sent: from a sum with others who began from another model
 a server could tell its update (Pasquini, Francati & Ateniese: Eluding secure aggregation in
 federated learning via model inconsistency, 2022).
@@ -16,7 +18,7 @@ Verify = Callable[[int, bytes, bytes], bool]
 
 
 class Identity(NamedTuple):
-    """What a client signs its keys with, and how it knows the others' signatures."""
+    """What a client signs with, and how it knows the others' signatures."""
 
     sign: Callable[[bytes], bytes]
     verify: Verify

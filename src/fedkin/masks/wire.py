@@ -29,7 +29,9 @@ class Stage(IntEnum):
     DELIVERY = 4  # down: the pairs that others have made for this client
     MASKED = 5  # up: the masked vector
     SURVIVORS = 6  # down: whose masked vectors arrived
-    REVEAL = 7  # up: a share of each client's seed, or of its key
+    AGREE = 7  # up: its signature of that list; like SIGNED only where clients have identities
+    SIGNED = 8  # down: the signatures of that list
+    REVEAL = 9  # up: a share of each client's seed, or of its key
 
 
 class Refused(FedkinError):

@@ -97,6 +97,23 @@ def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tm
     assert len((tmp_path / RUN / ASKED).read_text().splitlines()) == most + 1
 
 
+@pytest.mark.parametrize("first", ["", "count_", "score_"])
+@pytest.mark.parametrize("privacy", [{}, {"where": "client"}])
+def test_a_node_that_signs_its_survivors_reveals_for_those(first, privacy, tmp_path):
+    """Of a round that its server does again the signatures are others; who survived is not."""
+    spec = private(**NOISE, **privacy) if privacy else SPEC
+    asked = Asked(tmp_path / RUN, signs=True)
+    asked.check(spec, asking(f"{first}agree", 1), b"0, 1, 3")
+    for number in range(10):
+        asked.check(spec, asking(f"{first}agree", 1), b"0, 1, 3")
+        asked.check(spec, asking(f"{first}reveal", 1), b"signatures %d" % number)
+    for again in (asked, Asked(tmp_path / RUN, signs=True)):
+        with pytest.raises(Refused, match=f"^{first}agree 1 was asked once already, with differ"):
+            again.check(spec, asking(f"{first}agree", 1), b"0, 1, 2")
+        with pytest.raises(Refused, match=f"^{first}reveal 1 was asked 10 times already, with d"):
+            again.check(spec, asking(f"{first}reveal", 1), b"more")
+
+
 @pytest.mark.parametrize(
     ("privacy", "most"),
     [

@@ -163,7 +163,7 @@ class Node:
             check(down, down)  # finite numbers only
         own = "" if known.facts is None else known.facts.digest
         secret = secret_at(self.state, spec, request.run, own)
-        asked = Asked(self.state / request.run, own)
+        asked = Asked(self.state / request.run, own, masked(spec, self.config.insecure))
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place, request.run)
         self._spent.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
@@ -255,7 +255,7 @@ class Node:
         )
 
     def _identity(self, spec: Spec, experiment: str, run: str) -> Identity | None:
-        """What signs this node's keys of secure aggregation, in one run."""
+        """What signs for this node in secure aggregation, in one run."""
         if not masked(spec, self.config.insecure):
             return None
         return identity(self.folder, experiment, run)

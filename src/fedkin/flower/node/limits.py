@@ -21,10 +21,12 @@ from fedkin.runs.spec import Spec
 # Of one step: a server that was cut off asks it again, with other clients missing in between
 MOST_CONTENTS = 10
 # Two sums of one round's updates, of different clients, would tell an update; so with scores, of
-# which one list is opened
-ONCE = {"reveal": 1, "count_reveal": 1, "score_keys": 1, "score_reveal": 1}
+# which one list is opened. A node that signs its survivors reveals for those that it signed
+OF_ALL = {"score_keys": 1}
+ONCE = {**OF_ALL, "reveal": 1, "count_reveal": 1, "score_reveal": 1}
+ONCE_SIGNED = {**OF_ALL, "agree": 1, "count_agree": 1, "score_agree": 1}
 # A node's noise of a round is counted for one message
-ONCE_NOISED = {**ONCE, "local": 1}
+NOISED = {"local": 1}
 MOST_RUNS = 200  # on one node
 ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
@@ -43,13 +45,15 @@ class Asked:
     Args:
         folder: Of the run, in the node's folder of states.
         data: The digest of a file of the node's own; "": it has its part of [data].
+        signs: Whether the node signs whose messages a sum is of, before it takes masks off.
 
     Raises:
         StoreError: The file of what was asked is there, and cannot be read.
     """
 
-    def __init__(self, folder: Path, data: str = "") -> None:
+    def __init__(self, folder: Path, data: str = "", signs: bool = False) -> None:
         self.folder, self._data, self._told = folder, data, ""
+        self._once = ONCE_SIGNED if signs else ONCE
         self._path = folder / ASKED
         lines = _lines(self._path)
         self._contents: dict[str, set[str]] = {}
@@ -78,7 +82,7 @@ class Asked:
         contents = _contents(request, message)
         lines = [f"{DATA} {self._data}"] if self._data not in ("", self._told) else []
         self._begin(self._data)
-        once = ONCE_NOISED if spec.privacy.at_client else ONCE
+        once = {**self._once, **NOISED} if spec.privacy.at_client else self._once
         known = {key: self._known(key, once) for key in contents}
         new = [key for key in contents if contents[key] not in known[key]]
         self._check_open(spec, new)
