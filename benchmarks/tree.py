@@ -13,10 +13,11 @@ from benchmarks.page import put
 from fedkin.bench.board import Entry
 from fedkin.bench.newest import newest
 
-WIDTH = 38  # of what stands left of the numbers
+WIDTH = 30  # of what stands left of the numbers
 COLUMNS = {  # federations whose measure is accuracy, one of a kind
     "digits": "small/digits-dirichlet",
-    "HAR": "small/har",
+    "HAR10": "small/har",
+    "HAR30": "standard/har",
     "FEMN.": "standard/femnist",
     "Fa.D": "standard/fashion-mnist-dirichlet",
     "Fa.2": "standard/fashion-mnist-two-classes",

@@ -32,7 +32,8 @@ def test_an_outside_method_enters_and_its_row_is_verified(
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(block("toml"))
     Path("my_methods.py").write_text(block("python"))
-    assert fedkin(*command("bench add"), "--workers", "1").exit_code == 0
+    added = command("bench add my_methods:slower --suite mine.toml")
+    assert fedkin(*added, "--workers", "1").exit_code == 0
     rows = read_rows(Path("mine/rows.jsonl"))
     own = [row for row in rows if row.method == "my_methods:slower"]
     fedavg = [row for row in rows if row.method == "fedavg"]

@@ -13,6 +13,7 @@ from fedkin import Experiment, run
 from fedkin.certificates.registry import packaged
 from fedkin.cli.listing.certificates import markdown
 from fedkin.cli.listing.choosing import answers, table
+from fedkin.cli.listing.witnesses import MET, strongest
 from fedkin.methods import METHODS
 from fedkin.runs.spec import parse, read
 from tests.cli.command import fedkin
@@ -71,6 +72,40 @@ def test_the_numbers_of_the_readme_are_those_of_its_demo(tmp_path: Path) -> None
         mean, low, high = (f"{100 * found[key]:+.1f}" for key in ("difference", "low", "high"))
         assert f"{mean} points [{low}, {high}]" in said
     assert f"{once['better']:.0%}".replace("%", " %") + " of the clients are better" in said
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("README.md", "{} methods, each compared round by round"),
+        ("docs/bench.md", "[all {} methods](#small)"),
+        ("docs/results.md", "of all {} methods, with longer runs"),
+        ("docs/privacy.md", "has {} of them audited"),
+    ],
+)
+def test_pages_count_the_methods_that_there_are(page: str, words: str) -> None:
+    said = " ".join((ROOT / page).read_text().split())
+    assert words.format(len(METHODS)) in said
+
+
+def test_the_readme_counts_the_methods_that_meet_numbers_of_public_code() -> None:
+    traced = sum(strongest(one) == MET for one in packaged()["methods"].values())
+    said = (ROOT / "README.md").read_text()
+    assert f"{traced} also meet numbers from public code of others" in said
+
+
+def test_the_readme_is_as_fast_as_the_table_of_the_performance_page() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text()
+    ranges = []
+    for peer in ("pfl", "Flower on Ray"):
+        cells = re.findall(rf"^\| [^|]+ \| {peer} \| [\d.]+ \| ([\d.]+) \|", page, re.MULTILINE)
+        assert len(cells) == 3, peer  # linear, hidden layer, CNN
+        ranges.append((f"{min(map(float, cells))}", f"{max(map(float, cells))}"))
+    (pfl, flower) = (f"{low} to {high}" for low, high in ranges)
+    assert f"{pfl} times as fast as pfl, {flower} times as fast as Flower on Ray" in page
+    said = (ROOT / "README.md").read_text()
+    assert f"a round of FedAvg that is {pfl} times as fast as pfl-research's" in said
+    assert f"and {flower} times as fast as Flower's simulation" in said
 
 
 def test_the_specification_of_the_readme_is_valid(tmp_path: Path) -> None:

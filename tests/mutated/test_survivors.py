@@ -1,9 +1,14 @@
 """The list of mutants that may live."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.mutated.mutants import mutants
 from tests.mutated.survivors import SOURCE, listed, named, wilson
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_each_is_still_a_mutant_and_has_a_reason() -> None:
@@ -13,6 +18,16 @@ def test_each_is_still_a_mutant_and_has_a_reason() -> None:
         assert one.mutant in {named(each, source) for each in every}, one.mutant
         assert len(one.why.split()) > 3, one.mutant
     assert len({one.mutant for one in listed()}) == len(listed())
+
+
+def test_the_page_on_security_names_those_of_methods() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    (row,) = re.findall(
+        r"^\| methods' functions for newcomers \| (\d): (.*) \|$", page, re.MULTILINE
+    )
+    of_methods = [one.mutant for one in listed() if one.mutant.file.startswith("methods/")]
+    assert all(f"`{one.function}`" in row[1] for one in of_methods)
+    assert int(row[0]) == len(of_methods) + row[1].count("is gone")
 
 
 def test_wilsons_interval() -> None:

@@ -24,7 +24,10 @@ FOUND = {
 def test_how_many_deploy_what() -> None:
     (said,) = summed_up(FOUND)
     assert said.startswith("safe: of 4 clients 2 deploy the federated model, 1 a mixture, 1 their")
+    assert said.endswith("own, whose validation does not say that a federated one is better")
     assert summed_up({"extras": {}}) == []
+    (said,) = summed_up({"extras": {"safe_share": {"a": 1, "b": 1}}})
+    assert said == "safe: of 2 clients 2 deploy the federated model, 0 a mixture, 0 their own"
 
 
 def test_each_one_with_its_reason() -> None:

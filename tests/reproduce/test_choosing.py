@@ -85,13 +85,19 @@ def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
         if cells[-1:] == ["%"] and NONE not in cells:
             whole[name] = (fmean(map(float, cells[:-2])), float(cells[-2]))
     best = sorted(whole, key=lambda name: -whole[name][0])
+    assert len(whole) == 10  # the page: "the tree shows ten of them"
     assert best[:2] == ["persfl", "fedala"]
     assert whole["fedala"][1] == min(hurt for _, hurt in whole.values())
     found = measured()
+    everywhere = set.intersection(*(set(by) for by in found.values())) - {"local"}
+    assert len(everywhere) == 12
+    for method in ("ditto", "finetune"):  # "5 points below after ten rounds, 23 above after sixty"
+        few, many = (found[column][method].gain for column in ("HAR10", "HAR30"))
+        assert (round(100 * few), round(100 * many)) == (-5, 23)
     shares = {
         column: by["fedmd"].bytes / by["fedavg"].bytes
         for column, by in found.items()
         if "fedmd" in by
     }
     rounded = {column: f"{100 * share:.0f}" for column, share in shares.items()}
-    assert rounded == {"digits": "47", "HAR": "2", "FEMN.": "6"}
+    assert rounded == {"digits": "47", "HAR10": "2", "FEMN.": "6"}

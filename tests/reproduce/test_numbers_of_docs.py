@@ -279,6 +279,13 @@ def test_the_first_table_counts_the_rows_that_are_near() -> None:
         near = sum(abs(one) <= NEAR for one in far)
         assert told[title][2] == f"{near} of {len(keys)}"
         assert {str(len(numbers[key])) for key in keys} == {told[title][1]}
+    fashion = [
+        abs(far) <= NEAR
+        for number in (1, 2)
+        for (row, of), far in differences(f"cgpfl-table-{number}", range(3)).items()
+        if of == "accuracy" and "-fmnist-" in row
+    ]
+    assert f"Of CGPFL's {len(fashion)} rows on Fashion-MNIST {sum(fashion)} are." in prose(README)
 
 
 CAUSES = {  # a line of the setting's table: the rows whose differences it tells, in order

@@ -9,7 +9,16 @@ from fedkin.reproduce import running
 from fedkin.reproduce.finished_rows import Kept
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.outcome import joined
-from fedkin.reproduce.pages import COLUMNS, HIGHEST, SAID, _lead, markdown, notes
+from fedkin.reproduce.pages import (
+    COLUMNS,
+    HIGHEST,
+    SAID,
+    SMALL,
+    _lead,
+    markdown,
+    notes,
+    page,
+)
 from fedkin.reproduce.preset import names, preset, published
 from tests.cli.command import fedkin
 
@@ -47,6 +56,14 @@ def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
     )
 
 
+def test_the_small_scale_says_that_levels_are_not_to_be_compared(tmp_path: Path) -> None:
+    found = preset("comet-figure-2", "small")
+    none = [running.known(row, 1, tmp_path, {}, 1.0) for row in found.rows[:2]]
+    for scale, told in (("small", True), ("full", False)):
+        for made in (markdown, page):
+            assert (SMALL in made(found, none, scale, "asked")) is told
+
+
 def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
@@ -55,9 +72,16 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     lines = json.loads(fedkin(*asked, "--finished").stdout)["lines"]
     assert [line["missing"] for line in lines] == ["", *["not run yet"] * 4]
     assert lines[0]["measured"] is not None
-    page = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
-    assert "Not run, 4 rows, processor time " in page
-    assert str(tmp_path) not in page
+    written = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
+    assert "Not run, 4 rows, processor time " in written
+    assert str(tmp_path) not in written
+    said = fedkin(*[word for word in asked if word != "--json"], "--finished").stderr
+    one, two = lines[0], lines[1]
+    assert f"{one['row']}: {one['what']}: published " in said
+    assert f", measured {one['measured']:.2f}" in said
+    assert " (seeds 0; estimated " in said
+    assert f"{two['row']}: {two['what']}: published " in said
+    assert ", not run yet; estimated " in said
 
 
 def test_what_the_csv_tells_already_stays_in_it(

@@ -66,6 +66,35 @@ def test_a_trial_that_outlasts_the_run_is_said(
     assert said == [sentence] * told
 
 
+@pytest.mark.parametrize(
+    ("epochs", "tune", "told"),
+    [(2, "full", True), (2, "head", True), (2, "body", False), (4, "full", False)],
+)
+def test_a_head_that_nobody_trained_and_few_steps_at_the_end_are_said(
+    epochs: int, tune: str, told: bool
+) -> None:
+    changes = {"method.epochs": epochs, "method.tune": tune, "train.batch_size": 10}
+    parts = assemble(Experiment("fedbabu", clients=3, split="iid", **changes).spec)
+    assert {len(rows) for rows in parts.population.train} <= {358, 359, 360}  # 36 mini-batches
+    said = [one for one in remarks.remarks(parts) if "no round trains the head" in one]
+    sentence = (
+        "fedbabu: no round trains the head, and at the end a client of median size trains it for "
+        "72 steps; fewer than 100 may leave it far below what it could reach: try method.epochs=3"
+    )
+    assert said == [sentence] * told
+    if told:
+        advised = Experiment("fedbabu", clients=3, split="iid", **{**changes, "method.epochs": 3})
+        assert not any("trains the head" in one for one in remarks.remarks(assemble(advised.spec)))
+
+
+def test_other_methods_and_clients_without_rows_have_no_head_to_say_it_of() -> None:
+    parts = assemble(Experiment("finetune", clients=3, **{"method.epochs": 1}).spec)
+    assert remarks._hardly_tuned(parts) == []
+    parts = assemble(Experiment("fedbabu", clients=3).spec)
+    none = {name: one._replace(samples=0) for name, one in parts.infos.items()}
+    assert remarks._hardly_tuned(parts._replace(infos=none)) == []
+
+
 @pytest.mark.parametrize(("warmup", "told"), [(0, False), (3, False), (4, True), (9, True)])
 def test_a_warm_up_that_outlasts_the_run_is_said(warmup: int, told: bool) -> None:
     asked = Experiment("local", clients=3, rounds=4, **{"train.warmup": warmup})

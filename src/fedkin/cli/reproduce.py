@@ -1,7 +1,7 @@
 """``fedkin reproduce``: the papers' tables and figures, measured beside published."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -209,8 +209,7 @@ def _run(asking: Asking, as_json: bool) -> None:
         for one in made:
             done.append(one)
             for line in lines([one]):
-                why = f"  {one.missing}" if one.missing else ""
-                warn("  ".join(cells(line)[:-1]) + why)
+                warn(_told(cells(line), one.missing))
     # the page has all rows, whichever were asked for this time
     now = {one.row.name: one for one in done}
     whole = [
@@ -233,6 +232,18 @@ def _run(asking: Asking, as_json: bool) -> None:
             say(path)
     if all(one.missing for one in done):
         raise typer.Exit(1)  # each row has said why
+
+
+def _told(cells: Sequence[str], missing: str) -> str:
+    """A line of the page while it is made. ``missing``: why there is no number; "" where there is
+    one.
+    """
+    row, what, published, measured, difference, seeds, estimated, taken, _ = cells
+    if missing:
+        return f"{row}: {what}: published {published}, {missing}; estimated {estimated}"
+    apart = f", difference {difference}" if difference else ""
+    times = f"seeds {seeds}; estimated {estimated}, taken {taken}"
+    return f"{row}: {what}: published {published}, measured {measured}{apart} ({times})"
 
 
 def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:

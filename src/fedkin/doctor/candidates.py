@@ -176,7 +176,7 @@ def needs(of: Needs) -> list[str]:
     Returns:
         A few words each; [] where it asks for nothing.
     """
-    said = ["one model for all"] if of.one_architecture else []
+    said = ["one architecture"] if of.one_architecture else []
     if of.public != "none":
         said.append("a public set" + (" with labels" if of.public == "labeled" else ""))
     if of.full_participation:

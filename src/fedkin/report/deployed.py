@@ -24,10 +24,10 @@ def summed_up(found: Mapping[str, Any]) -> list[str]:
         return []
     together = sum(share == 1 for share in shares.values())
     alone = sum(share == 0 for share in shares.values())
+    why = ", whose validation does not say that a federated one is better" if alone else ""
     return [
         f"safe: of {many(len(shares), 'client')} {together} deploy the federated model, "
-        f"{len(shares) - together - alone} a mixture, {alone} their own; the others' validation "
-        "does not say that it is better"
+        f"{len(shares) - together - alone} a mixture, {alone} their own{why}"
     ]
 
 

@@ -38,6 +38,10 @@ COLUMNS = [
     "command",
 ]
 TITLES = {name: title for name, (title, _) in {**MEASURES, **OVER_SEEDS}.items()}
+SMALL = (
+    "The small scale has fewer rounds, clients and samples, and smaller networks than the paper: "
+    "compare the order of the rows with what is published, never their level."
+)
 NEAR = 1.0  # of a published number: what the sentence at the top counts
 # what is to be known of a measure where it is shown
 SAID = {
@@ -183,9 +187,13 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
     for line in lines(found):
         *texts, last = cells(line)
         rows.append(f"| {' | '.join(texts)} | `{last}` |")
-    return "\n".join(
-        [*head, *rows, "", *(f"- {text}" for text in [*flags(preset), *notes(found)]), ""]
-    )
+    remarks = [*_of_scale(scale), *flags(preset), *notes(found)]
+    return "\n".join([*head, *rows, "", *(f"- {text}" for text in remarks), ""])
+
+
+def _of_scale(scale: str) -> list[str]:
+    """What may be compared with what is published."""
+    return [SMALL] if scale == "small" else []
 
 
 def flags(preset: Preset) -> list[str]:
@@ -327,7 +335,8 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     parts.append(f'<p class="lead">{escape(_lead(lines(found)))}</p>')
     parts.append(f"<p>{_prose(preset.about)}</p>")
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
-    items = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
+    remarks = [*_of_scale(scale), *flags(preset), *notes(found)]
+    items = "".join(f"<li>{escape(text)}</li>" for text in remarks)
     parts += [
         section("table", "Measured beside published", note, content, above=search_bar("rows")),
         f"<ul>{items}</ul>",

@@ -1,5 +1,8 @@
 """What is no error and yet seldom meant, of an experiment whose objects are made."""
 
+import math
+import statistics
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,6 +22,7 @@ OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # training rows
 HARDLY = 0.01  # of the way to the others in a whole run
 WILD = 1e3  # a learning rate above which a step leads nowhere
+FEW = 100  # steps of a head that nobody trained before; the page of fedbabu has what fewer cost
 FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which on steps overshoot
 
 
@@ -26,7 +30,7 @@ def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
     asked for, clients with too few samples for it, sizes that count twice, a learning rate
     far too large, a step that overshoots, a pull that comes to nothing, a trial or a warm-up that
-    the run does not see the end of, pixels that lie far from zero.
+    the run does not see the end of, a head that is hardly trained, pixels that lie far from zero.
 
     Args:
         parts: The experiment's objects.
@@ -44,6 +48,7 @@ def remarks(parts: Assembled) -> list[str]:
         *_overshooting(parts.method),
         *_hardly_drawn(parts),
         *_on_trial(parts.method, rounds),
+        *_hardly_tuned(parts),
         *_warming(parts.spec.train.warmup, rounds),
     ]
     labels = [*_large_labels(parts), *_class_0(parts.population)]
@@ -225,6 +230,24 @@ def _on_trial(method: Method, rounds: int) -> list[str]:
         f"{method.name}: its trial of {starts} starts takes {many(trial, 'round')} and the run "
         f"{many(rounds, 'round')}, so none is chosen and each round costs {starts} times as much; "
         "lower method.trial or raise run.rounds"
+    ]
+
+
+def _hardly_tuned(parts: Assembled) -> list[str]:
+    """Of methods whose head is as it was drawn until a few passes at the end (``fedbabu``)."""
+    epochs, tuned = (parts.method.hyper.get(key) for key in ("epochs", "tune"))
+    if not isinstance(epochs, int) or tuned not in ("full", "head"):
+        return []
+    sizes = [one.samples for one in parts.infos.values() if one.samples]
+    if not sizes:
+        return []
+    a_pass = math.ceil(statistics.median(sizes) / parts.spec.train.batch_size)
+    if epochs * a_pass >= FEW:
+        return []
+    return [
+        f"{parts.method.name}: no round trains the head, and at the end a client of median size "
+        f"trains it for {many(epochs * a_pass, 'step')}; fewer than {FEW} may leave it far below "
+        f"what it could reach: try method.epochs={math.ceil(FEW / a_pass)}"
     ]
 
 

@@ -100,8 +100,10 @@ def test_what_a_doctor_looked_at_is_run_as_it_was_asked() -> None:
         "run 'a b.toml' --method ditto --set train.lr=0.1 --set 'x=y z'"
     )
     assert NEXT["doctor"]({"clients": 4, "trust_code": True}) == (
-        "run --data digits --clients 4 --trust-code"
+        "run --data digits --clients 4 --method local --trust-code"
     )
+    named = {"data": "a.csv", "set_": ["method.name=ditto"]}
+    assert NEXT["doctor"](named) == "run --data a.csv --set method.name=ditto"
 
 
 def test_a_leaderboard_in_another_folder_stays_the_one_that_is_meant() -> None:

@@ -115,10 +115,15 @@ def _sweep(given: Given) -> str:
 
 
 def _doctor(given: Given) -> str:
+    """The baseline first, whatever the verdict was, unless a method was named."""
+    from fedkin.setup.arguments.options import chooses_method
+
     named = f" {_q(given, 'spec')}" if given.get("spec") is not None else ""
     data = "" if named else f" --data {_q(given, 'data', otherwise='digits')}"
     passed = ("data", "method", "split", "clients", "measure", "data_dir")
     options = [_option(given, name) for name in passed if name != "data" or named]
+    if not (named or given.get("method") or chooses_method(given.get("set_") or [])):
+        options.append(" --method local")
     changes = [f" --set {shlex.quote(one)}" for one in given.get("set_") or []]
     trusted = " --trust-code" if given.get("trust_code") else ""
     return f"run{named}{data}{''.join([*options, *changes])}{trusted}"
