@@ -30,6 +30,8 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import PAGES, write_outside
 
+EQUAL_ROUNDS = BUDGETS[0]
+
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
     """Write the page.
@@ -134,7 +136,7 @@ def _lead(found: Sequence[Entry]) -> str:
     """Who is best at equal rounds, on how many federations, and where training alone is enough."""
     best: dict[str, str] = {}
     for federation in dict.fromkeys(one.federation for one in found):
-        mine = [one for one in found if (one.federation, one.budget) == (federation, BUDGETS[0])]
+        mine = [one for one in found if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
             first = max(ranked, key=lambda one: one.score)
@@ -266,25 +268,24 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
     return [section("missing", "Not run", "", table(head, lines))]
 
 
-def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
-    """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
-    mean rank; who has none, by how many federations it has and its score.
+def markdown(rows: Sequence[Row]) -> str:
+    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
+    clients hurt. By mean rank; who has none, by how many federations it has and its score.
 
     Args:
         rows: Of any suites.
-        budget: "rounds", "bytes" or "compute".
 
     Returns:
         A table; shares of clients in per cent.
     """
     rows = newest(rows)
-    found = [one for one in entries(rows) if one.budget == budget]
+    found = _at_equal_rounds(rows)
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in found))
     by: dict[str, dict[str, Entry]] = {}
     for one in found:
         by.setdefault(one.method, {})[one.federation] = one
-    ranks = order(found, budget)
+    ranks = order(found, EQUAL_ROUNDS)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *columns, "on local", "hurt", "mean rank"]
@@ -300,21 +301,24 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     return "\n".join(lines) + "\n"
 
 
-def mean_ranks(rows: Sequence[Row], budget: str = "rounds") -> str:
+def mean_ranks(rows: Sequence[Row]) -> str:
     """What the table's mean ranks are over, and whether they say more than chance; "" of none.
 
     Args:
         rows: Of any suites.
-        budget: "rounds", "bytes" or "compute".
 
     Returns:
         A sentence or two, or "".
     """
-    found = order([one for one in entries(newest(rows)) if one.budget == budget], budget)
+    found = order(_at_equal_rounds(newest(rows)), EQUAL_ROUNDS)
     if found is None:
         return ""
     over = f"{formatting.many(len(found.names), 'method')} over {found.blocks} federations"
     return f"Mean ranks are of {over}. {by_chance(found)}\n"
+
+
+def _at_equal_rounds(rows: Sequence[Row]) -> list[Entry]:
+    return [one for one in entries(rows) if one.budget == EQUAL_ROUNDS]
 
 
 def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:

@@ -203,8 +203,8 @@ def of_updates(
     threshold: int,
     number: int,
     expected: Mapping[int, Tree],
-    verify: Verify | None = None,
-    heard: bytes = b"",
+    verify: Verify | None,
+    heard: bytes,
 ) -> MaskedRound:
     """A round's updates.
 
@@ -238,8 +238,8 @@ def of_evaluation(
     clients: Iterable[int],
     threshold: int,
     number: int,
-    verify: Verify | None = None,
-    heard: bytes = b"",
+    verify: Verify | None,
+    heard: bytes,
 ) -> MaskedRound:
     """How many clients have which scores of an evaluation.
 

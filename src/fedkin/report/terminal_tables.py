@@ -14,6 +14,7 @@ from fedkin.report.intervals import FEW
 from fedkin.report.newcomers import NAMES, newcomers_measure
 
 WAYS = ("up", "down", "total")
+FIRST = 5  # worst clients, or clients left out, that are listed
 VALUES = 8  # clients whose last value of a method's is shown
 
 
@@ -102,7 +103,7 @@ def _headline(found: Mapping[str, Any]) -> Fitting:
     return _table(title, ["view", "round is"], numbers, rows, caption)
 
 
-def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
+def _worst(found: Mapping[str, Any]) -> Fitting:
     measure, worst = found["measure"], found["worst_clients"]
     rows = [
         [
@@ -111,9 +112,9 @@ def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
             formatting.value(measure, one["value"]),
             formatting.interval(measure, one["interval"]),
         ]
-        for one in worst[:most]
+        for one in worst[:FIRST]
     ]
-    more = f"{len(worst) - most} more; " if len(worst) > most else ""
+    more = f"{len(worst) - FIRST} more; " if len(worst) > FIRST else ""
     few = sum(one["few"] for one in worst)
     caption = more.removesuffix("; ")
     if few:
@@ -174,9 +175,9 @@ def _communication(found: Mapping[str, Any]) -> Fitting:
     return _table(title, ["counted", "unit"], WAYS, rows)
 
 
-def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Fitting:
+def _missing(events: Sequence[Mapping[str, Any]]) -> Fitting:
     rows = [
-        [str(event["round"]), event["client"], event["reason"] or ""] for event in events[:most]
+        [str(event["round"]), event["client"], event["reason"] or ""] for event in events[:FIRST]
     ]
     title = f"Clients left out: {formatting.many(len(events), 'time')}"
     return _table(title, ["round", "client", "reason"], (), rows)

@@ -24,8 +24,8 @@ def client_table(
     found: Mapping[str, Any],
     what: str,
     matrices: Mapping[str, Matrix],
-    gain: Gain | None = None,
-    said: str = "",
+    gain: Gain | None,
+    said: str,
 ) -> str:
     """One row a client: final scores, gain, data, and the method's last metrics of it.
 

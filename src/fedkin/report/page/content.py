@@ -31,6 +31,7 @@ from fedkin.report.records import Run
 from fedkin.report.summary import extras, of_run
 
 FIRST = ("clients", "rounds")  # the figures that come before the tables
+MOST_MISSING = 200  # absences that are listed
 BAR = (
     '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
     '<button type="button" id="forget">show all</button></div>'
@@ -147,12 +148,14 @@ def _warnings(found: Mapping[str, Any]) -> str:
     return "\n".join(f'<p class="warn">{escape(sentence)}</p>' for sentence in whole)
 
 
-def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:
+def _left_out(missing: list[dict[str, Any]]) -> str:
     if not missing:
         return ""
-    rows = [[event["round"], event["client"], event["reason"] or ""] for event in missing[:most]]
+    rows = [
+        [event["round"], event["client"], event["reason"] or ""] for event in missing[:MOST_MISSING]
+    ]
     note = formatting.many(len(missing), "time") + (
-        f"; the first {most} are shown." if len(missing) > most else "."
+        f"; the first {MOST_MISSING} are shown." if len(missing) > MOST_MISSING else "."
     )
     head = [("round", "n"), ("client", ""), ("reason", "long")]
     return section("left-out", "Clients left out", note, table(head, rows), tall=True)
