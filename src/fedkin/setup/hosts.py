@@ -13,7 +13,13 @@ from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.applied import with_given_secret
-from fedkin.setup.build import Assembled, around, computing, runtime_of, schedule_of
+from fedkin.setup.build import (
+    Assembled,
+    assemble_with_population,
+    models_on_device,
+    runtime_of,
+    schedule_of,
+)
 from fedkin.setup.frozen import map_frozen
 from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
@@ -37,7 +43,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
     spec, federation = parts.spec, parts.federation
     return Host(
         method=parts.method,
-        models=computing(spec, parts.models),
+        models=models_on_device(spec, parts.models),
         infos={client: parts.infos[client] for client in clients},
         population=parts.population,
         schedule=schedule_of(spec),
@@ -124,7 +130,7 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     spec = Spec.model_validate(setup["spec"])
     permit(spec)  # as who started this worker was
     shared = Path(setup["population"])
-    parts = around(spec, None, Population.load(shared))
+    parts = assemble_with_population(spec, None, Population.load(shared))
     map_frozen(parts.models, shared)
     parts = parts._replace(federation=with_given_secret(parts.federation, setup.get("secret")))
     return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)

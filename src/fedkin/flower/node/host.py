@@ -55,7 +55,7 @@ from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import names_of, with_family, with_measure
-from fedkin.setup.build import for_models, method_of, schedule_of, start_of
+from fedkin.setup.build import adapt_to_models, method_of, schedule_of, start_of
 from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import check_clients, masking_of, threshold_of
 
@@ -227,7 +227,7 @@ class Node:
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
-        method = for_models(spec, method_of(spec), models)
+        method = adapt_to_models(spec, method_of(spec), models)
         if spec.privacy.of_samples:
             whole, held = with_family(spec, population), [info.architecture] * place.clients
             start = start_of(whole, population, models, held)

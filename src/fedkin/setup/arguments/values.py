@@ -16,7 +16,7 @@ from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.functions import is_the_callers, standing, written_in
 from fedkin.setup.arguments.keywords import Copies
-from fedkin.setup.build import Assembled, named
+from fedkin.setup.build import Assembled, base_method
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _of_model(model: Model) -> dict[str, Any]:
 def _is_named(spec: Spec, given: Method) -> bool:
     """Whether the value is what [method] names, as in bench, which gives every method so."""
     try:
-        other = named(spec)
+        other = base_method(spec)
     except FedkinError:
         return False
     same = (given.name, text_of(given.hyper)) == (other.name, text_of(other.hyper))
