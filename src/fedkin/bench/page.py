@@ -231,8 +231,8 @@ def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
         (_apart(one.measure, one.spread), one.spread),
         (_apart(one.measure, one.gain, "+"), one.gain),
         (formatting.value(one.measure, one.worst_decile), one.worst_decile),
-        (formatting.percent(one.helped), one.helped),
-        (formatting.percent(one.hurt), one.hurt),
+        (formatting.percent_or_dash(one.helped), one.helped),
+        (formatting.percent_or_dash(one.hurt), one.hurt),
         _rounds(one.rounds),
         (formatting.size(one.bytes), one.bytes),
         (formatting.count(one.flops), one.flops),
@@ -256,7 +256,7 @@ def _apart(measure: str, apart: float | None, sign: str = "") -> str:
     """A difference of two values: in points of a share, else as the measure counts."""
     if apart is None:
         return formatting.NONE
-    return f"{100 * apart:{sign}.2f}" if formatting.share(measure) else f"{apart:{sign}.4f}"
+    return f"{100 * apart:{sign}.2f}" if formatting.is_share(measure) else f"{apart:{sign}.4f}"
 
 
 def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
@@ -329,11 +329,15 @@ def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
         for name in federations
     ]
     # a mean of points and of units would say nothing
-    shares = all(formatting.share(one.measure) for one in mine)
+    shares = all(formatting.is_share(one.measure) for one in mine)
     gains = [one.gain for one in mine if one.gain is not None and shares]
     hurt = [one.hurt for one in mine if one.hurt is not None]
     gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains else formatting.NONE
-    return [*cells, gain, formatting.percent(sum(hurt) / len(hurt)) if hurt else formatting.NONE]
+    return [
+        *cells,
+        gain,
+        formatting.percent_or_dash(sum(hurt) / len(hurt)) if hurt else formatting.NONE,
+    ]
 
 
 def not_run(rows: Sequence[Row]) -> str:

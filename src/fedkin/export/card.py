@@ -10,10 +10,10 @@ from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.around import after, before
 from fedkin.export.opened import PERSONAL, Member, Opened
-from fedkin.report.deployed import CHANCE, SHARE, of_notes
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
+from fedkin.report.words.deployed import CHANCE, SHARE, of_notes
 
 NO_SCORES = "no score of this client: secure aggregation keeps means over clients alone"
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"

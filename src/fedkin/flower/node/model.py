@@ -22,8 +22,8 @@ from fedkin.flower import config
 from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.placement import models_at, permit_method
-from fedkin.report.deployed import of_notes
 from fedkin.report.records import number
+from fedkin.report.words.deployed import of_notes
 from fedkin.runs.spec import DataSection, Spec
 from fedkin.setup.build import adapt_to_models, method_of
 from fedkin.setup.population import population_of

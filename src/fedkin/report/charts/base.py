@@ -37,7 +37,7 @@ def measured_axis(measure: str, **options: Any) -> alt.Axis:
     Returns:
         Altair's axis, with per cent as its format for shares.
     """
-    return axis_of(formatting.share(measure), **options)
+    return axis_of(formatting.is_share(measure), **options)
 
 
 def axis_of(share: bool, **options: Any) -> alt.Axis:

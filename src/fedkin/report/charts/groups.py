@@ -7,9 +7,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from fedkin.core.errors import many
 from fedkin.report.charts.base import OWN, ROWS, Figure, Own, figure
 from fedkin.report.collaboration import Groups, explained
-from fedkin.report.formatting import many, percent
+from fedkin.report.formatting import percent_or_dash
 from fedkin.report.records import Run
 
 GROUPS = 40  # more are not drawn: the largest are
@@ -80,7 +81,7 @@ def groups_and_labels(
     part = explained(groups, distributions)
     if part is not None:
         note += (
-            f" {percent(part)} of the differences between the clients' label "
+            f" {percent_or_dash(part)} of the differences between the clients' label "
             "distributions lie between the "
         )
         note += f"{groups.kind}s (100 %: the members of each are alike)."
