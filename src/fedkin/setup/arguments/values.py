@@ -11,7 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.core.system.digests import short, text_of
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import recipe_of
 from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.functions import is_the_callers, standing, written_in
@@ -33,7 +33,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if parts.given is not None and not _is_named(parts.spec, parts.given):
         values["method"] = standing(parts.given)
-    models = {name: _of_model(m) for name, m in parts.models.items() if name in GIVEN_MODELS}
+    models = {name: _of_model(m) for name, m in parts.models.items() if recipe_of(name)}
     if models:
         values["models"] = models
     return {"values": values} if values else {}
@@ -138,7 +138,7 @@ def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> li
 
 
 def _of_model(model: Model) -> dict[str, Any]:
-    recipe = GIVEN_MODELS.get(model.name)
+    recipe = recipe_of(model.name)
     made = recipe.module if isinstance(recipe, Copies) else None
     kinds = [recipe] if made is None else sorted({*map(type, made.modules())}, key=str)
     files = {
