@@ -12,8 +12,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
 from fedkin.engine import masking as engine_masking
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import OPS, Task, TaskResult
+from fedkin.engine.host import OPS
 from fedkin.engine.masked_scores import DIGITS, PLACES, read_opened
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume

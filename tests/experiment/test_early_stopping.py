@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run

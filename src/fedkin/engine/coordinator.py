@@ -18,10 +18,9 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.op import Op
+from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.course import Course
 from fedkin.engine.round.divergence import check_losses, diverged

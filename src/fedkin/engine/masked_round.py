@@ -10,7 +10,6 @@ from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import check_version
 from fedkin.engine.codec import BadMessage, check_kinds, count
-from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import FEWEST, digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import (
     DIGITS,
@@ -30,6 +29,8 @@ from fedkin.engine.op import (
     Opening,
     ScoringStage,
     Stage,
+    Task,
+    TaskResult,
 )
 from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport

@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import ClientInfo
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts

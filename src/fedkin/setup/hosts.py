@@ -7,7 +7,8 @@ from typing import Any
 from fedkin.core.aggregation import EachClient
 from fedkin.data.population import Population
 from fedkin.engine.held import Held
-from fedkin.engine.host import Host
+from fedkin.engine.host import Host, Resources
+from fedkin.engine.masking import Protection
 from fedkin.engine.round.federation import participants_of
 from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
@@ -41,20 +42,26 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         The host, with no state of a client yet.
     """
     spec, federation = parts.spec, parts.federation
+    resources = Resources(
+        runtime=runtime_of(spec, replays_of(parts)),
+        store=STORES[spec.engine.state](folder),
+        block=spec.engine.block or block_of(spec.engine.device, parts.models),
+        held=held_of(parts, folder) if holds else None,
+    )
+    protection = Protection(
+        secret=federation.secret if spec.privacy.at_client else None,
+        masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
+    )
     return Host(
         method=parts.method,
         models=models_on_device(spec, parts.models),
         infos={client: parts.infos[client] for client in clients},
         population=parts.population,
         schedule=schedule_of(spec),
-        runtime=runtime_of(spec, replays_of(parts)),
-        store=STORES[spec.engine.state](folder),
+        resources=resources,
         seed=spec.run.seed,
-        block=spec.engine.block or block_of(spec.engine.device, parts.models),
         measure=spec.run.measure,
-        secret=federation.secret if spec.privacy.at_client else None,
-        masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
-        held=held_of(parts, folder) if holds else None,
+        protection=protection,
     )
 
 

@@ -23,8 +23,7 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import decode
-from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.op import Op
+from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
 from fedkin.engine.transports.failures import raised

@@ -17,8 +17,8 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
-from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.op import Op
+from fedkin.engine.host import Host
+from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.transports.failures import raised, told
 from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out

@@ -22,7 +22,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
-from fedkin.engine.host import Host
+from fedkin.engine.host import Host, Resources
+from fedkin.engine.masking import Protection
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
@@ -234,23 +235,23 @@ class Node:
             model, schedule = models[info.architecture], schedule_of(spec)
             method = protected_at_node(spec, method, start, info, model, population, schedule)
         method = at_node(spec, method, info, place.clients)
+        masking = masking_of(
+            spec,
+            method,
+            _threshold(spec, place),
+            place.clients,
+            self._identity(spec, known.experiment, run),
+        )
         return Host(
             method=method,
             models=models,
             infos={place.client: info},
             population=population,
             schedule=schedule_of(spec),
-            runtime=Runtime(spec.engine.compile, spec.run.rounds * a_round),
-            store=Memory(),
+            resources=Resources(Runtime(spec.engine.compile, spec.run.rounds * a_round), Memory()),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
-            masking=masking_of(
-                spec,
-                method,
-                _threshold(spec, place),
-                place.clients,
-                self._identity(spec, known.experiment, run),
-            ),
+            protection=Protection(masking=masking),
             said_of=reasons.of_failure,
         )
 
