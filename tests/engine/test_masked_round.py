@@ -108,10 +108,10 @@ def test_what_nodes_sign_is_the_one_message_of_a_round():
         return True
 
     same, another = b"the model", bytes(bytearray(b"the model"))
-    assert masked_round.heard_by(_asked(same, same, another), verify) == heard_of(same)
-    assert masked_round.heard_by(_asked(same, b"other"), None) == b""
+    assert masked_round.digest_of_sent(_asked(same, same, another), verify) == heard_of(same)
+    assert masked_round.digest_of_sent(_asked(same, b"other"), None) == b""
     with pytest.raises(FedkinError, match="the method sends clients different messages, and nodes"):
-        masked_round.heard_by(_asked(same, b"other"), verify)
+        masked_round.digest_of_sent(_asked(same, b"other"), verify)
 
 
 def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypatch):

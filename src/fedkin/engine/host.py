@@ -64,7 +64,7 @@ class Host:
         seed: Of the run.
         measure: Of the experiment, taken in every evaluation; "": none beside loss and accuracy.
         protection: What hides its clients from the server.
-        said_of: What is told of an exception that no check foresaw.
+        describe_error: What is told of an exception that no check foresaw.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Host:
         seed: int,
         measure: str = "",
         protection: Protection = UNPROTECTED,
-        said_of: Callable[[Exception], str] = error_text,
+        describe_error: Callable[[Exception], str] = error_text,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule = population, schedule
-        self.seed, self.measure, self.said_of = seed, measure, said_of
+        self.seed, self.measure, self.describe_error = seed, measure, describe_error
         self.secret, self.masking = protection
         runtime, self.store, self.block, self.held = resources
         self.device = runtime.device
@@ -122,7 +122,7 @@ class Host:
             answer = TaskResult(task.client, error=str(error))
         # one client's failure is recorded and must not end the others' round
         except Exception as error:
-            answer = TaskResult(task.client, error=self.said_of(error))
+            answer = TaskResult(task.client, error=self.describe_error(error))
         return answer._replace(
             seconds=time.perf_counter() - began,
             kept=task.client in self._dirty,

@@ -50,7 +50,7 @@ class MaskedRound:
     stages: what they are asked, in order. number: of the round. session: the number that their keys
     are for. threshold: t. like: what each client's message looks like. weights: of each client that
     is asked. digits: that carry a number. scalars: of a message, by kind. verify: knows the
-    signatures of their keys, None where nobody signs. heard: stands for what all of them were sent
+    signatures of their keys, None where nobody signs. sent_digest: of what all of them were sent
     first, which is signed too. sent: every message of the protocol. missing:
     who is not in the sum, with the reason.
     """
@@ -64,7 +64,7 @@ class MaskedRound:
     digits: int
     scalars: Mapping[str, int]
     verify: Verify | None = None
-    heard: bytes = b""
+    sent_digest: bytes = b""
     sent: list[Sent] = field(default_factory=list)
     missing: dict[int, str] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ class MaskedRound:
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
         shares, masked, reveal = self.stages
         terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
-        server = MaskedSum(terms, self.weights, self.digits, self.verify, self.heard)
+        server = MaskedSum(terms, self.weights, self.digits, self.verify, self.sent_digest)
         self._take(worked, server.advertised)
         roster = server.roster()
         self._ask(transport, shares, dict.fromkeys(server.advertising, roster), server.shared)
@@ -173,8 +173,8 @@ class MaskedRound:
             self.sent.append(Sent(client, "up", 0, dict(scalars), size))
 
 
-def heard_by(tasks: Sequence[Task], verify: Verify | None) -> bytes:
-    """What stands for the one message that all clients were sent, where they sign it.
+def digest_of_sent(tasks: Sequence[Task], verify: Verify | None) -> bytes:
+    """The digest of the one message that all clients were sent, where they sign it.
 
     Args:
         tasks: Of all of them.
@@ -205,7 +205,7 @@ def of_updates(
     number: int,
     expected: Mapping[int, Tree],
     verify: Verify | None,
-    heard: bytes,
+    sent_digest: bytes,
 ) -> MaskedRound:
     """A round's updates.
 
@@ -216,7 +216,7 @@ def of_updates(
         number: Of the round.
         expected: What each client's message must look like.
         verify: Knows signatures.
-        heard: As ``heard_by`` says.
+        sent_digest: As ``digest_of_sent`` says.
 
     Returns:
         The round, of which nobody has been asked yet.
@@ -231,7 +231,7 @@ def of_updates(
     digits = digits_for(max(weights.values()))
     scalars = count(like, 0).scalars
     return MaskedRound(
-        STAGES, number, number, threshold, like, weights, digits, scalars, verify, heard
+        STAGES, number, number, threshold, like, weights, digits, scalars, verify, sent_digest
     )
 
 
@@ -240,7 +240,7 @@ def of_evaluation(
     threshold: int,
     number: int,
     verify: Verify | None,
-    heard: bytes,
+    sent_digest: bytes,
 ) -> MaskedRound:
     """How many clients have which scores of an evaluation.
 
@@ -249,7 +249,7 @@ def of_evaluation(
         threshold: t.
         number: Of the round after which they are evaluated.
         verify: Knows signatures.
-        heard: As ``heard_by`` says.
+        sent_digest: As ``digest_of_sent`` says.
 
     Returns:
         The round, of which nobody has been asked yet.
@@ -257,7 +257,16 @@ def of_evaluation(
     weights = dict.fromkeys(clients, 1.0)
     session, like = of_counts(number), blank_counts()
     return MaskedRound(
-        COUNT_STAGES, number, session, threshold, like, weights, FEWEST, NOTHING, verify, heard
+        COUNT_STAGES,
+        number,
+        session,
+        threshold,
+        like,
+        weights,
+        FEWEST,
+        NOTHING,
+        verify,
+        sent_digest,
     )
 
 
@@ -292,7 +301,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         DIGITS,
         NOTHING,
         counting.verify,
-        counting.heard,
+        counting.sent_digest,
     )
     try:
         sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))

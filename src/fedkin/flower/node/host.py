@@ -252,7 +252,7 @@ class Node:
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
             protection=Protection(masking=masking),
-            said_of=reasons.of_failure,
+            describe_error=reasons.of_failure,
         )
 
     def _identity(self, spec: Spec, experiment: str, run: str) -> Identity | None:
