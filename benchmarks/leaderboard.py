@@ -61,7 +61,7 @@ def choices(found: list[Row]) -> str:
         cells += [_score(by[name]) if name in by else "–" for name in ("local", "fedavg")]
         cells += [
             f"{best.method} {_score(best)}",
-            f"{unhurt.method} {_score(unhurt)}, {formatting.percent(unhurt.hurt)}",
+            f"{unhurt.method} {_score(unhurt)}, {formatting.percent_or_dash(unhurt.hurt)}",
             f"{cheap.method} {_score(cheap)}, {formatting.size(cheap.bytes)}",
         ]
         lines.append(line_of(cells))

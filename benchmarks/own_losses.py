@@ -8,6 +8,8 @@ for what a run begins with.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -41,18 +43,24 @@ SHORT = {  # heads of columns
 }
 
 
+@cache
+def all_runs() -> Mapping[tuple[str, int], Mapping[str, Run]]:
+    """What own_truth.csv holds, read once: {(case, seed): {method: its run}}."""
+    return known()
+
+
 def measured() -> list[Case]:
     """The cases whose measure is an accuracy or an AUC, and that have runs."""
-    measures = {name: of["local"].measure for (name, _), of in known().items()}
+    measures = {name: of["local"].measure for (name, _), of in all_runs().items()}
     return [case for case in CASES if measures.get(case.name) in ("accuracy", "auc")]
 
 
-def runs_of(case: Case) -> list[dict[str, Run]]:
+def runs_of(case: Case) -> list[Mapping[str, Run]]:
     """{method: its run} of each seed."""
-    return [of for (name, _), of in known().items() if name == case.name]
+    return [of for (name, _), of in all_runs().items() if name == case.name]
 
 
-def beside(runs: list[dict[str, Run]]) -> dict[str, float]:
+def beside(runs: Sequence[Mapping[str, Run]]) -> dict[str, float]:
     """{method: points above the better of local and fedavg}, below 0 where it loses: means over
     clients, then over the seeds that the method has runs of; local and fedavg are of the same ones.
     """
@@ -65,7 +73,7 @@ def beside(runs: list[dict[str, Run]]) -> dict[str, float]:
     return found
 
 
-def _mean(runs: list[dict[str, Run]], method: str) -> float:
+def _mean(runs: Sequence[Mapping[str, Run]], method: str) -> float:
     return float(np.mean([100 * np.nanmean(of[method].test) for of in runs]))
 
 
@@ -100,7 +108,7 @@ def _is_of(method: str, kind: tuple[str, ...]) -> bool:
     return method.partition(":")[0] in kind
 
 
-def _cell(method: str, points: dict[str, float], runs: list[dict[str, Run]]) -> str:
+def _cell(method: str, points: dict[str, float], runs: Sequence[Mapping[str, Run]]) -> str:
     seeds = sum(method in of for of in runs)
     if method not in points:
         return CANNOT if seeds else NO_RUN

@@ -14,7 +14,7 @@ from torch import nn
 
 from fedkin import Experiment, FedkinError, Result, resume, run
 from fedkin.methods.fedavg import fedavg
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import recipe_of
 from fedkin.report.comparison.run_row import Seen, read_run
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
@@ -262,8 +262,8 @@ def test_each_experiment_runs_its_own_model_of_a_name(tmp_path: Path) -> None:
     assert sum(value.numel() for value in again.personal(0).parameters()) == sizes[1]
     for result in results:
         result.doctor(0)
-        (model,) = result._models.items()
-        assert model in GIVEN_MODELS.items()
+        ((name, recipe),) = result._models.items()
+        assert recipe_of(name) is recipe
 
 
 def test_settings_that_a_method_value_would_drop_are_refused() -> None:

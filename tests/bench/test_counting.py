@@ -20,7 +20,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.methods import make
 from fedkin.report.summary import summary
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.build import named
+from fedkin.setup.build import base_method
 from tests.bench.tiny import SPEC
 from tests.runtime.test_replay import linear
 
@@ -59,7 +59,7 @@ def by_autograd(given: dict[str, Any], folder: Path) -> list[int]:
 
         return made
 
-    method = named(spec)
+    method = base_method(spec)
     steps = {name: getattr(method, name) for name in STEPS}
     plain: dict[str, Any] = {name: watched(step) for name, step in steps.items() if step}
     marks: list[int] = []

@@ -35,14 +35,12 @@ def test_friedman_is_that_of_scipy_with_ties_too() -> None:
     assert sum(found.ranks) == pytest.approx(15)
 
 
-def test_the_best_has_rank_one_whichever_way_is_better() -> None:
+def test_the_highest_score_has_rank_one() -> None:
     scores = {"a": {"x": 0.9, "y": 0.7}, "b": {"x": 0.5, "y": 0.8}, "c": {"x": 0.1, "y": 0.1}}
-    up, down = ranked(scores), ranked(scores, higher=False)
-    assert up is not None
-    assert down is not None
-    assert up.names[-1] == "c"
-    assert down.names[0] == "c"
-    assert down.ranks[0] == 1.0
+    found = ranked(scores)
+    assert found is not None
+    assert found.names[-1] == "c"
+    assert found.ranks[-1] == 3.0
 
 
 def test_who_lacks_a_block_is_left_out_and_too_few_are_not_ranked() -> None:

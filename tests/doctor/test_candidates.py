@@ -22,7 +22,8 @@ def test_a_model_of_one_layer_has_no_last_layer_of_its_own() -> None:
     found = examined(population, "accuracy")
     assert found is not None
     of_two, of_one = (
-        [one["method"] for one in candidates(found, population.names, layers)] for layers in (2, 1)
+        [one["method"] for one in candidates(found, population.names, True, layers)]
+        for layers in (2, 1)
     )
     assert "fedper" in of_two
     assert "fedper" not in of_one
@@ -60,9 +61,9 @@ def test_a_way_that_surely_loses_is_not_advised() -> None:
         for mean, error in ((0.05, 0.01), (0.0, 0.01), (-0.2, 0.02))
     )
     found = of({"grouped": grouped, "anchored": anchored, "shared": shared})
-    named = [one["way"] for one in candidates(found, [f"c{k}" for k in range(20)])]
+    named = [one["way"] for one in candidates(found, [f"c{k}" for k in range(20)], False)]
     assert named == ["grouped", "anchored", "grouped"]
-    alone = [one["way"] for one in candidates(of({"shared": shared}), ["c"] * 20)]
+    alone = [one["way"] for one in candidates(of({"shared": shared}), ["c"] * 20, False)]
     assert alone == ["shared", "shared"]  # who federates all the same is told how
 
 
@@ -75,9 +76,7 @@ def test_what_may_lose_on_such_data_is_not_recommended_unless_all_may() -> None:
 
     def named(first: str, federate: bool = True) -> list[str]:
         ways = {way: sure(0.06 if way == first else 0.05) for way in METHODS}
-        best = sure(0.06 if federate else 0.0)
-        found = Examined("accuracy", best, ways, {}, 0.005, None)
-        return [one["method"] for one in candidates(found, names)]
+        return [one["method"] for one in candidates(of(ways), names, federate)]
 
     assert named("shared") == ["fedavg", "scaffold"]
     assert named("grouped") == ["ifca", "fedper", "hypcluster"]

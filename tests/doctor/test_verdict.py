@@ -36,7 +36,7 @@ def test_the_verdict_is_that_of_the_maker(name: str, way: str) -> None:
     assert told["low"] < told["gain"] < told["high"]
     if way:
         assert max(found.chosen, key=lambda one: found.chosen[one]) == way
-        first = candidates(found, population.names)
+        first = candidates(found, population.names, told["federate"])
         assert first[0]["way"] == way
         assert len(first) == len({one["method"] for one in first}) == 3
 

@@ -8,7 +8,7 @@ from fedkin.core.rng import seeded
 from fedkin.core.tree import named_leaves
 from fedkin.engine.acceptance import FAR, accepted, far_off
 from fedkin.engine.codec import encode
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from fedkin.experiment.run import experiment
 from fedkin.methods.fedavg import fedavg
 from tests.engine.coordinated import Meddling, coordinated, federation, with_message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from tests.engine.coordinated import federation
 
 

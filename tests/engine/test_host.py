@@ -10,7 +10,7 @@ from torch import nn
 
 from fedkin.core.rng import Key, python_draws
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.runtime.device import CPU
 from fedkin.runtime.generators import drawing_from
 from fedkin.setup.build import assemble

@@ -12,8 +12,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
 from fedkin.engine import masking as engine_masking
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import OPS, Task, TaskResult
+from fedkin.engine.host import OPS
 from fedkin.engine.masked_scores import DIGITS, PLACES, read_opened
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
@@ -110,10 +111,10 @@ def test_what_nodes_sign_is_the_one_message_of_a_round():
         return True
 
     same, another = b"the model", bytes(bytearray(b"the model"))
-    assert masked_round.heard_by(_asked(same, same, another), verify) == heard_of(same)
-    assert masked_round.heard_by(_asked(same, b"other"), None) == b""
+    assert masked_round.digest_of_sent(_asked(same, same, another), verify) == heard_of(same)
+    assert masked_round.digest_of_sent(_asked(same, b"other"), None) == b""
     with pytest.raises(FedkinError, match="the method sends clients different messages, and nodes"):
-        masked_round.heard_by(_asked(same, b"other"), verify)
+        masked_round.digest_of_sent(_asked(same, b"other"), verify)
 
 
 def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from fedkin.core.model import Batch, from_module
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
@@ -57,6 +57,8 @@ def test_equal_is_not_better_and_rounds_without_evaluation_do_not_count():
         "run.patience = 2"
     ]
     assert not stopping.said(4)  # it was the last round anyway
+    assert stopping.last_round(9) == 4
+    assert judged("accuracy", record(1, 0.5, 0.5)).last_round(9) == 9
 
 
 def test_a_measure_of_which_less_is_better():

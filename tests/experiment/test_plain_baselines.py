@@ -19,7 +19,7 @@ from fedkin.engine.measures import Predicted, threshold
 from fedkin.experiment import plain_baselines as plain
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.run import experiment, run
-from fedkin.report.formatting import percent
+from fedkin.report.formatting import percent_or_dash
 from fedkin.report.summary import summary
 
 
@@ -105,7 +105,7 @@ def test_they_stand_beside_a_runs_numbers(tmp_path: Path) -> None:
     assert linear["mean"] > found["baselines"]["constant"]["mean"]
     assert linear["interval"][0] <= linear["mean"] <= linear["interval"][1]
     shown = [line for line in _results(found) if line.startswith("beside")]
-    assert percent(linear["mean"]) in shown[0]
+    assert percent_or_dash(linear["mean"]) in shown[0]
 
 
 def test_a_vocabulary_takes_no_square_of_its_symbols() -> None:

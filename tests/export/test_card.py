@@ -15,8 +15,8 @@ from fedkin.experiment.run import run
 from fedkin.export.card import card_of, input_of, output_of
 from fedkin.export.card_page import as_markdown
 from fedkin.export.opened import Member, Opened
-from fedkin.report.deployed import what_and_why
 from fedkin.report.summary import summary
+from fedkin.report.words.deployed import what_and_why
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from tests import awkward

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import ray
 from flwr.app import Error, Message
 
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports.ray import Actors
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import experiment, run

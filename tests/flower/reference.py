@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedkin.data.population import Population
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import run
 from fedkin.runs.spec import Spec

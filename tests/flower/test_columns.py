@@ -13,8 +13,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.flower import config, newcomer
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
-from fedkin.report import formatting
 from fedkin.report.summary import summary
+from fedkin.report.words import run_words
 from tests.engine.small import small
 from tests.flower.fleet import NAMES, Fleet
 
@@ -79,7 +79,7 @@ def test_a_record_states_no_partition_of_data_that_nodes_have(tmp_path):
     """[split] has its defaults in experiment.toml, and divided nothing."""
     found = summary(site(tmp_path).run())
     assert (found["split"], found["split_parameters"]) == ("the nodes' own", {})
-    assert formatting.split(found) == "the nodes' own"
+    assert run_words.split(found) == "the nodes' own"
 
 
 def test_a_node_that_comes_later_has_them_too(tmp_path):

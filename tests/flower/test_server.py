@@ -78,7 +78,7 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
 
 def test_the_word_of_what_was_stopped_says_how_to_begin_it_again(served, tmp_path, monkeypatch):
     def stop(*_):
-        raise stopping.Heeded("stopped while waiting for b")
+        raise stopping.StoppedByTerminal("stopped while waiting for b")
 
     monkeypatch.setattr(server, "serve", stop)
     monkeypatch.setattr(server.newcomer, "serve", stop)

@@ -4,17 +4,17 @@ import pytest
 
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import stopping
-from fedkin.flower.stopping import heed, join_again, run_again
+from fedkin.flower.stopping import join_again, run_again, stop_if_asked
 
 
 def test_what_is_to_end_ends_once(tmp_path):
     stop = tmp_path / "stop"
-    heed(None, "why")
-    heed(stop, "why")
+    stop_if_asked(None, "why")
+    stop_if_asked(stop, "why")
     stop.touch()
     with pytest.raises(Interrupted, match=r"^why$"):
-        heed(stop, "why")
-    heed(stop, "why")
+        stop_if_asked(stop, "why")
+    stop_if_asked(stop, "why")
 
 
 def test_there_is_nothing_to_resume_before_a_run_has_begun(tmp_path, monkeypatch):

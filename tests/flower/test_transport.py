@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
 from fedkin.flower.survivors import NOT_IN_IT, Survivors

@@ -22,7 +22,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.acceptance import accepted, far_off
 from fedkin.engine.codec import LARGEST, BadMessage, encode
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config

@@ -26,7 +26,8 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import decode
 from fedkin.engine.contexts import LocalData, Schedule, ServerTools
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.host import Host, Resources
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import InProcess
@@ -260,9 +261,8 @@ class Federated:
         self.schedule = Schedule(batch_size, steps, epochs, milestones, decay, optimizer=optimizer)
         self.runtime = Runtime(compile)  # type: ignore[arg-type]
         hosted = self.infos if only is None else {only: self.infos[only]}
-        self.host = Host(
-            method, models, hosted, people, self.schedule, self.runtime, Memory(), seed
-        )
+        resources = Resources(self.runtime, Memory())
+        self.host = Host(method, models, hosted, people, self.schedule, resources, seed)
         self.tape = Tape(InProcess(self.host), shuffle)
         at_server = models if method.needs.server_models else {}
         tools = ServerTools(

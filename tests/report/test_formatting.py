@@ -12,18 +12,18 @@ NAN = math.nan
 @pytest.mark.parametrize(
     ("make", "given", "text"),
     [
-        (formatting.percent, 0.73456, "73.46 %"),
-        (formatting.percent, None, "–"),
-        (formatting.percent, NAN, "–"),
+        (formatting.percent_or_dash, 0.73456, "73.46 %"),
+        (formatting.percent_or_dash, None, "–"),
+        (formatting.percent_or_dash, NAN, "–"),
         (formatting.decimal, 1.23456, "1.2346"),
         (formatting.decimal, 0.0012345, "0.0012"),
         (formatting.decimal, 0.00012345, "0.0001234"),
         (formatting.decimal, -1.5e-7, "-1.5e-07"),
         (formatting.decimal, 0.0, "0.0000"),
         (formatting.decimal, 1.4e-17, "0.0000"),  # of rounding
-        (formatting.whole, 3.0, "3"),
-        (formatting.whole, None, "–"),
-        (formatting.whole, NAN, "–"),
+        (formatting.integer, 3.0, "3"),
+        (formatting.integer, None, "–"),
+        (formatting.integer, NAN, "–"),
         (formatting.count, 1234567, "1,234,567"),
         (formatting.count, 9_999_999, "9,999,999"),
         (formatting.count, 12_340_000, "1.23e+07"),
@@ -55,9 +55,9 @@ def test_values_follow_their_measure() -> None:
     assert formatting.value("accuracy", 0.5) == "50.00 %"
     assert formatting.value("auc", 0.5) == "0.5000"
     assert formatting.label("auc") == "AUC"
-    assert formatting.half("accuracy", 0.0123) == " ± 1.23"
-    assert formatting.half("rmse", 0.5) == " ± 0.5000"
-    assert formatting.half("rmse", None) == formatting.half("rmse", math.inf) == ""
+    assert formatting.half_width("accuracy", 0.0123) == " ± 1.23"
+    assert formatting.half_width("rmse", 0.5) == " ± 0.5000"
+    assert formatting.half_width("rmse", None) == formatting.half_width("rmse", math.inf) == ""
     assert formatting.interval("accuracy", (0.712, 0.753)) == "71.20 … 75.30 %"
     assert formatting.interval("rmse", (1, 2)) == "1.0000 … 2.0000"
     assert formatting.interval("rmse", None) == "–"
@@ -69,43 +69,5 @@ def test_rounds_and_ranks() -> None:
     assert formatting.at_round(8, None) == "8"
     assert formatting.at_round(None, 7) == "–"
     assert (formatting.rank(2, True), formatting.rank(2, False)) == ("2=", "2")
-    assert (formatting.way(29), formatting.way(30)) == ("Student's t", "bootstrap")
-    assert (formatting.way(5000), formatting.way(5001)) == ("bootstrap", "normal distribution")
-
-
-def test_views_that_diverged() -> None:
-    loss = {
-        "personal": {"final": {"without": 0, "clients": 6}},
-        "global": {"final": {"without": 2, "clients": 4}},
-    }
-    (said,) = formatting.diverged({"loss": loss})
-    assert said.startswith("global: 2 of 6 clients diverged: ")
-
-
-def test_whom_rounds_evaluated() -> None:
-    assert formatting.asked({"evaluated": None}) == []
-    (panel,) = formatting.asked({"evaluated": {"who": "panel", "clients": 6000, "of": 9000}})
-    assert "a panel of 6,000 of 9,000 clients" in panel
-    assert panel.endswith("interval: normal distribution over it")
-    (some,) = formatting.asked({"evaluated": {"who": "participants"}})
-    assert some.startswith("every evaluation asked the participants of its round")
-
-
-def test_a_global_view_that_is_the_personal_one_is_left_out() -> None:
-    picks = {"final": {"mean": 0.5}}
-    other = {"auc": {"mean": 0.7}, "se": {"mean": 0.1}}
-    found = {
-        "measure": "accuracy",
-        "measures": {"personal": other, "global": dict(other)},
-        "accuracy": {"personal": picks, "global": picks},
-        "loss": {"personal": {"final": 1}, "global": {"final": 1}},
-    }
-    assert formatting.other_measures(found) == {"personal": {"log_loss": 1, "auc": {"mean": 0.7}}}
-    found["loss"]["global"] = {"final": 2}
-    assert formatting.other_measures(found).keys() == {"personal", "global"}
-
-
-def test_a_split_has_its_parameters_and_a_file_no_folders() -> None:
-    found = {"split": "dirichlet", "split_parameters": {"alpha": 0.1, "floor": 10}}
-    assert formatting.split(found) == "dirichlet alpha=0.1 floor=10"
-    assert formatting.source({"data": "/home/somebody/wards.csv"}) == "wards.csv"
+    ways = [formatting.interval_method(clients) for clients in (29, 30, 5000, 5001)]
+    assert ways == ["Student's t", "bootstrap", "bootstrap", "normal distribution"]

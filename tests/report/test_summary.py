@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.summary import summary
+from fedkin.report.summary import other_measures, summary
 from tests.report.records_for_tests import write
 
 
@@ -195,3 +195,17 @@ def test_who_attacks_is_left_out_of_the_honest_mean(tmp_path: Path) -> None:
     found = summary(run)["honest"]
     assert (found["clients"], found["attackers"]) == (2, 1)
     assert found["views"] == {"personal": pytest.approx(0.5), "global": pytest.approx(0.4)}
+
+
+def test_a_global_view_that_is_the_personal_one_is_left_out() -> None:
+    picks = {"final": {"mean": 0.5}}
+    other = {"auc": {"mean": 0.7}, "se": {"mean": 0.1}}
+    found = {
+        "measure": "accuracy",
+        "measures": {"personal": other, "global": dict(other)},
+        "accuracy": {"personal": picks, "global": picks},
+        "loss": {"personal": {"final": 1}, "global": {"final": 1}},
+    }
+    assert other_measures(found) == {"personal": {"log_loss": 1, "auc": {"mean": 0.7}}}
+    found["loss"]["global"] = {"final": 2}
+    assert other_measures(found).keys() == {"personal", "global"}

@@ -10,7 +10,7 @@ from fedkin.reproduce.claim import preset_rows, read_claims, register, rows_of
 from fedkin.reproduce.claim_runs import Asked
 from fedkin.reproduce.preset import SCALES
 from fedkin.reproduce.row_spec import same_persons, spec_of
-from fedkin.setup.build import named
+from fedkin.setup.build import base_method
 from tests.cli.command import told
 from tests.reproduce.claim_examples import ONE, QUICK
 
@@ -32,7 +32,7 @@ def test_every_paper_has_claims_and_their_rows_exist() -> None:
                 name
             )  # nan would fail: every claim has its price
             if row.name not in known and row.runner == "experiment":
-                named(spec_of(row, 0, {}))  # one that refuses its values would never be run
+                base_method(spec_of(row, 0, {}))  # one that refuses its values would never be run
 
 
 def test_axes_fill_the_names() -> None:

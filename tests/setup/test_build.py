@@ -5,7 +5,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods import make
 from fedkin.runs.spec import parse
-from fedkin.setup.build import assemble, for_models, method_of, names_of, schedule_of
+from fedkin.setup.build import adapt_to_models, assemble, method_of, names_of, schedule_of
 from tests.engine.small import content
 
 
@@ -65,14 +65,14 @@ def test_clients_that_are_held_out_never_train() -> None:
 def test_learners_take_no_gradients() -> None:
     models = {"m": next(iter(PARTS.models.values()))._replace(learner=object())}
     method = make("ds_fl", {}, {"lr": 0.1})
-    assert for_models(spec("ds_fl"), method, models) is not method
+    assert adapt_to_models(spec("ds_fl"), method, models) is not method
     for settings, said in (
         ({"model__buffers": "local"}, "model.buffers = 'local' is for torch modules"),
         ({"train__state": "kept"}, "train.state = 'kept' is for torch modules"),
         ({"method__safe": True}, "method.safe trains a model beside by gradients"),
     ):
         with pytest.raises(FedkinError, match=said):
-            for_models(spec("ds_fl", **settings), method, models)
+            adapt_to_models(spec("ds_fl", **settings), method, models)
 
 
 def test_architectures_are_those_of_the_map_or_the_one() -> None:

@@ -7,7 +7,7 @@ from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
-from fedkin.report.formatting import privacy
+from fedkin.report.words.run_words import privacy
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon

@@ -17,8 +17,8 @@ from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
 from fedkin.methods import make
-from fedkin.report.deployed import summed_up
 from fedkin.report.summary import summary
+from fedkin.report.words.deployed import summed_up
 from fedkin.runs.spec import Spec, parse
 from fedkin.runtime.replay import Runtime
 from fedkin.transforms.safe import Judge, blend, chosen, errors, losses

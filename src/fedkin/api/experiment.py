@@ -17,7 +17,7 @@ from fedkin.doctor.diagnosis import Asked, diagnosis
 from fedkin.experiment.run import new_folder
 from fedkin.experiment.run import run as begin
 from fedkin.experiment.training import Progress
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import SUFFIX, recipe_of, recipes_of, register
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method
 from fedkin.setup.arguments.given_errors import in_callers_words
@@ -59,7 +59,7 @@ class Experiment:
         content, notes, self.given = content_of({**named, **settings})
         if isinstance(method, Method):  # whose hyper-parameters are its own, not a default's
             assign(content, "method.name", method.name)
-        here = str(content.get("model", {}).get("name", "")).endswith("@python")
+        here = str(content.get("model", {}).get("name", "")).endswith(SUFFIX)
         if self.method is not None or (here and "name" not in content.get("engine", {})):
             assign(content, "engine.name", "inprocess")
         self.spec, hints = parse(content, where="Experiment")
@@ -70,8 +70,7 @@ class Experiment:
             warnings.warn(hint, stacklevel=2)
         permit(self.spec)  # who wrote the program typed the names in it
         check_names(self.spec, self.method)
-        name = self.spec.model.name
-        self._models = {name: GIVEN_MODELS[name]} if name in GIVEN_MODELS else {}
+        self._models = recipes_of([self.spec.model.name])
 
     def __repr__(self) -> str:
         shown = {key: self._shown(key, value) for key, value in self._asked.items()}
@@ -148,7 +147,7 @@ class Experiment:
         from fedkin.sweep import outcome, space_of
         from fedkin.sweep import sweep as search
 
-        values = (self.method, self.given, GIVEN_MODELS.get(self.spec.model.name))
+        values = (self.method, self.given, recipe_of(self.spec.model.name))
         if any(value is not None for value in values):
             raise FedkinError(
                 "a sweep begins its runs from names: give the method, the data and the model as "
@@ -177,7 +176,7 @@ class Experiment:
     def _placed(self) -> Iterator[Spec]:
         """The specification, with given data in a folder of their own for as long as it lasts."""
         permit(self.spec)  # another process may have made the experiment
-        GIVEN_MODELS.update(self._models)  # another experiment may have one of the same name
+        register(self._models)  # another experiment may have one of the same name
         if self.given is None:
             yield self.spec
             return

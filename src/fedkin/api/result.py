@@ -23,7 +23,7 @@ from fedkin.export.opened import Member, Opened
 from fedkin.export.personal import Personal
 from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import recipes_of, register
 from fedkin.newcomers.join import join
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
@@ -121,7 +121,7 @@ class Result:
 
     def _register_models(self) -> None:
         """Those given as values, anew: another experiment may have one of the same name."""
-        GIVEN_MODELS.update(self._models)
+        register(self._models)
 
     def _member(self, client: int | str) -> tuple[Opened, Member]:
         """The run, opened, and one of its clients."""
@@ -389,8 +389,7 @@ def resume(
         path = go_on(Path(folder), method=method, progress=update, trust_code=trust_code)
     with read_only(path) as record:
         known = (record.facts().get("values") or {}).get("models") or {}  # which are values
-    models = {name: GIVEN_MODELS[name] for name in known if name in GIVEN_MODELS}
-    return with_models(Result(path, method, trust_code), models)
+    return with_models(Result(path, method, trust_code), recipes_of(known))
 
 
 def _displayed(

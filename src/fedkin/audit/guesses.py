@@ -1,6 +1,5 @@
 """From scores to guesses: how well they tell members from others, and what that proves of ε."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +56,6 @@ def proved(
     inside: Array,
     delta: float = 0.0,
     confidence: float = 0.95,
-    shares: Sequence[float] = SHARES,
 ) -> Proved:
     """The best lower bound on ε from canaries: half of the guesses "in" where scores are highest,
     half "out" where they are lowest.
@@ -66,18 +64,17 @@ def proved(
         scores: Of the canaries [m], at least two, higher where one was trained on.
         inside: Whether it was [m].
         delta: δ of the guarantee that is tested.
-        confidence: Of the bound; where several numbers of guesses are tried each has its part of
-            the doubt (Bonferroni).
-        shares: Of the canaries that are guessed.
+        confidence: Of the bound; each number of guesses that is tried has its part of the doubt
+            (Bonferroni).
 
     Returns:
         The bound, with the guesses of the number that gave it.
     """
     m = len(scores)
     order = np.argsort(-scores, kind="stable")
-    each = 1 - (1 - confidence) / len(shares)
+    each = 1 - (1 - confidence) / len(SHARES)
     found = []
-    for share in shares:
+    for share in SHARES:
         half = max(1, int(share * m) // 2)
         right = int(inside[order[:half]].sum() + (~inside[order[m - half :]]).sum())
         found.append(Proved(lower_epsilon(m, 2 * half, right, delta, each), right, 2 * half))

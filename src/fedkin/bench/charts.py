@@ -213,7 +213,7 @@ def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure 
         return None
     names = list(dict.fromkeys(row["federation"] for row in drawn))
     of = f"of_clients_{what}"
-    axis = alt.Axis(format="+~%" if formatting.share(what) else "+~g")
+    axis = alt.Axis(format="+~%" if formatting.is_share(what) else "+~g")
     y = alt.Y("method:N", sort=alt.EncodingSortField("median", order="descending"), title=None)
     base = _of_federation(of).encode(
         y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))]

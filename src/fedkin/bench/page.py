@@ -30,6 +30,8 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import PAGES, write_outside
 
+EQUAL_ROUNDS = BUDGETS[0]
+
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
     """Write the page.
@@ -134,7 +136,7 @@ def _lead(found: Sequence[Entry]) -> str:
     """Who is best at equal rounds, on how many federations, and where training alone is enough."""
     best: dict[str, str] = {}
     for federation in dict.fromkeys(one.federation for one in found):
-        mine = [one for one in found if (one.federation, one.budget) == (federation, BUDGETS[0])]
+        mine = [one for one in found if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
             first = max(ranked, key=lambda one: one.score)
@@ -229,8 +231,8 @@ def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
         (_apart(one.measure, one.spread), one.spread),
         (_apart(one.measure, one.gain, "+"), one.gain),
         (formatting.value(one.measure, one.worst_decile), one.worst_decile),
-        (formatting.percent(one.helped), one.helped),
-        (formatting.percent(one.hurt), one.hurt),
+        (formatting.percent_or_dash(one.helped), one.helped),
+        (formatting.percent_or_dash(one.hurt), one.hurt),
         _rounds(one.rounds),
         (formatting.size(one.bytes), one.bytes),
         (formatting.count(one.flops), one.flops),
@@ -254,7 +256,7 @@ def _apart(measure: str, apart: float | None, sign: str = "") -> str:
     """A difference of two values: in points of a share, else as the measure counts."""
     if apart is None:
         return formatting.NONE
-    return f"{100 * apart:{sign}.2f}" if formatting.share(measure) else f"{apart:{sign}.4f}"
+    return f"{100 * apart:{sign}.2f}" if formatting.is_share(measure) else f"{apart:{sign}.4f}"
 
 
 def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
@@ -266,25 +268,24 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
     return [section("missing", "Not run", "", table(head, lines))]
 
 
-def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
-    """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
-    mean rank; who has none, by how many federations it has and its score.
+def markdown(rows: Sequence[Row]) -> str:
+    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
+    clients hurt. By mean rank; who has none, by how many federations it has and its score.
 
     Args:
         rows: Of any suites.
-        budget: "rounds", "bytes" or "compute".
 
     Returns:
         A table; shares of clients in per cent.
     """
     rows = newest(rows)
-    found = [one for one in entries(rows) if one.budget == budget]
+    found = _at_equal_rounds(rows)
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in found))
     by: dict[str, dict[str, Entry]] = {}
     for one in found:
         by.setdefault(one.method, {})[one.federation] = one
-    ranks = order(found, budget)
+    ranks = order(found, EQUAL_ROUNDS)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *columns, "on local", "hurt", "mean rank"]
@@ -300,21 +301,24 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     return "\n".join(lines) + "\n"
 
 
-def mean_ranks(rows: Sequence[Row], budget: str = "rounds") -> str:
+def mean_ranks(rows: Sequence[Row]) -> str:
     """What the table's mean ranks are over, and whether they say more than chance; "" of none.
 
     Args:
         rows: Of any suites.
-        budget: "rounds", "bytes" or "compute".
 
     Returns:
         A sentence or two, or "".
     """
-    found = order([one for one in entries(newest(rows)) if one.budget == budget], budget)
+    found = order(_at_equal_rounds(newest(rows)), EQUAL_ROUNDS)
     if found is None:
         return ""
     over = f"{formatting.many(len(found.names), 'method')} over {found.blocks} federations"
     return f"Mean ranks are of {over}. {by_chance(found)}\n"
+
+
+def _at_equal_rounds(rows: Sequence[Row]) -> list[Entry]:
+    return [one for one in entries(rows) if one.budget == EQUAL_ROUNDS]
 
 
 def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
@@ -325,11 +329,15 @@ def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
         for name in federations
     ]
     # a mean of points and of units would say nothing
-    shares = all(formatting.share(one.measure) for one in mine)
+    shares = all(formatting.is_share(one.measure) for one in mine)
     gains = [one.gain for one in mine if one.gain is not None and shares]
     hurt = [one.hurt for one in mine if one.hurt is not None]
     gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains else formatting.NONE
-    return [*cells, gain, formatting.percent(sum(hurt) / len(hurt)) if hurt else formatting.NONE]
+    return [
+        *cells,
+        gain,
+        formatting.percent_or_dash(sum(hurt) / len(hurt)) if hurt else formatting.NONE,
+    ]
 
 
 def not_run(rows: Sequence[Row]) -> str:

@@ -64,12 +64,11 @@ def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
     return max(enough, key=lambda one: len(one.names) * len(one.blocks) ** 2, default=None)
 
 
-def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ranked | None:
+def ranked(scores: Mapping[str, Mapping[str, float]]) -> Ranked | None:
     """Mean ranks over the largest table of methods and blocks that has no gap.
 
     Args:
         scores: {method: {block: score}}; a block is a federation, averaged over its seeds.
-        higher: Whether more is better.
 
     Returns:
         None for fewer than two blocks or methods.
@@ -81,7 +80,7 @@ def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ra
     from scipy.stats import chi2, rankdata  # late: slow to load
 
     table = np.array([[scores[name][block] for name in names] for block in blocks])
-    each = rankdata(-table if higher else table, axis=1)
+    each = rankdata(-table, axis=1)
     means = each.mean(0)
     p = float(chi2.sf(friedman(each), len(names) - 1))
     order = sorted(range(len(names)), key=lambda k: (means[k], names[k]))

@@ -24,7 +24,7 @@ from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
 from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec, parse
-from fedkin.setup.build import named
+from fedkin.setup.build import base_method
 
 KEPT = "multiplied.json"  # of a run, beside its record
 LARGEST = 1 << 24  # bytes of it
@@ -148,7 +148,7 @@ def epsilon_of(found: Mapping[str, Any]) -> float | None:
 def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
     """Run it, or go on, and keep what each of its rounds multiplied."""
     spec = spec_of(content, data_dir)
-    method, counter = counted(method_of(content) or named(spec))
+    method, counter = counted(method_of(content) or base_method(spec))
     marks: list[tuple[str, int]] = []
 
     def training(progress: Progress) -> Path:

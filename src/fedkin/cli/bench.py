@@ -267,7 +267,7 @@ def _show(rows: "list[Row]") -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         shown = row.missing or formatting.value(row.measure, row.mean)
-        hurt = formatting.percent(row.hurt)
+        hurt = formatting.percent_or_dash(row.hurt)
         cells = [row.setting, row.method, str(row.seed), str(row.rounds), ", ".join(row.budgets)]
         table.add_row(*cells, shown, hurt, formatting.size(row.bytes))
     console().print(table)

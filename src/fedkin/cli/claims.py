@@ -12,7 +12,7 @@ from fedkin.cli.talk.json_output import print_json
 NAME = "claims"
 
 
-class Wish(NamedTuple):
+class ClaimOptions(NamedTuple):
     """The options of the command. ``words``: only rows whose name contains one of these are run.
     ``from_``: a folder with CSV files of finished rows, and with verdicts that were reached before.
     """
@@ -29,7 +29,7 @@ class Wish(NamedTuple):
     from_: Path | None = None
 
 
-def judge(wish: Wish) -> None:
+def judge(options: ClaimOptions) -> None:
     """Runs what is missing, judges every claim, and writes claims.md, claims.html,
     claims.csv and claims.json. With a folder of finished rows, their verdict at the papers' own
     scale stands beside each, and a kept verdict takes the place of runs that are not here.
@@ -46,32 +46,34 @@ def judge(wish: Wish) -> None:
     from fedkin.reproduce.told.kept_verdicts import kept_verdicts
     from fedkin.runtime.under_way import heard
 
-    _check_folders(wish)
-    found = register(wish.paper)
-    asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
-    if wish.from_ is not None:
-        asked = asked._replace(kept=kept_verdicts(wish.from_))
-        if wish.scale == "small":  # at the full one they are what the claims are judged by
-            told = full_scale(found, read(wish.from_), wish.changes)
+    _check_folders(options)
+    found = register(options.paper)
+    asked = Asked(
+        found, options.scale, options.seeds, options.out / "runs", options.changes, speed()
+    )
+    if options.from_ is not None:
+        asked = asked._replace(kept=kept_verdicts(options.from_))
+        if options.scale == "small":  # at the full one they are what the claims are judged by
+            told = full_scale(found, read(options.from_), options.changes)
             asked = asked._replace(full=told)
     rows = asked.rows()
-    check(list(rows.values()), wish.changes)
+    check(list(rows.values()), options.changes)
     there = state(asked, rows)
-    chosen = _chosen(rows, wish.words)
-    _costs(asked, rows, there, chosen, wish)
-    if wish.dry_run:
+    chosen = _chosen(rows, options.words)
+    _costs(asked, rows, there, chosen, options)
+    if options.dry_run:
         return
-    if not wish.finished:
+    if not options.finished:
         with heard(SlowLines()):
             some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
         there = {**there, **some}
     judgements = judged(asked, rows, there)
-    wish.out.mkdir(parents=True, exist_ok=True)
-    written = write(found, judgements, wish.scale, _command(wish), wish.out)
-    if wish.as_json:
+    options.out.mkdir(parents=True, exist_ok=True)
+    written = write(found, judgements, options.scale, _command(options), options.out)
+    if options.as_json:
         print_json(
             {
-                "scale": wish.scale,
+                "scale": options.scale,
                 "claims": [_plain(one) for one in judgements],
                 "cases": lines(judgements),
             }
@@ -83,11 +85,15 @@ def judge(wish: Wish) -> None:
         print(path)
 
 
-def _check_folders(wish: Wish) -> None:
+def _check_folders(options: ClaimOptions) -> None:
     """Raises FedkinError where one paper's verdicts would take the place of all that were kept."""
     from fedkin.core.errors import FedkinError
 
-    if wish.paper and wish.from_ is not None and wish.from_.resolve() == wish.out.resolve():
+    if (
+        options.paper
+        and options.from_ is not None
+        and options.from_.resolve() == options.out.resolve()
+    ):
         raise FedkinError(
             "--out is the folder of --from, whose claims.csv has the verdicts of other papers too: "
             "leave the paper out, or name another --out"
@@ -113,17 +119,17 @@ def _chosen(rows: dict[str, Any], words: str | None) -> dict[str, Any]:
     return chosen
 
 
-def _costs(asked: Any, rows: Any, there: Any, chosen: Any, wish: Wish) -> None:
+def _costs(asked: Any, rows: Any, there: Any, chosen: Any, options: ClaimOptions) -> None:
     """What is finished and what is not: in full for a dry run, else in one line."""
     from fedkin.report import formatting
     from fedkin.reproduce.claim_runs import todo
     from fedkin.reproduce.estimate import together
 
     left = todo(asked, chosen, there)
-    if wish.dry_run and wish.as_json:
+    if options.dry_run and options.as_json:
         print_json({"rows": [_row(asked, name, row, there, left) for name, row in chosen.items()]})
         return
-    if wish.dry_run:
+    if options.dry_run:
         for name, row in chosen.items():
             done = "finished" if _finished(asked, there[name]) else "kept verdicts"
             print(f"{row.name}  {str(asked.cost(name, row)) if name in left else done}")
@@ -158,14 +164,18 @@ def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _command(wish: Wish) -> str:
+def _command(options: ClaimOptions) -> str:
     from fedkin.reproduce.row_spec import portable
 
-    text = f"fedkin reproduce {NAME}" + (f" {wish.paper}" if wish.paper else "")
-    text += f" --scale {wish.scale} --seeds {wish.seeds}" + (
-        f" --rows {shlex.quote(wish.words)}" if wish.words else ""
+    text = f"fedkin reproduce {NAME}" + (f" {options.paper}" if options.paper else "")
+    text += f" --scale {options.scale} --seeds {options.seeds}" + (
+        f" --rows {shlex.quote(options.words)}" if options.words else ""
     )
-    text += "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(wish.changes).items())
-    if wish.from_ is not None:  # a folder of this machine alone is not named
-        text += f" --from {'DIR' if wish.from_.is_absolute() else shlex.quote(str(wish.from_))}"
-    return text + (" --finished" if wish.finished else "")
+    text += "".join(
+        f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(options.changes).items()
+    )
+    if options.from_ is not None:  # a folder of this machine alone is not named
+        text += (
+            f" --from {'DIR' if options.from_.is_absolute() else shlex.quote(str(options.from_))}"
+        )
+    return text + (" --finished" if options.finished else "")

@@ -101,7 +101,7 @@ def _show(found: dict[str, Any], asked: str) -> None:
     if found["privacy"] is not None:
         if found["verdict"] is not None:
             out.print("  all that is without noise: what the noise costs, a run shows")
-        from fedkin.report.formatting import privacy
+        from fedkin.report.words.run_words import privacy
 
         out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)
     if found["candidates"]:
@@ -130,7 +130,8 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
     gain = f"{found['gain']:+.4f} [{found['low']:+.4f}, {found['high']:+.4f}]"
     return [
         "",
-        f"Verdict: {found['says']} (chance of being wrong {formatting.percent(found['wrong'])})",
+        f"Verdict: {found['says']} (chance of being wrong "
+        f"{formatting.percent_or_dash(found['wrong'])})",
         f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
         f"the most frequent class, or the mean: {constant}",
         f"  gain {gain} (95 %) over {formatting.many(found['clients'], 'client')}, linear and "

@@ -84,7 +84,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     from fedkin.report import formatting
 
     scores = found["scores"]["personal"]
-    measure, form = "accuracy", formatting.percent
+    measure, form = "accuracy", formatting.percent_or_dash
     if all(part["accuracy"] is None for part in scores.values()):
         measure, form = "loss", formatting.decimal
     parts = {"validation": "val", "test": "test"}

@@ -13,8 +13,9 @@ from fedkin.experiment.terminal import console, say, say_all, warn
 
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the metrics of a run."""
-    from fedkin.report import formatting, terminal_tables
+    from fedkin.report import terminal_tables
     from fedkin.report.summary import summary
+    from fedkin.report.words import run_words
     from fedkin.runs.database import continued_by
 
     found = summary(folder)
@@ -23,7 +24,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     else:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
-            after = f"{formatting.progress(found)}: these numbers are not its last ones"
+            after = f"{run_words.progress(found)}: these numbers are not its last ones"
             warn(f"note: {after} ({continued_by(folder)} goes on)")
 
 

@@ -108,7 +108,7 @@ def reproduce(
 
         changes = _changes(set_ or [], data_dir)
         claims.judge(
-            claims.Wish(
+            claims.ClaimOptions(
                 paper, scale, seeds or SEEDS, rows, out, changes, finished, dry_run, as_json, from_
             )
         )

@@ -2,7 +2,7 @@
 their recipe.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
@@ -308,6 +308,46 @@ def collecting_buffers() -> Iterator[list[Params]]:
         _refreshed.reset(token)
 
 
+class _Forward(NamedTuple):
+    """The forward pass of a torch module, as a function of parameters and running statistics."""
+
+    module: nn.Module
+    inputs: Inputs
+    left_out: Mapping[str, Tensor]  # buffers that are no part of w
+    still: Sequence[nn.Module]  # layers that stay in evaluation mode in training too
+    tied: bool
+
+    def __call__(self, w: Params, x: Tensor, training: bool) -> Tensor:
+        seen = _refreshed.get() if training else None
+        # a second pass moves the statistics on from the first, as torch does
+        held = {**w, **seen[-1]} if seen else w
+        own = {
+            key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)
+        }
+        values = {key: value for key, value in w.items() if not is_buffer(key)}
+        fixed = {key: value.to(x.device, copy=True) for key, value in self.left_out.items()}
+        entering = self.inputs(x, next(one for one in values.values() if one.is_floating_point()))
+        self._set_mode(training)
+        given = {**values, **own, **fixed}
+        out: Tensor = torch.func.functional_call(
+            self.module, given, (entering,), tie_weights=self.tied
+        )
+        if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
+            seen.append(
+                {
+                    BUFFER + key: value if given[key] is value else given[key].detach()
+                    for key, value in own.items()
+                }
+            )
+        return out
+
+    def _set_mode(self, training: bool) -> None:
+        if self.module.training != training:
+            self.module.train(training)
+            for layer in self.still:
+                layer.train(False)
+
+
 def from_module(
     name: str,
     module: nn.Module,
@@ -339,7 +379,6 @@ def from_module(
         for key, value in module.named_parameters()
     }
     buffers = dict(module.named_buffers())
-    tied = _tied(module)
     kept = [key for key, value in buffers.items() if keep_buffers and value.is_floating_point()]
     statistics = {
         BUFFER + key: buffers[key] if BUFFER + key in frozen else buffers[key].detach().clone()
@@ -351,33 +390,8 @@ def from_module(
         isinstance(layer, _BatchNorm) and layer not in still for layer in module.modules()
     )
 
-    def forward(w: Params, x: Tensor, training: bool) -> Tensor:
-        seen = _refreshed.get() if training else None
-        # a second pass moves the statistics on from the first, as torch does
-        held = {**w, **seen[-1]} if seen else w
-        own = {
-            key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)
-        }
-        values = {key: value for key, value in w.items() if not is_buffer(key)}
-        fixed = {
-            key: value.to(x.device, copy=True) for key, value in buffers.items() if key not in kept
-        }
-        entering = inputs(x, next(one for one in values.values() if one.is_floating_point()))
-        if module.training != training:
-            module.train(training)
-            for layer in still:
-                layer.train(False)
-        given = {**values, **own, **fixed}
-        out: Tensor = torch.func.functional_call(module, given, (entering,), tie_weights=tied)
-        if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
-            seen.append(
-                {
-                    BUFFER + key: value if given[key] is value else given[key].detach()
-                    for key, value in own.items()
-                }
-            )
-        return out
-
+    left_out = {key: value for key, value in buffers.items() if key not in kept}
+    forward = _Forward(module, inputs, left_out, still, _tied(module))
     module.train(False)  # all of it, whatever it was before
     return Model(
         name=name,

@@ -73,7 +73,7 @@ def load(
         return read_npz(folder / f"{name}.npz", name, own=True)
 
 
-def check_name(name: str, dir: Path | str | None = None) -> None:
+def check_name(name: str, dir: Path | str | None) -> None:
     """Refuses a name that ``load`` would not know; whether a named file is there is not asked.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fedkin.core.method import Needs
 from fedkin.doctor.may_lose import losers as may_lose_by
-from fedkin.doctor.verdict import Examined, Gain, losers, verdict
+from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
 from fedkin.runs.short_form import pieces
 from fedkin.setup.arguments.typed_method import typed_method
@@ -34,6 +34,7 @@ REASONS = {
 def candidates(
     found: Examined,
     names: Sequence[str],
+    federate: bool,
     layers: int = 2,
     runs: Callable[[str], bool] = lambda method: True,
 ) -> list[dict[str, Any]]:
@@ -44,6 +45,7 @@ def candidates(
     Args:
         found: What cross-validation found.
         names: Of the population's clients.
+        federate: Whether the verdict is to federate.
         layers: How many layers with parameters the experiment's model has; of one layer nothing is
             left to share where the last is personal.
         runs: Whether the experiment takes a method, which its [privacy] may not fit.
@@ -61,7 +63,7 @@ def candidates(
     for method, way in order:
         chosen.setdefault(method, way)
     able = list(filter(runs, chosen))
-    if able and verdict(found)["federate"]:
+    if able and federate:
         cautioned = may_lose_by(chosen[able[0]])
         able = [method for method in able if split_name(method)[0] not in cautioned] or able
     lines = []

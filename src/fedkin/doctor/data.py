@@ -16,7 +16,7 @@ ROWS, FEATURES = 20_000, 512  # of training samples, and of numbers of one, that
 SMALLEST = 5
 
 
-def data_of(population: Population, seed: int = 0) -> dict[str, Any]:
+def data_of(population: Population, seed: int) -> dict[str, Any]:
     """{labels, features, sizes}: plain values; labels and features are None where there is nothing
     to say.
 

@@ -64,8 +64,10 @@ def diagnosis(
     found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     runs = partial(_takes, parts)
-    first = [] if found is None else candidates(found, everyone.names, layers, runs)
-    said = None if found is None else verdict(found)
+    judged = None if found is None else verdict(found)
+    first: list[dict[str, Any]] = []
+    if found is not None and judged is not None:
+        first = candidates(found, everyone.names, judged["federate"], layers, runs)
     wanted = {spec.method.name: (spec.method, given)} if named else {}
     for one in (*(one["method"] for one in first), *more):
         _want(wanted, one)
@@ -78,10 +80,10 @@ def diagnosis(
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps,
-        "verdict": said,
+        "verdict": judged,
         "candidates": first,
         "left_out": [] if found is None else left_out(found, layers, runs),
-        "may_lose": None if said is None else may_lose(said["federate"], first)._asdict(),
+        "may_lose": None if judged is None else may_lose(judged["federate"], first)._asdict(),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],
         "rounds": int(rounds),

@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.doctor.candidates import split_name
 from fedkin.runs.spec import MethodSection
-from fedkin.setup.build import Assembled, around
+from fedkin.setup.build import Assembled, assemble_with_population
 
 SETTING = "method.safe=true"
 PROMISE = (
@@ -44,7 +44,7 @@ def takes(parts: Assembled, candidate: str, more: Mapping[str, Any] | None = Non
     section = MethodSection.model_validate({"name": name, **options, **(more or {})})
     spec = parts.spec.model_copy(update={"method": section})
     try:
-        around(spec, None, parts.population)
+        assemble_with_population(spec, None, parts.population)
     except FedkinError:
         return False
     return True

@@ -8,7 +8,7 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree, fill, named_leaves
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 
 # kinds of which clients send numbers of one size
 COMPARED = ("parameters", "predictions", "centroids")

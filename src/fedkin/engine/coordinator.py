@@ -18,10 +18,15 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.masked_round import MaskedRound, heard_by, of_evaluation, of_updates, scored
+from fedkin.engine.masked_round import (
+    MaskedRound,
+    digest_of_sent,
+    of_evaluation,
+    of_updates,
+    scored,
+)
 from fedkin.engine.masked_scores import Means
-from fedkin.engine.op import Op
+from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.course import Course
 from fedkin.engine.round.divergence import check_losses, diverged
@@ -139,8 +144,8 @@ class Coordinator:
         if threshold is None:
             return None
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
-        heard = heard_by(tasks, verify)
-        return of_updates(method, infos, threshold, number, expected, verify, heard)
+        sent = digest_of_sent(tasks, verify)
+        return of_updates(method, infos, threshold, number, expected, verify, sent)
 
     def _mean(self, masked: MaskedRound, answers: Iterable[TaskResult], number: int) -> Mean | None:
         """The mean of a round under masks; None where a client lied, so that there is none: nobody
@@ -330,8 +335,8 @@ class Coordinator:
         """
         assert self.federation.scoring is not None
         threshold, verify = self.federation.scoring(number), self.federation.verify
-        asked, heard = [task.client for task in tasks], heard_by(tasks, verify)
-        masked = of_evaluation(asked, threshold, number, verify, heard)
+        asked, sent = [task.client for task in tasks], digest_of_sent(tasks, verify)
+        masked = of_evaluation(asked, threshold, number, verify, sent)
         try:
             means = scored(masked, self.transport, answers)
         except NoSum as error:

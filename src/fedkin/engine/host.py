@@ -14,7 +14,7 @@ from fedkin.core.files import write_file
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import Scanner
-from fedkin.core.rng import Key, Secret
+from fedkin.core.rng import Key
 from fedkin.core.system.no_exit import no_exit
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
@@ -22,8 +22,8 @@ from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.evaluation import Evaluation, each_view
 from fedkin.engine.held import Held
-from fedkin.engine.masking import Masking
-from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage
+from fedkin.engine.masking import UNPROTECTED, Protection
+from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage, Task, TaskResult
 from fedkin.engine.returned.failures import error_text
 from fedkin.engine.returned.notes import notes_of
 from fedkin.engine.returned.update import state_and_message
@@ -38,32 +38,13 @@ from fedkin.runtime.replay import Runtime
 SCORED = ("val", "test")  # the splits that every evaluation is of; the last one has train, too
 
 
-class Task(NamedTuple):
-    """One thing that a client is asked to do in a round, with the message that came for it.
+class Resources(NamedTuple):
+    """What a host computes with, and where it keeps what it holds."""
 
-    ``trained``: the last round that trained, where training ended before the round's number says
-    so: the work has the learning rate of the round after it.
-    """
-
-    client: int
-    message: bytes | None
-    trained: int | None = None
-
-
-class TaskResult(NamedTuple):
-    """What a client did: its message up (or why there is none), and what the record keeps of it."""
-
-    client: int
-    message: bytes | None = None
-    weight: float = 0.0
-    error: str | None = None
-    record: Evaluation = Evaluation()
-    seconds: float = 0.0
-    kept: bool = False  # it left a personal state
-    # its message stays for a sum: "scalars" by kind, "bytes", and "largest", its largest by kind
-    held: Mapping[str, Any] | None = None
-    version: int | None = None  # of the server's state that it answers: rounds that state has seen
-    reached: bool = True  # its task was sent to it, whatever came back
+    runtime: Runtime  # makes its clients' steps
+    store: Store  # of their personal states
+    block: int = 1  # how many clients' steps are made together (``fedkin.engine.vmap.batcher``)
+    held: Held | None = None  # messages of rounds that stay, to leave as sums; None: they leave
 
 
 class Host:
@@ -79,15 +60,11 @@ class Host:
         infos: {client: what it knows of itself}, of the clients that it owns.
         population: Has their data.
         schedule: How much local work a round is.
-        runtime: Makes their steps.
-        store: Holds their personal states.
+        resources: What it computes with.
         seed: Of the run.
-        block: How many clients' steps are made together (``fedkin.engine.vmap.batcher``), from 1.
         measure: Of the experiment, taken in every evaluation; "": none beside loss and accuracy.
-        secret: Where its clients' secrets come from, if they add noise.
-        masking: What hides their messages from the server; None: nothing.
-        held: Where messages of rounds stay, of which only sums leave the host; None: they leave it.
-        said_of: What is told of an exception that no check foresaw.
+        protection: What hides its clients from the server.
+        describe_error: What is told of an exception that no check foresaw.
     """
 
     def __init__(
@@ -97,25 +74,20 @@ class Host:
         infos: Mapping[int, ClientInfo],
         population: Population,
         schedule: Schedule,
-        runtime: Runtime,
-        store: Store,
+        resources: Resources,
         seed: int,
-        block: int = 1,
         measure: str = "",
-        secret: Secret | None = None,
-        masking: Masking | None = None,
-        held: Held | None = None,
-        said_of: Callable[[Exception], str] = error_text,
+        protection: Protection = UNPROTECTED,
+        describe_error: Callable[[Exception], str] = error_text,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
-        self.population, self.schedule, self.block = population, schedule, block
-        self.measure, self.secret = measure, secret
-        self.masking, self.held = masking, held
-        self.said_of = said_of
+        self.population, self.schedule = population, schedule
+        self.seed, self.measure, self.describe_error = seed, measure, describe_error
+        self.secret, self.masking = protection
+        runtime, self.store, self.block, self.held = resources
         self.device = runtime.device
         self._together = VmapBatcher(runtime)
-        self.runtime: Scanner = runtime if block == 1 else self._together
-        self.store, self.seed = store, seed
+        self.runtime: Scanner = runtime if self.block == 1 else self._together
         self._dirty: set[int] = set()
         self.first_views = FirstViews(method, runtime.device)
         self._decoded: tuple[bytes, Unchanged] | None = None
@@ -150,7 +122,7 @@ class Host:
             answer = TaskResult(task.client, error=str(error))
         # one client's failure is recorded and must not end the others' round
         except Exception as error:
-            answer = TaskResult(task.client, error=self.said_of(error))
+            answer = TaskResult(task.client, error=self.describe_error(error))
         return answer._replace(
             seconds=time.perf_counter() - began,
             kept=task.client in self._dirty,

@@ -10,7 +10,6 @@ from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import check_version
 from fedkin.engine.codec import BadMessage, check_kinds, count
-from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import FEWEST, digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import (
     DIGITS,
@@ -30,6 +29,8 @@ from fedkin.engine.op import (
     Opening,
     ScoringStage,
     Stage,
+    Task,
+    TaskResult,
 )
 from fedkin.engine.round.broadcasts import reaching, taken_back
 from fedkin.engine.transports.base import Transport
@@ -49,8 +50,8 @@ class MaskedRound:
     stages: what they are asked, in order. number: of the round. session: the number that their keys
     are for. threshold: t. like: what each client's message looks like. weights: of each client that
     is asked. digits: that carry a number. scalars: of a message, by kind. verify: knows the
-    signatures of their keys and of who survived, None where nobody signs. heard: stands for what
-    all of them were sent first, which is signed too. sent: every message of the protocol. missing:
+    signatures of their keys and of who survived, None where nobody signs. sent_digest: of what all
+    of them were sent first, which is signed too. sent: every message of the protocol. missing:
     who is not in the sum, with the reason.
     """
 
@@ -63,7 +64,7 @@ class MaskedRound:
     digits: int
     scalars: Mapping[str, int]
     verify: Verify | None = None
-    heard: bytes = b""
+    sent_digest: bytes = b""
     sent: list[Sent] = field(default_factory=list)
     missing: dict[int, str] = field(default_factory=dict)
 
@@ -113,7 +114,7 @@ class MaskedRound:
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
         shares, masked, agree, reveal = self.stages
         terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
-        server = MaskedSum(terms, self.weights, self.digits, self.verify, self.heard)
+        server = MaskedSum(terms, self.weights, self.digits, self.verify, self.sent_digest)
         self._take(worked, server.advertised)
         roster = server.roster()
         self._ask(transport, shares, dict.fromkeys(server.advertising, roster), server.shared)
@@ -175,8 +176,8 @@ class MaskedRound:
             self.sent.append(Sent(client, "up", 0, dict(scalars), size))
 
 
-def heard_by(tasks: Sequence[Task], verify: Verify | None) -> bytes:
-    """What stands for the one message that all clients were sent, where they sign it.
+def digest_of_sent(tasks: Sequence[Task], verify: Verify | None) -> bytes:
+    """The digest of the one message that all clients were sent, where they sign it.
 
     Args:
         tasks: Of all of them.
@@ -206,8 +207,8 @@ def of_updates(
     threshold: int,
     number: int,
     expected: Mapping[int, Tree],
-    verify: Verify | None = None,
-    heard: bytes = b"",
+    verify: Verify | None,
+    sent_digest: bytes,
 ) -> MaskedRound:
     """A round's updates.
 
@@ -218,7 +219,7 @@ def of_updates(
         number: Of the round.
         expected: What each client's message must look like.
         verify: Knows signatures.
-        heard: As ``heard_by`` says.
+        sent_digest: As ``digest_of_sent`` says.
 
     Returns:
         The round, of which nobody has been asked yet.
@@ -233,7 +234,7 @@ def of_updates(
     digits = digits_for(max(weights.values()))
     scalars = count(like, 0).scalars
     return MaskedRound(
-        STAGES, number, number, threshold, like, weights, digits, scalars, verify, heard
+        STAGES, number, number, threshold, like, weights, digits, scalars, verify, sent_digest
     )
 
 
@@ -241,8 +242,8 @@ def of_evaluation(
     clients: Iterable[int],
     threshold: int,
     number: int,
-    verify: Verify | None = None,
-    heard: bytes = b"",
+    verify: Verify | None,
+    sent_digest: bytes,
 ) -> MaskedRound:
     """How many clients have which scores of an evaluation.
 
@@ -251,7 +252,7 @@ def of_evaluation(
         threshold: t.
         number: Of the round after which they are evaluated.
         verify: Knows signatures.
-        heard: As ``heard_by`` says.
+        sent_digest: As ``digest_of_sent`` says.
 
     Returns:
         The round, of which nobody has been asked yet.
@@ -259,7 +260,16 @@ def of_evaluation(
     weights = dict.fromkeys(clients, 1.0)
     session, like = of_counts(number), blank_counts()
     return MaskedRound(
-        COUNT_STAGES, number, session, threshold, like, weights, FEWEST, NOTHING, verify, heard
+        COUNT_STAGES,
+        number,
+        session,
+        threshold,
+        like,
+        weights,
+        FEWEST,
+        NOTHING,
+        verify,
+        sent_digest,
     )
 
 
@@ -294,7 +304,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         DIGITS,
         NOTHING,
         counting.verify,
-        counting.heard,
+        counting.sent_digest,
     )
     try:
         sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))

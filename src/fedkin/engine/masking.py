@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from fedkin.core.aggregation import WeightedSum
+from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
@@ -177,6 +178,16 @@ class Masking:
             return waiting.client.agree(message)
         known.remove(waiting)  # the last thing that it is asked
         return waiting.client.reveal(message)
+
+
+class Protection(NamedTuple):
+    """What hides a host's clients from the server."""
+
+    secret: Secret | None = None  # where their secrets come from, if they add noise
+    masking: Masking | None = None
+
+
+UNPROTECTED = Protection()
 
 
 def _of_stage(

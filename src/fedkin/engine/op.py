@@ -1,10 +1,13 @@
-"""What a host can be asked, by name.
+"""What a host can be asked, by name, and what it answers.
 
 The names are never changed: they are in what passes over a network, and a client's dropout is
 seeded with them.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from fedkin.engine.evaluation import Evaluation
 
 # after a client's work, and after its evaluation, under masks: which numbers it has are counted
 # before any of them is asked for
@@ -40,3 +43,31 @@ EVALUATIONS: tuple[RemoteOp, ...] = ("evaluate", LAST)
 CHANGING: tuple[RemoteOp, ...] = (WORK, "finish")  # what leaves another personal state
 # Making a model may train it: what is shown, kept and exported is what was evaluated at the end
 DRAWN: dict[Op, Op] = {"views": LAST}
+
+
+class Task(NamedTuple):
+    """One thing that a client is asked to do in a round, with the message that came for it.
+
+    ``trained``: the last round that trained, where training ended before the round's number says
+    so: the work has the learning rate of the round after it.
+    """
+
+    client: int
+    message: bytes | None
+    trained: int | None = None
+
+
+class TaskResult(NamedTuple):
+    """What a client did: its message up (or why there is none), and what the record keeps of it."""
+
+    client: int
+    message: bytes | None = None
+    weight: float = 0.0
+    error: str | None = None
+    record: Evaluation = Evaluation()
+    seconds: float = 0.0
+    kept: bool = False  # it left a personal state
+    # its message stays for a sum: "scalars" by kind, "bytes", and "largest", its largest by kind
+    held: Mapping[str, Any] | None = None
+    version: int | None = None  # of the server's state that it answers: rounds that state has seen
+    reached: bool = True  # its task was sent to it, whatever came back

@@ -40,6 +40,17 @@ class EarlyStopping:
         """Whether training ends."""
         return self.patience is not None and self.waited >= self.patience
 
+    def last_round(self, planned: int) -> int:
+        """The last round that trains, as far as it is known yet.
+
+        Args:
+            planned: How many rounds were planned.
+
+        Returns:
+            The round that ended training; where none did, the last planned one.
+        """
+        return self.last if self.over else planned
+
     def add(self, record: Record) -> None:
         """A round happened; one that was not evaluated says nothing.
 

@@ -110,7 +110,7 @@ class Tally:
         order = sorted(values, key=lambda view: (view != "personal", view))
         return "   ".join(
             f"{formatting.value(self.measure, values[view])}"
-            f"{formatting.half(self.measure, halves.get(view))} {view}"
+            f"{formatting.half_width(self.measure, halves.get(view))} {view}"
             for view in order
         )
 

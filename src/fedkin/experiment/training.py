@@ -168,18 +168,13 @@ def _train(
             parts.method, parts.federation, transport, aside, parts.scheduling
         )
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
-        done = database.last_round()
-        states = checkpoint.committed(folder, database)
-        checkpoint.tidy(folder, states)  # what a killed run left
-        if done >= 0:
-            _restore(coordinator, states)
+        _restore(coordinator, folder, database)
         taken = _taken_part(database)
         stopping = _stopping(parts, database)
-        trained = stopping.last if stopping.over else spec.run.rounds
-        for number in range(done + 1, spec.run.rounds + 2):
+        for number in range(database.last_round() + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            trained = stopping.last if stopping.over else spec.run.rounds
+            trained = stopping.last_round(spec.run.rounds)
             record = _one(coordinator, spec, number, trained)
             if record.phase == "round":
                 taken.update(record.participants)
@@ -199,19 +194,25 @@ def _train(
                 raise
         joined = _join(parts, coordinator, recorder, interrupted)
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
+        trained = stopping.last_round(spec.run.rounds)
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=[
-                *never_drawn(parts, coordinator.state, taken),
-                *always_missing(database, parts.federation.names, taken),
-                *mostly_missing(database),
-                *(no_last_scores(database) if parts.federation.masked else []),
-            ],
+            warnings=_warnings(parts, coordinator.state, database, taken),
             **joined,
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said, trained),
             **engine.at_the_end(parts, coordinator.state),
         )
+
+
+def _warnings(parts: Assembled, state: Tree, database: Database, taken: Counter[int]) -> list[str]:
+    """What may mislead about a finished run. state: the server's last one."""
+    return [
+        *never_drawn(parts, state, taken),
+        *always_missing(database, parts.federation.names, taken),
+        *mostly_missing(database),
+        *(no_last_scores(database) if parts.federation.masked else []),
+    ]
 
 
 def _at_the_end(
@@ -322,9 +323,13 @@ def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
     return save
 
 
-def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
-    coordinator.state = _server_of(states)
-    coordinator.transport.load(_clients_in(states))
+def _restore(coordinator: Coordinator, folder: Path, database: Database) -> None:
+    """The states of the last committed round, where there is one; what a killed run left goes."""
+    states = checkpoint.committed(folder, database)
+    checkpoint.tidy(folder, states)
+    if database.last_round() >= 0:
+        coordinator.state = _server_of(states)
+        coordinator.transport.load(_clients_in(states))
 
 
 def _server_of(states: dict[int, Path]) -> Tree:

@@ -8,12 +8,12 @@ from fedkin.core.kinds import KINDS
 from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
-from fedkin.export.around import after, before
+from fedkin.export.module_io import postprocessing, preprocessing
 from fedkin.export.opened import PERSONAL, Member, Opened
-from fedkin.report.deployed import CHANCE, SHARE, of_notes
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
+from fedkin.report.words.deployed import CHANCE, SHARE, of_notes
 
 NO_SCORES = "no score of this client: secure aggregation keeps means over clients alone"
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
@@ -182,7 +182,7 @@ def input_of(population: Population, model: Model) -> dict[str, Any]:
     found: dict[str, Any] = {
         "shape": ["samples", *population.x.shape[1:]],
         "dtype": str(population.x.dtype).removeprefix("torch."),
-        "module": before(population.x.dtype, model.inputs),
+        "module": preprocessing(population.x.dtype, model.inputs),
     }
     if population.encoding is not None:
         found |= {"numbers": population.encoding.outputs, "columns": population.encoding.plain()}
@@ -200,7 +200,7 @@ def output_of(population: Population, model: Model) -> dict[str, Any]:
         "is", "shape", "module" (how that comes of what its torch module gives), and "classes" where
         there are some.
     """
-    module = after(model.family)
+    module = postprocessing(model.family)
     if population.task == "regression":
         return {"is": "the predicted mean", "shape": ["samples", 1], "module": module}
     names = population.class_names or tuple(str(c) for c in range(population.classes))

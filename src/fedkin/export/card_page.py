@@ -8,7 +8,7 @@ from fedkin.core.errors import many, some
 from fedkin.core.plain import markdown
 from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL
-from fedkin.report import formatting
+from fedkin.report.words import run_words
 
 
 def as_markdown(card: dict[str, Any]) -> str:
@@ -67,7 +67,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
             if split != "train"
         ],
         *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
-        *([f"- privacy: {formatting.privacy(privacy)}"] if privacy else []),
+        *([f"- privacy: {run_words.privacy(privacy)}"] if privacy else []),
         *[
             f"- the client {word} {said_kinds(card['communicated'][way])}"
             for way, word in (("up", "sent"), ("down", "received"))

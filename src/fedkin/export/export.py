@@ -12,10 +12,10 @@ import torch
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
-from fedkin.export.around import in_words
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS
+from fedkin.export.module_io import in_words
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 

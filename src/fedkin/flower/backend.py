@@ -28,7 +28,7 @@ from fedkin.runs.directory import SHARED_MODEL
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
-from fedkin.setup.build import Assembled, around, assemble, method_of
+from fedkin.setup.build import Assembled, assemble, assemble_with_population, method_of
 from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
 from fedkin.setup.secure_aggregation import check_clients
@@ -94,7 +94,7 @@ def unseen(
     held = [
         facts_of_one.architecture or name for facts_of_one, name in zip(facts, named, strict=True)
     ]
-    parts = around(spec, given, data.unseen(spec, clients, facts), held)
+    parts = assemble_with_population(spec, given, data.unseen(spec, clients, facts), held)
     # no node sends how many samples of which class it holds
     infos = {
         k: info._replace(histogram=torch.zeros_like(info.histogram))

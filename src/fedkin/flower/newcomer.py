@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import ClientInfo
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
@@ -22,7 +22,7 @@ from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
-from fedkin.flower.stopping import heed
+from fedkin.flower.stopping import stop_if_asked
 from fedkin.flower.transport import answers_of
 from fedkin.flower.waiting import hello
 from fedkin.newcomers.join import FOLDER, FOUND
@@ -72,7 +72,7 @@ class Afar:
         Raises:
             Interrupted: Somebody wants it to end.
         """
-        heed(self.stop, f"stopped before round {ask.steps[0][1]}")
+        stop_if_asked(self.stop, f"stopped before round {ask.steps[0][1]}")
         about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
         dispatcher = Dispatcher(self.grid, self.deployment, about)

@@ -23,7 +23,7 @@ from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
-from fedkin.flower.stopping import Heeded, heed, join_again, run_again
+from fedkin.flower.stopping import StoppedByTerminal, join_again, run_again, stop_if_asked
 from fedkin.flower.waiting import hello, hello_again
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
@@ -58,7 +58,7 @@ def main(grid: Grid, context: Context) -> None:
         else:
             serve(grid, Path(folder), Path(out), stop, waiting)
     except Interrupted as error:
-        what = str(error) if isinstance(error, Heeded) else "stopped"
+        what = str(error) if isinstance(error, StoppedByTerminal) else "stopped"
         again = (
             join_again(folder, Path(out), name, rounds) if name else run_again(folder, Path(out))
         )
@@ -150,6 +150,6 @@ def progress_of(stop: Path, known: Path, facts: dict[str, Facts | None]) -> Prog
             }
             write_file(known, json.dumps(known_facts).encode())
         if record.phase != "finish":
-            heed(stop, f"stopped in round {record.round}")
+            stop_if_asked(stop, f"stopped in round {record.round}")
 
     return progress

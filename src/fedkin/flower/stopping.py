@@ -7,11 +7,11 @@ from fedkin.flower.commands import deploy
 from fedkin.runs.directory import begun
 
 
-class Heeded(Interrupted):
+class StoppedByTerminal(Interrupted):
     """What was being done when a terminal wanted it to end."""
 
 
-def heed(stop: Path | None, sentence: str) -> None:
+def stop_if_asked(stop: Path | None, sentence: str) -> None:
     """End what is being done where somebody wants it to.
 
     Args:
@@ -19,11 +19,11 @@ def heed(stop: Path | None, sentence: str) -> None:
         sentence: What was being done, without what to type next.
 
     Raises:
-        Heeded: It is there.
+        StoppedByTerminal: It is there.
     """
     if stop is not None and stop.exists():
         stop.unlink()
-        raise Heeded(sentence)
+        raise StoppedByTerminal(sentence)
 
 
 def run_again(folder: Path | str, out: Path) -> str:

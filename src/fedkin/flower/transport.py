@@ -14,8 +14,8 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import SCORED, Task, TaskResult
-from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp
+from fedkin.engine.host import SCORED
+from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step

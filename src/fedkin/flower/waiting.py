@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import read_file, write_file
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts
-from fedkin.flower.stopping import heed
+from fedkin.flower.stopping import stop_if_asked
 
 SHOWN = 20  # names, at most
 LARGEST = 1 << 16  # bytes of the word
@@ -162,7 +162,7 @@ def _called(
         waiting.tell(list(why))
         if not why or time.monotonic() > end or len(here) == len(open_names):
             return facts, why
-        heed(stop, f"stopped while waiting for {some(list(why), SHOWN)}")
+        stop_if_asked(stop, f"stopped while waiting for {some(list(why), SHOWN)}")
         time.sleep(1)
 
 

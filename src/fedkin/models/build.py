@@ -18,6 +18,7 @@ from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import named_line_of
 from fedkin.models.adapters import dnn_adapter
 from fedkin.models.frozen import all_names, frozen_names, without_gradient
+from fedkin.models.given import SUFFIX, recipe_of
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
@@ -30,7 +31,7 @@ from fedkin.models.vgg import vgg11, vgg13
 from fedkin.transforms.black_box_models import from_learner
 from fedkin.transforms.local_batch_norm import without_statistics
 
-__all__ = ["GIVEN_MODELS", "MODELS", "build", "options_of"]
+__all__ = ["MODELS", "build", "options_of"]
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlr": mlr,
@@ -48,8 +49,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "lstm": lstm,
 }
 
-GIVEN_MODELS: dict[str, Callable[..., nn.Module]] = {}  # those given from Python, as a value
-GIVEN = ("shape", "classes")  # to every architecture that takes them
+FROM_DATA = ("shape", "classes")  # given to every architecture that takes them
 
 
 def build(
@@ -153,14 +153,15 @@ def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     return {
         key: one
         for key, one in inspect.signature(_recipe(name)).parameters.items()
-        if key not in GIVEN
+        if key not in FROM_DATA
     }
 
 
 def _recipe(name: str) -> Callable[..., nn.Module | Learner]:
-    if name in GIVEN_MODELS:
-        return GIVEN_MODELS[name]
-    if name.endswith("@python"):
+    recipe = recipe_of(name)
+    if recipe is not None:
+        return recipe
+    if name.endswith(SUFFIX):
         raise FedkinError(
             f"model {name!r} was given from Python as a value, which other processes do not have: "
             "set engine='inprocess', or put the class into a module and name it as model="

@@ -15,6 +15,7 @@ from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
 from fedkin.core.rng import Key
 from fedkin.core.system.digests import short, text_of
+from fedkin.core.tree import Tree
 from fedkin.data.holdout import Fractions
 from fedkin.data.population import Population
 from fedkin.engine.codec import encode
@@ -73,21 +74,13 @@ def join(
     coordinator, parts, at = load(run, method=method, trust_code=trust_code, of=())
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     name, file = own.names[0], None if data is None else _digest(data)
-    folder = out or inside(run, FOLDER, name)
-    if out is None:
-        for part in (MODEL, FOUND):
-            inside(run, FOLDER, name, part)
-    if begun(folder):
-        raise FedkinError(
-            f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
-        )
-    _not_anothers(folder, name, file)
+    folder = _folder_for(run, out, name, file)
     learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
     content = {
         "run": str(run),
-        "client": own.names[0],
+        "client": name,
         "file": file,
         "method": parts.method.name,
         "seed": parts.spec.run.seed,
@@ -100,13 +93,31 @@ def join(
         "model": str(folder / MODEL),
     }
     _not_anothers(folder, name, file)  # who may have come while this one worked
+    _write(folder, guest.views(found.last)["personal"], content)
+    return content
+
+
+def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Path:
+    """Where a newcomer's model goes: ``out``, else a folder in the run directory."""
+    folder = out or inside(run, FOLDER, name)
+    if out is None:
+        for part in (MODEL, FOUND):
+            inside(run, FOLDER, name, part)
+    if begun(folder):
+        raise FedkinError(
+            f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
+        )
+    _not_anothers(folder, name, file)
+    return folder
+
+
+def _write(folder: Path, model: Tree, content: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / MODEL, encode(guest.views(found.last)["personal"]))
+        write_file(folder / MODEL, encode(model))
         write_file(folder / FOUND, json.dumps(content, indent=2).encode())
     except OSError as error:
         raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
-    return content
 
 
 def experiment_of(facts: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.data.holdout import split_sizes
 from fedkin.data.population import Population
-from fedkin.engine.host import Host
+from fedkin.engine.host import Host, Resources
 from fedkin.engine.store import Memory
 from fedkin.newcomers.protocol import AtHome, Joined, Standing, join
 from fedkin.runtime.replay import Runtime
@@ -123,8 +123,7 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
         infos={number: info},
         population=own.alone(number, number + 1),
         schedule=schedule_of(parts.spec),
-        runtime=run.runtime,
-        store=Memory(),
+        resources=Resources(run.runtime, Memory()),
         seed=parts.spec.run.seed,
         measure=parts.spec.run.measure,
     )

@@ -14,8 +14,8 @@ from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp
+from fedkin.engine.host import Host
+from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp, Task, TaskResult
 from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread

@@ -1,17 +1,15 @@
-"""Numbers and names as people read them; the same in the terminal and on the page."""
+"""Numbers and names as people read them; the same in the terminal and on the page. The sentences
+about a run are in ``report.words``.
+"""
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from itertools import chain
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from fedkin.core.errors import cut
+from fedkin.core.errors import cut, percent
 from fedkin.core.errors import many as many
-from fedkin.core.errors import percent as percent_of
 from fedkin.core.measures import measure_named
-from fedkin.report.deployed import summed_up
 
 LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
@@ -32,12 +30,20 @@ PRINTED = (
     "and it flatters."
 )
 SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst decile"}
+BASELINES = {
+    "constant": "most frequent class, or mean, of each client",
+    "linear": "own linear model of each client",
+}
+OTHERS = (
+    "Clients: those where a measure is defined. Thresholds were chosen on each client's "
+    "validation data."
+)
 
 
 SMALL, ROUNDING = 1e-3, 1e-12  # below the first digits are counted, below the second none is sure
 
 
-def percent(value: float | None) -> str:
+def percent_or_dash(value: float | None) -> str:
     """0.7346 → 73.46 %.
 
     Args:
@@ -46,7 +52,7 @@ def percent(value: float | None) -> str:
     Returns:
         With two decimals; a dash for what is unknown.
     """
-    return NONE if value is None or math.isnan(value) else percent_of(value, 2)
+    return NONE if value is None or math.isnan(value) else percent(value, 2)
 
 
 def decimal(value: float | None, digits: int = 4) -> str:
@@ -65,7 +71,7 @@ def decimal(value: float | None, digits: int = 4) -> str:
     return f"{value:.4g}" if small else f"{value:.{digits}f}"
 
 
-def whole(value: float | None) -> str:
+def integer(value: float | None) -> str:
     """A whole number that a table may hold as 3.0, or lack.
 
     Args:
@@ -142,7 +148,7 @@ def label(measure: str) -> str:
     return measure_named(measure).label
 
 
-def share(measure: str) -> bool:
+def is_share(measure: str) -> bool:
     """Whether a measure is shown in per cent.
 
     Args:
@@ -164,7 +170,7 @@ def value(measure: str, number: float | None) -> str:
     Returns:
         Text; a dash for what is unknown.
     """
-    return percent(number) if share(measure) else decimal(number)
+    return percent_or_dash(number) if is_share(measure) else decimal(number)
 
 
 def at_round(round: int | None, planned: int | None) -> str:
@@ -182,41 +188,6 @@ def at_round(round: int | None, planned: int | None) -> str:
     return "finish" if planned is not None and round > planned else str(round)
 
 
-BASELINES = {
-    "constant": "most frequent class, or mean, of each client",
-    "linear": "own linear model of each client",
-}
-OTHERS = (
-    "Clients: those where a measure is defined. Thresholds were chosen on each client's "
-    "validation data."
-)
-
-
-def other_measures(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Of a run (a ``summary``): {view: {name: numbers}} of what stands beside its own measure,
-    final.
-
-    A global view that is the personal one in every number is left out.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        {} where the run measures nothing else.
-    """
-    every: dict[str, dict[str, Any]] = {}
-    for view, measures in found["measures"].items():
-        accuracy = (found["accuracy"].get(view) or {}).get("final")
-        loss = {} if not found["accuracy"] else {"log_loss": found["loss"][view]["final"]}
-        known = {**({"accuracy": accuracy} if accuracy else {}), **loss, **measures}
-        shown = {
-            name: numbers for name, numbers in known.items() if name not in (found["measure"], "se")
-        }
-        if measures and (view == "personal" or shown != every.get("personal")):
-            every[view] = shown
-    return every
-
-
 def rank(place: int, tie: bool) -> str:
     """1, or 1= where it is shared.
 
@@ -230,7 +201,7 @@ def rank(place: int, tie: bool) -> str:
     return f"{place}=" if tie else str(place)
 
 
-def half(measure: str, width: float | None) -> str:
+def half_width(measure: str, width: float | None) -> str:
     """± 1.2 after a mean; nothing where there is no interval.
 
     Args:
@@ -261,23 +232,7 @@ def interval(measure: str, ends: Sequence[float] | None) -> str:
     return f"{low.removesuffix(' %')} … {high}"
 
 
-def notes_of(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): what is to be said beside its numbers.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        A sentence each.
-    """
-    said = [
-        f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
-    ]
-    told = (found["warnings"], summed_up(found), diverged(found), undefined(found), asked(found))
-    return [*said, *chain(*told)]
-
-
-def way(clients: int) -> str:
+def interval_method(clients: int) -> str:
     """How an interval over so many clients is found.
 
     Args:
@@ -289,141 +244,6 @@ def way(clients: int) -> str:
     if clients < FOR_BOOTSTRAP:
         return "Student's t"
     return "normal distribution" if clients > LARGE else "bootstrap"
-
-
-def asked(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        [] or one sentence.
-    """
-    panel = found.get("evaluated")
-    if not panel:
-        return []
-    if panel["who"] == "participants":
-        return [
-            "every evaluation asked the participants of its round, the final one too: means over "
-            "clients are estimates, and the intervals say how sure"
-        ]
-    return [
-        f"rounds before the last evaluated a panel of {panel['clients']:,} of {panel['of']:,} "
-        "clients: the best rounds and their means are the panel's; interval: "
-        f"{way(panel['clients'])} over it"
-    ]
-
-
-def diverged(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite
-    number.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        A sentence each.
-    """
-    finals = {view: picks["final"] for view, picks in found["loss"].items()}
-    return [
-        f"{view}: {final['without']} of {many(final['without'] + final['clients'], 'client')} "
-        "diverged: "
-        "their test loss is no finite number, and no mean of losses has them"
-        for view, final in finals.items()
-        if final["without"]
-    ]
-
-
-def undefined(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): a sentence for each view that was predicted with, and of which the
-    measure yet says nothing of anybody.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        A sentence each.
-    """
-    said = []
-    for view, picks in found["headline"].items():
-        final, predicted = picks["final"], found["loss"][view]["final"]["clients"]
-        if predicted and final["without"] and not final["clients"]:
-            said.append(
-                f"{view}: {label(found['measure'])} says nothing: none of "
-                f"{many(final['without'], 'client')} with test samples has a number, for it is "
-                "not defined there, or gives nan or infinity"
-            )
-    return said
-
-
-def privacy(facts: Mapping[str, Any]) -> str:
-    """What a run's noise gives (its fact ``privacy``), in one line.
-
-    Args:
-        facts: The run's fact "privacy".
-
-    Returns:
-        Text.
-    """
-
-    def shown(name: str) -> str:
-        value = facts.get(name)
-        return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:60]
-
-    rounds = "1 round" if facts.get("rounds") == 1 else f"{shown('rounds')} rounds"
-    by = {"distributed": "clients, a share each"}.get(str(facts.get("where")), shown("where"))
-    loud = "NOT PRIVATE (privacy.seeded): " if facts.get("seeded") else ""
-    replaced = ""
-    if "epsilon_replaced" in facts:
-        replaced = f" ({shown('epsilon_replaced')} for other data in the place of a client's)"
-    return (
-        f"{loud}epsilon {shown('epsilon')}{replaced} at delta {shown('delta')} for "
-        f"{shown('protects')}, against {shown('from')}, after {rounds}; clip {shown('clip')}, "
-        f"noise {shown('noise')} by the {by}; outside of it: "
-        f"{str(facts.get('outside'))[:400]}"
-    )
-
-
-def progress(found: Mapping[str, Any]) -> str:
-    """How far a run (a ``summary``) has come.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        "12 of 50 rounds, NOT finished", say.
-    """
-    planned = NONE if found["planned"] is None else found["planned"]
-    return (
-        f"{found['rounds']} of {planned} rounds, "
-        f"{'finished' if found['finished'] else 'NOT finished'}"
-    )
-
-
-def source(found: Mapping[str, Any]) -> str:
-    """The data of a run (a ``summary``): a name, or a file without its folders.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        Text.
-    """
-    return Path(str(found["data"])).name
-
-
-def split(found: Mapping[str, Any]) -> str:
-    """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10.
-
-    Args:
-        found: The summary.
-
-    Returns:
-        Text.
-    """
-    options = [f"{name}={plain(value)}" for name, value in found["split_parameters"].items()]
-    return " ".join([str(found["split"]), *options])
 
 
 def plain(value: Any) -> str:

@@ -10,7 +10,6 @@ from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
 from fedkin.core.system.own_code import is_own
 from fedkin.report import formatting
-from fedkin.report.baseline_warnings import beaten
 from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
@@ -25,6 +24,8 @@ from fedkin.report.scores import (
     spread,
     values,
 )
+from fedkin.report.words import run_words
+from fedkin.report.words.baseline_warnings import beaten
 from fedkin.report.worst_clients import worst_clients
 from fedkin.runs.bounds import sentence
 from fedkin.runs.spec import SplitSection
@@ -35,6 +36,7 @@ __all__ = [
     "label_counts",
     "numbers_of",
     "of_run",
+    "other_measures",
     "split_parameters",
     "summary",
     "worst_of",
@@ -357,7 +359,7 @@ def numbers_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("method", str(found["method"])),
         ("data", str(found["data"])),
-        ("rounds", formatting.progress(found)),
+        ("rounds", run_words.progress(found)),
     ]
     for view, picks in found["headline"].items():
         mean, worst = (
@@ -367,3 +369,28 @@ def numbers_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         name = f"{view} test {formatting.label(found['measure'])}"
         rows.append((name, f"{mean}, worst decile {worst}"))
     return rows
+
+
+def other_measures(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of a run (a ``summary``): {view: {name: numbers}} of what stands beside its own measure,
+    final.
+
+    A global view that is the personal one in every number is left out.
+
+    Args:
+        found: The summary.
+
+    Returns:
+        {} where the run measures nothing else.
+    """
+    every: dict[str, dict[str, Any]] = {}
+    for view, measured in found["measures"].items():
+        accuracy = (found["accuracy"].get(view) or {}).get("final")
+        loss = {} if not found["accuracy"] else {"log_loss": found["loss"][view]["final"]}
+        known = {**({"accuracy": accuracy} if accuracy else {}), **loss, **measured}
+        shown = {
+            name: numbers for name, numbers in known.items() if name not in (found["measure"], "se")
+        }
+        if measured and (view == "personal" or shown != every.get("personal")):
+            every[view] = shown
+    return every

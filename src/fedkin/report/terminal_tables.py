@@ -12,8 +12,11 @@ from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.intervals import FEW
 from fedkin.report.newcomers import NAMES, newcomers_measure
+from fedkin.report.summary import other_measures
+from fedkin.report.words import run_words
 
 WAYS = ("up", "down", "total")
+FIRST = 5  # worst clients, or clients left out, that are listed
 VALUES = 8  # clients whose last value of a method's is shown
 
 
@@ -54,15 +57,15 @@ def _head(found: Mapping[str, Any]) -> Table:
     facts = {
         "run": found["run"],
         "method": f"{found['method']} ({formatting.plain(found['hyper'] or {})})",
-        "data": f"{formatting.source(found)}, split {formatting.split(found)}, {clients}, "
+        "data": f"{run_words.data_name(found)}, split {run_words.split(found)}, {clients}, "
         f"model {found['model']}",
-        "rounds": f"{formatting.progress(found)}, seed {found['seed']}, participation "
+        "rounds": f"{run_words.progress(found)}, seed {found['seed']}, participation "
         f"{found['participation']}",
         "time": f"{time['total']} in all, {time['per_round']} a round ({parts})",
         "fingerprint": found["fingerprint"] or formatting.NONE,
     }
     if found["privacy"] is not None:
-        facts["privacy"] = formatting.privacy(found["privacy"])
+        facts["privacy"] = run_words.privacy(found["privacy"])
     if found["honest"] is not None:
         facts["honest"] = _honest(found)
     for name, value in facts.items():
@@ -97,12 +100,12 @@ def _headline(found: Mapping[str, Any]) -> Fitting:
         cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
         interval = formatting.interval(measure, numbers["interval"])
         rows.append(["baseline", formatting.BASELINES[name], "", *cells, interval])
-    caption = "\n".join([*formatting.notes_of(found), formatting.PRINTED])
+    caption = "\n".join([*run_words.remarks(found), formatting.PRINTED])
     numbers = ["round", *formatting.SPREADS.values(), "95% interval"]
     return _table(title, ["view", "round is"], numbers, rows, caption)
 
 
-def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
+def _worst(found: Mapping[str, Any]) -> Fitting:
     measure, worst = found["measure"], found["worst_clients"]
     rows = [
         [
@@ -111,9 +114,9 @@ def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
             formatting.value(measure, one["value"]),
             formatting.interval(measure, one["interval"]),
         ]
-        for one in worst[:most]
+        for one in worst[:FIRST]
     ]
-    more = f"{len(worst) - most} more; " if len(worst) > most else ""
+    more = f"{len(worst) - FIRST} more; " if len(worst) > FIRST else ""
     few = sum(one["few"] for one in worst)
     caption = more.removesuffix("; ")
     if few:
@@ -125,7 +128,7 @@ def _worst(found: Mapping[str, Any], most: int = 5) -> Fitting:
 
 def _unseen(found: Mapping[str, Any]) -> Fitting:
     measure = newcomers_measure(found)
-    form = formatting.percent if measure == "accuracy" else formatting.decimal
+    form = formatting.percent_or_dash if measure == "accuracy" else formatting.decimal
     title = (
         f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
     )
@@ -142,7 +145,7 @@ def _unseen(found: Mapping[str, Any]) -> Fitting:
 def _measures(found: Mapping[str, Any]) -> Fitting:
     columns = [*formatting.SPREADS.values(), "clients"]
     rows = []
-    for view, measures in formatting.other_measures(found).items():
+    for view, measures in other_measures(found).items():
         for name, numbers in measures.items():
             cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
             rows.append([view, formatting.label(name), *cells, str(numbers["clients"])])
@@ -174,9 +177,9 @@ def _communication(found: Mapping[str, Any]) -> Fitting:
     return _table(title, ["counted", "unit"], WAYS, rows)
 
 
-def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Fitting:
+def _missing(events: Sequence[Mapping[str, Any]]) -> Fitting:
     rows = [
-        [str(event["round"]), event["client"], event["reason"] or ""] for event in events[:most]
+        [str(event["round"]), event["client"], event["reason"] or ""] for event in events[:FIRST]
     ]
     title = f"Clients left out: {formatting.many(len(events), 'time')}"
     return _table(title, ["round", "client", "reason"], (), rows)

@@ -52,7 +52,7 @@ from fedkin.transforms.registry import trained_at_server
 from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
-__all__ = ["Assembled", "around", "assemble", "method_of"]
+__all__ = ["Assembled", "assemble", "assemble_with_population", "method_of"]
 
 
 class Assembled(NamedTuple):
@@ -87,18 +87,18 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     method = method_of(spec, given)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
-        return around(spec, given, planted(spec, population))
+        return assemble_with_population(spec, given, planted(spec, population))
     if spec.privacy.at_client:
         raise FedkinError(
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
             "it out, or take privacy.where = 'server'"
         )
     stay = np.setdiff1d(np.arange(population.clients), population.apart).tolist()
-    parts = around(spec, given, planted(spec, population.only(stay)))
+    parts = assemble_with_population(spec, given, planted(spec, population.only(stay)))
     return parts._replace(held_out=population.only(population.apart))
 
 
-def named(spec: Spec) -> Method:
+def base_method(spec: Spec) -> Method:
     """The method that [method] names, with what it takes from other sections.
 
     Args:
@@ -129,7 +129,7 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
         FedkinError: There is no such method, it does not take what [method] says, or it does not go
             with the optimizer of [train] or [server].
     """
-    method = noting_failures(naming_failures(given or named(spec)))
+    method = noting_failures(naming_failures(given or base_method(spec)))
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())
@@ -146,7 +146,7 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     return method
 
 
-def around(
+def assemble_with_population(
     spec: Spec,
     given: Method | None,
     population: Population,
@@ -179,14 +179,14 @@ def around(
     # there will be
     short = spec.replace("run", rounds=parts.spec.run.rounds)
     short = short.model_copy(update={"privacy": parts.spec.privacy})
-    return around(short, given, population, architectures)
+    return assemble_with_population(short, given, population, architectures)
 
 
 def _checked(
     spec: Spec, method: Method, population: Population, architectures: list[str] | None
 ) -> Assembled:
-    """The objects of ``around``; where a budget of samples shortens the run, its specification
-    alone says so.
+    """The objects of ``assemble_with_population``; where a budget of samples shortens the run, its
+    specification alone says so.
     """
     spec = with_measure(with_family(with_scale(spec, population), population), population)
     architectures = architectures or architectures_of(
@@ -202,7 +202,7 @@ def _checked(
         spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name]
     )
     federation = _federation(spec, method, population, models, architectures)
-    method, costs = for_models(spec, method, models), None
+    method, costs = adapt_to_models(spec, method, models), None
     if spec.privacy.of_samples:
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
         spec = with_noise(spec, costs)
@@ -227,7 +227,7 @@ def _federation(
     infos = infos_of(population, architectures)
     tools = ServerTools(
         Key(spec.run.seed),
-        computing(spec, models) if method.needs.server_models else {},
+        models_on_device(spec, models) if method.needs.server_models else {},
         population.public,
         population.public_y,
         runtime_of(spec, 0),
@@ -279,8 +279,8 @@ def start_of(
     )
 
 
-def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
-    """The method as clients run it that hold these models.
+def adapt_to_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
+    """The method as it is run by clients with these models.
 
     With [method] safe, right and wrong classes decide where accuracy is the measure, and losses
     elsewhere.
@@ -315,8 +315,8 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
     return method
 
 
-def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
-    """The models where [engine] says.
+def models_on_device(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
+    """The models on the device that [engine] names.
 
     Args:
         spec: The specification, for [engine] device.
@@ -333,7 +333,7 @@ def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
 
 
 def runtime_of(spec: Spec, replays: int) -> Runtime:
-    """What makes their steps.
+    """The runtime, which makes the models' steps.
 
     Args:
         spec: The specification, for [engine].

@@ -7,13 +7,20 @@ from typing import Any
 from fedkin.core.aggregation import EachClient
 from fedkin.data.population import Population
 from fedkin.engine.held import Held
-from fedkin.engine.host import Host
+from fedkin.engine.host import Host, Resources
+from fedkin.engine.masking import Protection
 from fedkin.engine.round.federation import participants_of
 from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.applied import with_given_secret
-from fedkin.setup.build import Assembled, around, computing, runtime_of, schedule_of
+from fedkin.setup.build import (
+    Assembled,
+    assemble_with_population,
+    models_on_device,
+    runtime_of,
+    schedule_of,
+)
 from fedkin.setup.frozen import map_frozen
 from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
@@ -35,20 +42,26 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         The host, with no state of a client yet.
     """
     spec, federation = parts.spec, parts.federation
+    resources = Resources(
+        runtime=runtime_of(spec, replays_of(parts)),
+        store=STORES[spec.engine.state](folder),
+        block=spec.engine.block or block_of(spec.engine.device, parts.models),
+        held=held_of(parts, folder) if holds else None,
+    )
+    protection = Protection(
+        secret=federation.secret if spec.privacy.at_client else None,
+        masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
+    )
     return Host(
         method=parts.method,
-        models=computing(spec, parts.models),
+        models=models_on_device(spec, parts.models),
         infos={client: parts.infos[client] for client in clients},
         population=parts.population,
         schedule=schedule_of(spec),
-        runtime=runtime_of(spec, replays_of(parts)),
-        store=STORES[spec.engine.state](folder),
+        resources=resources,
         seed=spec.run.seed,
-        block=spec.engine.block or block_of(spec.engine.device, parts.models),
         measure=spec.run.measure,
-        secret=federation.secret if spec.privacy.at_client else None,
-        masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
-        held=held_of(parts, folder) if holds else None,
+        protection=protection,
     )
 
 
@@ -124,7 +137,7 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     spec = Spec.model_validate(setup["spec"])
     permit(spec)  # as who started this worker was
     shared = Path(setup["population"])
-    parts = around(spec, None, Population.load(shared))
+    parts = assemble_with_population(spec, None, Population.load(shared))
     map_frozen(parts.models, shared)
     parts = parts._replace(federation=with_given_secret(parts.federation, setup.get("secret")))
     return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)

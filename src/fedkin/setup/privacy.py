@@ -186,8 +186,8 @@ def spent(
     spec: Spec,
     counts: Mapping[int, int],
     round: int,
-    costs: SampleCosts | None = None,
-    trained: int | None = None,
+    costs: SampleCosts | None,
+    trained: int | None,
 ) -> dict[int, float]:
     """{client: ε so far}; under -1 what holds for every client.
 

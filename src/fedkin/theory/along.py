@@ -11,7 +11,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import flat, row
 from fedkin.methods.parts.affinity import laplacian_matrix
-from fedkin.setup.build import named
+from fedkin.setup.build import base_method
 from fedkin.setup.opened import Loaded, load
 from fedkin.theory.generalization import Clustered, clustered_bound
 from fedkin.theory.stationarity import Stationarity, stationarity
@@ -93,7 +93,7 @@ def _loss(run: Loaded, client: int) -> Any:
     """f_i(θ, c_i): the mean negative log-likelihood of a client's training data."""
     x, y = run.parts.population.part(client, "train")
     (model,) = run.parts.models.values()
-    method = named(run.parts.spec)  # as it predicts without a model beside
+    method = base_method(run.parts.spec)  # as it predicts without a model beside
 
     def loss(theta: Any, c: Tensor) -> Tensor:
         log = method.predict(model, {"theta": theta, "membership": c}, x)

@@ -11,8 +11,8 @@ from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.rng import Key, seeded
 from fedkin.engine.codec import encode
 from fedkin.engine.contexts import LocalData, Schedule
-from fedkin.engine.host import Task
 from fedkin.engine.measures import share_error
+from fedkin.engine.op import Task
 from fedkin.methods.parts.best_epoch import best_epoch
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble

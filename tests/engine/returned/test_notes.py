@@ -5,7 +5,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import encode
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.returned.notes import checked_notes
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of

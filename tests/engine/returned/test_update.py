@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.returned.update import state_and_message
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of

@@ -4,7 +4,7 @@ import pytest
 
 from fedkin.core.method import plain_prediction
 from fedkin.engine.codec import encode
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from tests.engine.small import small

@@ -7,7 +7,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import encode
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from tests.engine.coordinated import Meddling, federation, with_message
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.transports import awaited, processes
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.experiment.run import run

@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.store import StoreError
-from fedkin.engine.transports.failures import raised, told
+from fedkin.engine.transports.failures import error_from, error_header
 from fedkin.engine.transports.ray import Actor
 
 
@@ -20,7 +20,7 @@ from fedkin.engine.transports.ray import Actor
     ],
 )
 def test_an_error_keeps_its_kind(error: FedkinError | OSError, kind: type[Exception]) -> None:
-    again = raised(json.loads(json.dumps(told(error))))
+    again = error_from(json.loads(json.dumps(error_header(error))))
     assert type(again) is kind
     assert str(again) == str(error)
 
@@ -32,4 +32,4 @@ def test_an_actor_whose_disk_is_full_says_that_the_work_could_not_go_on(
         raise StoreError("no room")
 
     monkeypatch.setitem(Actor.call.__globals__["CALLS"], "save", full)
-    assert isinstance(raised(Actor().call("save", 1)), Halted)
+    assert isinstance(error_from(Actor().call("save", 1)), Halted)

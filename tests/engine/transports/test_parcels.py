@@ -3,7 +3,7 @@
 import json
 
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports import parcels
 from fedkin.engine.transports.parcels import gathered, pack, results, rows_of, tasks_of
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.core.method import Method
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.placement import FEW, Placing, place
 from fedkin.experiment.resume import resume

@@ -7,7 +7,7 @@ import pytest
 from fedkin.core.errors import Halted
 from fedkin.engine.round import replies
 from fedkin.engine.transports import processes
-from fedkin.engine.transports.failures import told
+from fedkin.engine.transports.failures import error_header
 from fedkin.experiment.run import run
 from tests.engine.small import FORKED, outcome, small
 
@@ -37,6 +37,6 @@ def test_workers_are_asked_for_another_sum_only_without_somebody(
 def test_a_full_disk_of_a_worker_ends_a_sweep_and_loses_no_trial():
     """What is raised here is what a sweep takes for no trial's own mistake."""
     host = object.__new__(processes.Processes)
-    host._lines = [SimpleNamespace(receive=lambda: (told(Halted("no space left")), []))]
+    host._lines = [SimpleNamespace(receive=lambda: (error_header(Halted("no space left")), []))]
     with pytest.raises(Halted, match="no space left"):
         host._receive(0)

@@ -9,7 +9,7 @@ import pytest
 
 from fedkin.core.errors import Halted
 from fedkin.engine.store import StoreError
-from fedkin.engine.transports.failures import raised
+from fedkin.engine.transports.failures import error_from
 from fedkin.engine.transports.serving import KEY, _call, serve
 
 
@@ -47,4 +47,4 @@ def test_a_full_disk_is_told_as_work_that_could_not_go_on() -> None:
     asked = {"call": "do", "op": "local", "round": 1, "tasks": [], "own": 0}
     _call(Full(), Line(), None, asked, [])  # type: ignore[arg-type]
     (header,) = told
-    assert isinstance(raised(header), Halted)
+    assert isinstance(error_from(header), Halted)

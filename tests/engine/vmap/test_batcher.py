@@ -11,7 +11,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import grading
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 from fedkin.engine.vmap.batcher import VmapBatcher, abreast
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step

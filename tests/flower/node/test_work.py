@@ -10,7 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.tree import map_tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import Host, TaskResult
+from fedkin.engine.host import Host
+from fedkin.engine.op import TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Place, Step
 from fedkin.flower.node.host import Node

@@ -13,7 +13,7 @@ from fedkin.core.tree import Tree, add, scale, sub
 from fedkin.methods import make
 from fedkin.methods.ditto import ditto
 from fedkin.methods.fedavg import fedavg
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models import given
 from fedkin.setup.arguments.keywords import given_model
 from fedkin.setup.arguments.values import check_given, facts_of, same_given
 from fedkin.setup.build import assemble
@@ -79,14 +79,14 @@ def net(width: int, act: type[nn.Module]) -> type[nn.Module]:
 
 
 @pytest.fixture
-def model() -> Any:
+def model(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes the parts of a run with a model that is given."""
 
     def parts(value: Any) -> Any:
         return assemble(small("fedavg", model__name=given_model(value)))
 
-    yield parts
-    GIVEN_MODELS.pop("Net@python", None)
+    monkeypatch.setattr(given, "_RECIPES", {})
+    return parts
 
 
 def test_a_model_keeps_its_layers_and_the_number_of_its_parameters(model: Any) -> None:

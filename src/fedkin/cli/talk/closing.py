@@ -13,7 +13,8 @@ from fedkin.core.measures import in_columns
 from fedkin.experiment.terminal import quiet, warn
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
-from fedkin.report.summary import summary
+from fedkin.report.summary import other_measures, summary
+from fedkin.report.words import run_words
 from fedkin.runs.database import read_only
 
 
@@ -31,10 +32,10 @@ def closing(folder: Path, console: Console) -> None:
     _line(
         console,
         "time",
-        f"{formatting.progress(found)}, {formatting.seconds(found['seconds']['total'])}",
+        f"{run_words.progress(found)}, {formatting.seconds(found['seconds']['total'])}",
     )
     _line(console, "run", str(folder))
-    _notes(folder, quoted, formatting.notes_of(found))
+    _notes(folder, quoted, run_words.remarks(found))
     try:
         _line(console, "report", str(write_report(folder)))
     except (FedkinError, OSError) as error:
@@ -65,7 +66,7 @@ def _results(found: Mapping[str, Any]) -> list[str]:
         for name, numbers in found["baselines"].items()
     ]
     lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
-    for view, measures in formatting.other_measures(found).items():
+    for view, measures in other_measures(found).items():
         shown = [name for name in (*in_columns(), "log_loss") if name in measures]
         cells = ", ".join(
             f"{formatting.label(name)} {formatting.value(name, measures[name]['mean'])}"

@@ -34,11 +34,11 @@ def train(
     from fedkin.experiment.heading import head
     from fedkin.experiment.progress import Tally, display
     from fedkin.runtime.under_way import heard
-    from fedkin.setup.build import named
+    from fedkin.setup.build import base_method
 
     terminal = console()
     if new:
-        named(spec)  # a method that cannot be made is refused before anything is shown
+        base_method(spec)  # a method that cannot be made is refused before anything is shown
     if before is None:
         folder = work(_unshown)
     else:

@@ -67,7 +67,7 @@ def check_names(
             raise FedkinError(f"{where}: no array is called {name!r}: did you mean {meant!r}?")
 
 
-def check_own(names: Collection[str], where: object, unlabeled: bool = False) -> None:
+def check_own(names: Collection[str], where: object, unlabeled: bool) -> None:
     """Refuse arrays of a file that are meant for others, or are of another form of the file.
 
     Args:
@@ -94,9 +94,7 @@ def check_own(names: Collection[str], where: object, unlabeled: bool = False) ->
         )
 
 
-def said_of(
-    names: Sequence[str], kept: Collection[str], unlabeled: bool = False
-) -> tuple[str, ...]:
+def said_of(names: Sequence[str], kept: Collection[str], unlabeled: bool) -> tuple[str, ...]:
     """What is said of a file's arrays that no model sees.
 
     Args:

@@ -28,9 +28,9 @@ PIECE = 1 << 20
 def read_csv(
     path: Path,
     as_text: Sequence[str],
-    separator: str = ",",
-    decimal: str = ".",
-    encoding: str = "utf-8",
+    separator: str,
+    decimal: str,
+    encoding: str,
 ) -> pd.DataFrame:
     """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are
     written ("007"), as those do that are neither all numbers nor all booleans.
@@ -75,9 +75,9 @@ def written(
     path: Path,
     frame: pd.DataFrame,
     columns: Sequence[str],
-    separator: str = ",",
-    decimal: str = ".",
-    encoding: str = "utf-8",
+    separator: str,
+    decimal: str,
+    encoding: str,
 ) -> pd.DataFrame:
     """The rows of a file, of which some columns are read again as the text that stands there.
 

@@ -13,7 +13,7 @@ from fedkin.data.tables.columns import MISSING, Place
 from fedkin.data.tables.kinds import decided
 
 
-def labeled(read: Read, label: str, unlabeled: str, words: bool = False) -> Read:
+def labeled(read: Read, label: str, unlabeled: str, words: bool) -> Read:
     """The rows with a label. Without being asked, none is left out.
 
     Args:

@@ -12,7 +12,7 @@ from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_version, far_off
 from fedkin.engine.codec import NOT_FINITE, BadMessage, count, encode
-from fedkin.engine.host import TaskResult
+from fedkin.engine.op import TaskResult
 from fedkin.engine.reply_spool import Spool
 from fedkin.engine.round.divergence import all_diverged, diverged
 from fedkin.engine.round.federation import Federation

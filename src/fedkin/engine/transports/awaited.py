@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fedkin.core.errors import some
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 
 PATIENCE = 60.0  # seconds without an answer, before the first sentence; then twice as long
 LOG = logging.getLogger("fedkin")

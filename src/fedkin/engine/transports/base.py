@@ -10,8 +10,8 @@ from typing import Protocol
 import torch
 
 from fedkin.core.sums.exact import ExactSum
-from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.op import Op
+from fedkin.engine.host import Host
+from fedkin.engine.op import Op, Task, TaskResult
 
 
 class Transport(Protocol):

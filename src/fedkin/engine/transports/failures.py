@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, Halted
 
 
-def told(error: FedkinError | OSError) -> dict[str, Any]:
+def error_header(error: FedkinError | OSError) -> dict[str, Any]:
     """An error as a header's values: its sentence, and of which kind it is.
 
     Args:
@@ -14,17 +14,17 @@ def told(error: FedkinError | OSError) -> dict[str, Any]:
             disk), or the system's.
 
     Returns:
-        What ``raised`` reads.
+        What ``error_from`` reads.
     """
     kinds = {"halted": isinstance(error, Halted), "system": isinstance(error, OSError)}
     return {"failed": str(error), **{name: True for name, is_one in kinds.items() if is_one}}
 
 
-def raised(header: Mapping[str, Any]) -> FedkinError | OSError:
+def error_from(header: Mapping[str, Any]) -> FedkinError | OSError:
     """The error that a host told.
 
     Args:
-        header: What ``told`` made of it.
+        header: What ``error_header`` made of it.
 
     Returns:
         Of the same kind, to be raised: whoever trains many runs goes on after a mistake of one,

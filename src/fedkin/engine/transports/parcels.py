@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports.work_queue import Claims
 
 # answers cross together if they come so soon (seconds), and are no larger (bytes)

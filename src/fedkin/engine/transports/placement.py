@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from fedkin.core.method import ClientInfo
-from fedkin.engine.host import Task
+from fedkin.engine.op import Task
 
 FEW = 4  # different messages that each worker is sent, in case it comes to need them
 

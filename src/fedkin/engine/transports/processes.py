@@ -23,11 +23,10 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import decode
-from fedkin.engine.host import Task, TaskResult
-from fedkin.engine.op import Op
+from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
-from fedkin.engine.transports.failures import raised
+from fedkin.engine.transports.failures import error_from
 from fedkin.engine.transports.ipc import Channel, offer
 from fedkin.engine.transports.parcels import pack, results
 from fedkin.engine.transports.placement import Placing, shared_out
@@ -273,7 +272,7 @@ class Processes:
         except (EOFError, OSError):
             raise self._lost(worker) from None
         if "failed" in header:
-            raise raised(header)
+            raise error_from(header)
         return header, blobs
 
     def _lost(self, worker: int, what: str = "ended") -> FedkinError:

@@ -17,9 +17,9 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
-from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.op import Op
-from fedkin.engine.transports.failures import raised, told
+from fedkin.engine.host import Host
+from fedkin.engine.op import Op, Task, TaskResult
+from fedkin.engine.transports.failures import error_from, error_header
 from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.serving import sum_at
@@ -51,12 +51,12 @@ class Actor:
             arguments: What it takes.
 
         Returns:
-            {"result": …}, or what ``told`` makes of the mistake.
+            {"result": …}, or what ``error_header`` makes of the mistake.
         """
         try:
             return {"result": CALLS[name](self, *arguments)}
         except (FedkinError, OSError) as error:
-            return told(error)
+            return error_header(error)
 
     @property
     def host(self) -> Host:
@@ -324,7 +324,7 @@ class Actors:
                 f"resumed, with fewer cores too: fedkin resume RUN --workers {fewer}"
             ) from None
         if "failed" in answer:
-            raise raised(answer)
+            raise error_from(answer)
         return answer["result"]
 
 

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import encode
 from fedkin.engine.host import Host
-from fedkin.engine.transports.failures import told
+from fedkin.engine.transports.failures import error_header
 from fedkin.engine.transports.ipc import Channel, accept
 from fedkin.engine.transports.parcels import gathered, rows_of, tasks_of
 from fedkin.engine.transports.work_queue import Claims
@@ -44,7 +44,7 @@ def serve(address: str, worker: str, build: Any) -> None:
         try:
             host: Host = build(line.receive()[0])
         except FedkinError as error:
-            line.tell(told(error))
+            line.tell(error_header(error))
             return
         line.tell({})
         taken = Claims(beside)
@@ -72,7 +72,7 @@ def _call(
     except ConnectionError:
         raise
     except (FedkinError, OSError) as error:
-        line.tell(told(error))
+        line.tell(error_header(error))
 
 
 def sum_at(host: Host, clients: Iterable[int]) -> bytes:

@@ -22,7 +22,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
-from fedkin.engine.host import Host
+from fedkin.engine.host import Host, Resources
+from fedkin.engine.masking import Protection
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
@@ -55,7 +56,7 @@ from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import names_of, with_family, with_measure
-from fedkin.setup.build import for_models, method_of, schedule_of, start_of
+from fedkin.setup.build import adapt_to_models, method_of, schedule_of, start_of
 from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import check_clients, masking_of, threshold_of
 
@@ -227,31 +228,31 @@ class Node:
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
-        method = for_models(spec, method_of(spec), models)
+        method = adapt_to_models(spec, method_of(spec), models)
         if spec.privacy.of_samples:
             whole, held = with_family(spec, population), [info.architecture] * place.clients
             start = start_of(whole, population, models, held)
             model, schedule = models[info.architecture], schedule_of(spec)
             method = protected_at_node(spec, method, start, info, model, population, schedule)
         method = at_node(spec, method, info, place.clients)
+        masking = masking_of(
+            spec,
+            method,
+            _threshold(spec, place),
+            place.clients,
+            self._identity(spec, known.experiment, run),
+        )
         return Host(
             method=method,
             models=models,
             infos={place.client: info},
             population=population,
             schedule=schedule_of(spec),
-            runtime=Runtime(spec.engine.compile, spec.run.rounds * a_round),
-            store=Memory(),
+            resources=Resources(Runtime(spec.engine.compile, spec.run.rounds * a_round), Memory()),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
-            masking=masking_of(
-                spec,
-                method,
-                _threshold(spec, place),
-                place.clients,
-                self._identity(spec, known.experiment, run),
-            ),
-            said_of=reasons.of_failure,
+            protection=Protection(masking=masking),
+            describe_error=reasons.of_failure,
         )
 
     def _identity(self, spec: Spec, experiment: str, run: str) -> Identity | None:

@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 
 MOST_PARTS = 8
+PATIENCE = 60  # seconds that a host which is being restarted is waited for
 
 
 def put(line: "Connection[Any, Any]", parts: list[bytes]) -> None:
@@ -47,14 +48,13 @@ def take(line: "Connection[Any, Any]", limit: int) -> list[bytes]:
     return parts
 
 
-def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> list[bytes]:
+def ask(socket: Path, parts: list[bytes], limit: int) -> list[bytes]:
     """The host's answer. A host that is being restarted is waited for.
 
     Args:
         socket: The path of the host's socket.
         parts: The header of a request, and its message.
         limit: Bytes that the answer may have.
-        patience: Seconds that a host which is being restarted is waited for.
 
     Returns:
         The header of a reply, and its messages.
@@ -64,7 +64,7 @@ def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> l
     """
     if sys.platform == "win32":
         not_here()
-    end = time.monotonic() + patience
+    end = time.monotonic() + PATIENCE
     while True:
         try:
             opened = Client(str(socket), family="AF_UNIX")

@@ -22,10 +22,10 @@ from fedkin.flower import config
 from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.placement import models_at, permit_method
-from fedkin.report.deployed import of_notes
 from fedkin.report.records import number
+from fedkin.report.words.deployed import of_notes
 from fedkin.runs.spec import DataSection, Spec
-from fedkin.setup.build import for_models, method_of
+from fedkin.setup.build import adapt_to_models, method_of
 from fedkin.setup.population import population_of
 from fedkin.setup.privacy import facts_of
 
@@ -57,7 +57,7 @@ def exportable(folder: Path, run: str | None = None) -> Exportable:
     models, info = models_at(node, details.spec, population, details.place)
     model, method = (
         models[info.architecture],
-        for_models(details.spec, method_of(details.spec), models),
+        adapt_to_models(details.spec, method_of(details.spec), models),
     )
     view = decode(kept.view)
     return Exportable(

@@ -12,8 +12,8 @@ from fedkin.core.rng import Secret
 from fedkin.data.population import SPLITS
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.host import Host, Task, TaskResult
-from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK
+from fedkin.engine.host import Host
+from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked

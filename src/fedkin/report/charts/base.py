@@ -25,6 +25,7 @@ ROWS = alt.NamedData("rows")  # what a chart shows
 OWN = alt.NamedData("own")  # rows of the chosen client alone, which the page puts in
 
 Rows = Sequence[Mapping[str, Any]]
+Layers = alt.LayerChart | alt.FacetChart  # what altair makes of charts that lie on each other
 
 
 def measured_axis(measure: str, **options: Any) -> alt.Axis:
@@ -37,7 +38,7 @@ def measured_axis(measure: str, **options: Any) -> alt.Axis:
     Returns:
         Altair's axis, with per cent as its format for shares.
     """
-    return axis_of(formatting.share(measure), **options)
+    return axis_of(formatting.is_share(measure), **options)
 
 
 def axis_of(share: bool, **options: Any) -> alt.Axis:
@@ -101,7 +102,7 @@ def figure(
     name: str,
     title: str,
     note: str,
-    chart: alt.LayerChart | alt.FacetChart,
+    chart: Layers,
     rows: Rows,
     height: int = HEIGHT,
     own: Own | None = None,
@@ -123,7 +124,7 @@ def figure(
     return filled(name, title, note, empty(chart, height), rows, own)
 
 
-def empty(chart: alt.LayerChart | alt.FacetChart, height: int = HEIGHT) -> dict[str, Any]:
+def empty(chart: Layers, height: int = HEIGHT) -> dict[str, Any]:
     """The specification of a chart as wide as its page; its description and rows are missing.
 
     Args:

@@ -69,7 +69,7 @@ def by_client(
         for k, value in final.items()
         if k in rank
     ]
-    kind = Kind(lead, tuple(drawn), formatting.share(what), few)
+    kind = Kind(lead, tuple(drawn), formatting.is_share(what), few)
     chart = _of_measure(kind, formatting.label(what), [name[k] for k in order])
     note = f"Final test {formatting.label(what)} of each client, ordered by the {lead} view."
     if any("low" in row for row in rows):

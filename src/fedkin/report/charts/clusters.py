@@ -9,7 +9,18 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.charts.base import MANY, OWN, PALETTE, ROWS, Figure, Own, colours, faded, figure
+from fedkin.report.charts.base import (
+    MANY,
+    OWN,
+    PALETTE,
+    ROWS,
+    Figure,
+    Layers,
+    Own,
+    colours,
+    faded,
+    figure,
+)
 from fedkin.report.matrix import Matrix, carried
 from fedkin.report.records import Run, evenly
 
@@ -46,6 +57,24 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         return None
     flow = flow_of(clusters)
     links, nodes, middle = ribbons(flow)
+    note = (
+        "The height of a bar is the number of clients in a cluster, a ribbon those that "
+        "go from one to the next. "
+    )
+    note += (
+        f"All {len(clusters.clients)} clients; of those that are away, the last known "
+        f"cluster. {MATCHED}"
+    )
+    if len(flow.at) < len(clusters.rounds):
+        note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."
+    note += " A chosen client is the black line."
+    title = "How clients move between clusters"
+    own = _own_path(run, clusters, flow, middle)
+    return figure("flow", title, note, _flow_chart(flow), [*links, *nodes], 320, own)
+
+
+def _flow_chart(flow: Flow) -> Layers:
+    """Ribbons, bars on them, and the line of a chosen client."""
     scale = _scale(flow.names)
     x = alt.X(
         "x:Q",
@@ -80,31 +109,16 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         .mark_line(color="#000", strokeWidth=2.5, point={"color": "#000", "size": 60})
         .encode(x="x:Q", y="y:Q")
     )
-    selection = Own(
-        ["x", "y"],
-        {
-            run.name(client): [
-                middle[i, level] for i, level in enumerate(flow.level[:, j].tolist())
-            ]
-            for j, client in enumerate(clusters.clients)
-        },
-        [[i] for i in range(len(flow.at))],
-    )
-    note = (
-        "The height of a bar is the number of clients in a cluster, a ribbon those that "
-        "go from one to the next. "
-    )
-    note += (
-        f"All {len(clusters.clients)} clients; of those that are away, the last known "
-        f"cluster. {MATCHED}"
-    )
-    if len(flow.at) < len(clusters.rounds):
-        note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."
-    note += " A chosen client is the black line."
-    title = "How clients move between clusters"
-    return figure(
-        "flow", title, note, alt.layer(ribbon, bar, own), [*links, *nodes], 320, selection
-    )
+    return alt.layer(ribbon, bar, own)
+
+
+def _own_path(run: Run, clusters: Matrix, flow: Flow, middle: NDArray[np.float64]) -> Own:
+    """Each client's line through the middles of the bars it is in."""
+    values = {
+        run.name(client): [middle[i, level] for i, level in enumerate(flow.level[:, j].tolist())]
+        for j, client in enumerate(clusters.clients)
+    }
+    return Own(["x", "y"], values, [[i] for i in range(len(flow.at))])
 
 
 def flow_of(clusters: Matrix) -> Flow:

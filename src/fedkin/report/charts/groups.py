@@ -7,9 +7,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.charts.base import OWN, ROWS, Figure, Own, figure
+from fedkin.core.errors import many
+from fedkin.report.charts.base import OWN, ROWS, Figure, Layers, Own, figure
 from fedkin.report.collaboration import Groups, explained
-from fedkin.report.formatting import many, percent
+from fedkin.report.formatting import percent_or_dash
 from fedkin.report.records import Run
 
 GROUPS = 40  # more are not drawn: the largest are
@@ -48,26 +49,6 @@ def groups_and_labels(
         for name in shown
         for c, share in enumerate(np.mean([distributions[k] for k in members[name]], axis=0))
     ]
-    x = alt.X(
-        "label:N",
-        sort=list(labels),
-        title="class",
-        axis=alt.Axis(labelAngle=-60 if len(labels) > 12 else 0),
-    )
-    y = alt.Y(
-        "group:N", sort=[heads[name] for name in shown], title=None, axis=alt.Axis(labelLimit=190)
-    )
-    tips: list[Any] = [
-        "group:N",
-        "label:N",
-        alt.Tooltip("share:Q", format=".1%", title="of the members' data"),
-    ]
-    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=tips)
-    colour = alt.Color(
-        "share:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=alt.Legend(format=".0%")
-    )
-    cells = base.mark_rect().encode(color=colour.title("share"))
-    ring = alt.Chart(OWN).mark_point(color="#000", strokeWidth=2.5, size=90).encode(x=x, y=y)
     own = Own(
         ["group", "label"],
         {
@@ -80,7 +61,7 @@ def groups_and_labels(
     part = explained(groups, distributions)
     if part is not None:
         note += (
-            f" {percent(part)} of the differences between the clients' label "
+            f" {percent_or_dash(part)} of the differences between the clients' label "
             "distributions lie between the "
         )
         note += f"{groups.kind}s (100 %: the members of each are alike)."
@@ -89,4 +70,35 @@ def groups_and_labels(
     note += " A chosen client is a ring at its group and its largest class."
     height = max(80, 26 * len(shown))
     title = "Which data the groups have"
-    return figure("groups", title, note, alt.layer(cells, ring), rows, height, own)
+    return figure(
+        "groups",
+        title,
+        note,
+        _label_chart(labels, [heads[name] for name in shown]),
+        rows,
+        height,
+        own,
+    )
+
+
+def _label_chart(labels: Sequence[str], heads: list[str]) -> Layers:
+    """Group × class as a heat map, with a ring for a chosen client."""
+    x = alt.X(
+        "label:N",
+        sort=list(labels),
+        title="class",
+        axis=alt.Axis(labelAngle=-60 if len(labels) > 12 else 0),
+    )
+    y = alt.Y("group:N", sort=heads, title=None, axis=alt.Axis(labelLimit=190))
+    tips: list[Any] = [
+        "group:N",
+        "label:N",
+        alt.Tooltip("share:Q", format=".1%", title="of the members' data"),
+    ]
+    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=tips)
+    colour = alt.Color(
+        "share:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=alt.Legend(format=".0%")
+    )
+    cells = base.mark_rect().encode(color=colour.title("share"))
+    ring = alt.Chart(OWN).mark_point(color="#000", strokeWidth=2.5, size=90).encode(x=x, y=y)
+    return alt.layer(cells, ring)

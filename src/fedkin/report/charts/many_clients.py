@@ -59,7 +59,7 @@ def quantiles(
             if k in final
         ]
     label = formatting.label(what)
-    form = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    form = alt.Axis(format="~%") if formatting.is_share(what) else alt.Axis()
     x = alt.X("share:Q", title="share of the clients", axis=alt.Axis(format="~%", grid=False))
     y = alt.Y("value:Q", title=f"test {label}", axis=form, scale=alt.Scale(zero=False))
     base = alt.Chart(ROWS).encode(x=x, y=y, color=view_colour(matrices))
@@ -99,7 +99,7 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
         )
     ]
     label = formatting.label(what)
-    form = "~%" if formatting.share(what) else "~g"
+    form = "~%" if formatting.is_share(what) else "~g"
     axis = alt.Axis(format=form, grid=False)
     bars = (
         alt.Chart(ROWS)

@@ -13,6 +13,7 @@ from fedkin.report.charts.base import (
     OWN,
     ROWS,
     Figure,
+    Layers,
     Own,
     colours,
     faded,
@@ -168,18 +169,26 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         for j in shown
         if np.isfinite(largest[i, j])
     ]
-    parts = stack.values.shape[2]
+    note = (
+        "A row is a client, in order of its component at the end; the paler, the less it "
+        "belongs to one alone. "
+    )
+    note += "A chosen client has a black frame." + spaced(len(shown), len(order))
+    if len(rounds) < stack.among:
+        note += f" {len(rounds)} of {stack.among} rounds are shown."
+    chart = _rounds_chart([names[j] for j in shown], stack.values.shape[2])
+    height = max(120, (8 if len(shown) > 30 else 13) * len(shown))
+    return figure("memberships", "Memberships over rounds", note, chart, rows, height)
+
+
+def _rounds_chart(clients: list[str], parts: int) -> Layers:
+    """Client × round as a heat map of so many components, with a frame for a chosen client."""
     chart = (
         alt.Chart(ROWS)
         .mark_rect()
         .encode(
             x=alt.X("round:O", title="round", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(
-                "client:N",
-                sort=[names[j] for j in shown],
-                title="client",
-                axis=alt.Axis(labelLimit=80),
-            ),
+            y=alt.Y("client:N", sort=clients, title="client", axis=alt.Axis(labelLimit=80)),
             color=alt.Color(
                 "component:N",
                 scale=colours([str(k) for k in range(parts)]),
@@ -197,19 +206,9 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         alt.Chart(ROWS)
         .transform_filter(f"datum.client === {CHOSEN}")
         .mark_rect(filled=False, stroke="#000")
-        .encode(x="round:O", y=alt.Y("client:N", sort=[names[j] for j in shown]))
+        .encode(x="round:O", y=alt.Y("client:N", sort=clients))
     )
-    note = (
-        "A row is a client, in order of its component at the end; the paler, the less it "
-        "belongs to one alone. "
-    )
-    note += "A chosen client has a black frame." + spaced(len(shown), len(order))
-    if len(rounds) < stack.among:
-        note += f" {len(rounds)} of {stack.among} rounds are shown."
-    height = max(120, (8 if len(shown) > 30 else 13) * len(shown))
-    return figure(
-        "memberships", "Memberships over rounds", note, alt.layer(chart, mark), rows, height
-    )
+    return alt.layer(chart, mark)
 
 
 def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figure:
@@ -256,23 +255,6 @@ def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
         for k in range(parts)
         if np.isfinite(stack.values[i, :, k]).any()
     ]
-    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1)).scale(
-        zero=False, nice=False
-    )
-    colour = alt.Color(
-        "component:N", scale=colours([str(k) for k in range(parts)]), title="component"
-    )
-    tips = ["round:Q", "component:N", alt.Tooltip("mean:Q", format=".3f")]
-    chart = (
-        alt.Chart(ROWS)
-        .mark_line(point=len(keep) <= 30)
-        .encode(x=x, y=alt.Y("mean:Q", title="mean weight"))
-    )
-    dashed = (
-        alt.Chart(OWN)
-        .mark_line(strokeDash=[4, 3])
-        .encode(x="round:Q", y="weight:Q", color="component:N")
-    )
     own = Own(
         ["round", "component", "weight"],
         {
@@ -286,15 +268,27 @@ def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
         "client's own are dashed."
     )
     title = "The components over rounds"
-    return figure(
-        "components",
-        title,
-        note,
-        alt.layer(chart.encode(color=colour, tooltip=tips), dashed),
-        rows,
-        220,
-        own,
+    return figure("components", title, note, _means_chart(parts, len(keep) <= 30), rows, 220, own)
+
+
+def _means_chart(parts: int, points: bool) -> Layers:
+    """A line for each component, with points or without, and a chosen client's dashed."""
+    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1)).scale(
+        zero=False, nice=False
     )
+    colour = alt.Color(
+        "component:N", scale=colours([str(k) for k in range(parts)]), title="component"
+    )
+    tips = ["round:Q", "component:N", alt.Tooltip("mean:Q", format=".3f")]
+    chart = (
+        alt.Chart(ROWS).mark_line(point=points).encode(x=x, y=alt.Y("mean:Q", title="mean weight"))
+    )
+    dashed = (
+        alt.Chart(OWN)
+        .mark_line(strokeDash=[4, 3])
+        .encode(x="round:Q", y="weight:Q", color="component:N")
+    )
+    return alt.layer(chart.encode(color=colour, tooltip=tips), dashed)
 
 
 def _r(value: float) -> float:

@@ -255,7 +255,7 @@ def _size_axis() -> alt.Axis:
 
 
 def _tips(what: str = "") -> list[alt.Tooltip | str]:
-    form = ".2%" if what and formatting.share(what) else ".4~g"
+    form = ".2%" if what and formatting.is_share(what) else ".4~g"
     names = {"low": "lowest tenth", "mean": "mean", "high": "highest tenth"}
     return [
         "round:Q",

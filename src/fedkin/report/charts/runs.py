@@ -17,6 +17,7 @@ from fedkin.report.charts.base import (
     ORANGE,
     ROWS,
     Figure,
+    Layers,
     cycled,
     figure,
     measured_axis,
@@ -190,12 +191,19 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
         {"client": str(k), "of": [_value(one.personal, k) for one in same]}
         for k in sorted(set.union(*(set(one.personal) for one in same)))
     ]
-    menus = [_menu(name, at, names) for at, name in enumerate(("across", "up"))]
-    gain = (
-        "datum.up - datum.across"
-        if measure_named(first.measure).higher
-        else "datum.across - datum.up"
+    note = (
+        f"A point is a client; to the right {names[0]}, upwards {names[1]}, until others are "
+        f"chosen below the chart; both axes: test {formatting.label(first.measure)}. Above the "
+        "dashed diagonal the run on the upward axis has the higher number; helped and hurt: by "
+        "that run. Only finished runs with the same clients' data and seed."
     )
+    return figure("against", "Client by client", note, _pair_chart(names, first.measure), rows, 380)
+
+
+def _pair_chart(names: list[str], measure: str) -> Layers:
+    """Two runs against each other, client by client, with a menu for each axis."""
+    menus = [_menu(name, at, names) for at, name in enumerate(("across", "up"))]
+    gain = "datum.up - datum.across" if measure_named(measure).higher else "datum.across - datum.up"
     scale = alt.Scale(domain=["helped", "hurt", "equal"], range=[GREEN, ORANGE, "#777777"])
     base = (
         alt.Chart(ROWS)
@@ -205,13 +213,8 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
             gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'"
         )
     )
-    axis = measured_axis(first.measure, tickCount=TICKS)
-    x = alt.X(
-        "across:Q",
-        title="",
-        axis=axis,
-        scale=alt.Scale(zero=False),
-    )
+    axis = measured_axis(measure, tickCount=TICKS)
+    x = alt.X("across:Q", title="", axis=axis, scale=alt.Scale(zero=False))
     y = alt.Y("up:Q", title="", axis=axis, scale=alt.Scale(zero=False))
     dots = base.mark_circle(size=50, opacity=0.7).encode(
         x=x,
@@ -220,14 +223,7 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
         tooltip=["client:N", "across:Q", "up:Q", "gain:Q"],
     )
     diagonal = base.mark_line(color="#999", strokeDash=[4, 3]).encode(x=x, y=alt.Y("across:Q"))
-    note = (
-        f"A point is a client; to the right {names[0]}, upwards {names[1]}, until others are "
-        f"chosen below the chart; both axes: test {formatting.label(first.measure)}. Above the "
-        "dashed diagonal the run on the upward axis has the higher number; helped and hurt: by "
-        "that run. Only finished runs with the same clients' data and seed."
-    )
-    chart = alt.layer(diagonal, dots, *_named_axes(names)).add_params(*menus)
-    return figure("against", "Client by client", note, chart, rows, 380)
+    return alt.layer(diagonal, dots, *_named_axes(names)).add_params(*menus)
 
 
 def _named_axes(names: list[str]) -> list[alt.Chart]:

@@ -152,7 +152,7 @@ def _numbers(one: Damage) -> list[str]:
 
 
 def _part(one: Damage) -> str:
-    return formatting.NONE if one.attackers is None else formatting.percent(one.attackers)
+    return formatting.NONE if one.attackers is None else formatting.percent_or_dash(one.attackers)
 
 
 def plain(seen: Sequence[Seen]) -> list[dict[str, Any]]:

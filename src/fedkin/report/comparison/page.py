@@ -146,9 +146,9 @@ def _runs(found: Comparison) -> str:
         remarks = [
             row["run"],
             row["method"] or formatting.NONE,
-            formatting.whole(row["seed"]),
+            formatting.integer(row["seed"]),
             row["state"],
-            formatting.whole(row["rounds"]),
+            formatting.integer(row["rounds"]),
         ]
         numbers = [(cell(name, row[name], found.measure), _plain(row[name])) for name in columns]
         rows.append([*remarks, *numbers])

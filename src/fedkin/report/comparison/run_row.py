@@ -16,6 +16,7 @@ from fedkin.report.comparison.specified import of_values, specified
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
+from fedkin.report.words import run_words
 from fedkin.runs.record import FEDERATION
 
 # Without the best round on test: what is chosen on test data is not compared
@@ -230,7 +231,7 @@ def _seen(
         validation=scored.validation,
         validated=scored.validated,
         samples=scored.samples,
-        said=[*formatting.diverged(found), *formatting.undefined(found), *_asked(found)],
+        said=[*run_words.diverged_views(found), *run_words.undefined_views(found), *_asked(found)],
         hyper=hyper,
         tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
         folder=folder,
@@ -301,7 +302,7 @@ def _unscored(run: Run, found: Mapping[str, Any]) -> str:
 
 def _asked(found: Mapping[str, Any]) -> list[str]:
     """Whom the run's rounds evaluated, and how sure the numbers of the best round are."""
-    said = formatting.asked(found)
+    said = run_words.evaluation_remarks(found)
     for view, picks in found["headline"].items() if said else ():
         ends = (picks["best_by_validation"] or {}).get("interval")
         said = [

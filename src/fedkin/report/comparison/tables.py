@@ -142,7 +142,7 @@ def experiment_sheets(found: Comparison) -> list[Sheet]:
 def _scores(found: Comparison, view: str) -> Sheet:
     runs, measure = found.rows, found.measure
     shown = score_columns(runs, view, measure)
-    unit = " in %" if formatting.share(measure) else ""
+    unit = " in %" if formatting.is_share(measure) else ""
     title = (
         f"Test {formatting.label(measure)}{unit} over clients, {view or 'personal'} view, "
         "final round"
@@ -156,8 +156,8 @@ def _scores(found: Comparison, view: str) -> Sheet:
             row["run"],
             row["method"] or formatting.NONE,
             *state,
-            formatting.whole(row["seed"]),
-            formatting.whole(row["rounds"]),
+            formatting.integer(row["seed"]),
+            formatting.integer(row["rounds"]),
         ]
         rows.append([*cells, *(cell(name, row[name], measure) for name in shown)])
     caption = (
@@ -196,13 +196,15 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
 def _against(against: Rows, baseline: str, measure: str) -> Sheet:
     rows = []
     for row in against:
-        form = _points if formatting.share(row["measure"]) else formatting.decimal
+        form = _points if formatting.is_share(row["measure"]) else formatting.decimal
         low, high = form(row["low"]), form(row["high"])
         numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
-        shares = [formatting.percent(row[name]).removesuffix(" %") for name in ("better", "worse")]
+        shares = [
+            formatting.percent_or_dash(row[name]).removesuffix(" %") for name in ("better", "worse")
+        ]
         words = [row["method"], row["setting"], formatting.plain(row["seeds"])]
         rows.append([*words, str(row["clients"]), *numbers, *shares])
-    unit = ", in points of %" if formatting.share(measure) else ""
+    unit = ", in points of %" if formatting.is_share(measure) else ""
     less = "" if measure_named(measure).higher else " (less is better)"
     label = formatting.label(measure)
     columns = ["method", "setting", "seeds", "pairs", "mean difference", "95% interval", "p"]

@@ -5,9 +5,9 @@ import io
 from collections.abc import Mapping
 
 from fedkin.core.plain import cell
-from fedkin.report.deployed import in_a_word
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Run
+from fedkin.report.words.deployed import in_a_word
 
 NAME = "clients.csv"
 HEAD = ("client", "number", "model", "train", "val", "test")

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedkin.report import formatting
-from fedkin.report.deployed import CHANCE, SHARE, by_client
 from fedkin.report.intervals import of_share
 from fedkin.report.matrix import Matrix
 from fedkin.report.page.clinical import case_of
@@ -13,6 +12,7 @@ from fedkin.report.page.lead import signed
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import Client, Run, evenly
 from fedkin.report.scores import measures
+from fedkin.report.words.deployed import CHANCE, SHARE, by_client
 
 CELL = 12  # numbers
 MOST = 5000  # rows
@@ -24,8 +24,8 @@ def client_table(
     found: Mapping[str, Any],
     what: str,
     matrices: Mapping[str, Matrix],
-    gain: Gain | None = None,
-    said: str = "",
+    gain: Gain | None,
+    said: str,
 ) -> str:
     """One row a client: final scores, gain, data, and the method's last metrics of it.
 

@@ -51,13 +51,14 @@ def clinical(found: Mapping[str, Any], case: str = "") -> str:
 
 def _sentences(known: Mapping[str, float], numbers: Mapping[str, Any], of: str) -> list[str]:
     ill, well = known["sensitivity"], known["specificity"]
-    worst = {name: formatting.percent(numbers[name]["worst_decile"]) for name in CLASSES}
+    worst = {name: formatting.percent_or_dash(numbers[name]["worst_decile"]) for name in CLASSES}
     said = [
-        f"Sensitivity {formatting.percent(ill)}: of 100 cases of {of} "
+        f"Sensitivity {formatting.percent_or_dash(ill)}: of 100 cases of {of} "
         f"{100 * ill:.0f} are found and {100 - 100 * ill:.0f} missed (worst tenth of the "
         f"clients: {worst['sensitivity']}).",
-        f"Specificity {formatting.percent(well)}: of 100 others {100 * well:.0f} are cleared and "
-        f"{100 - 100 * well:.0f} raise a false alarm (worst tenth: {worst['specificity']}).",
+        f"Specificity {formatting.percent_or_dash(well)}: of 100 others {100 * well:.0f} are "
+        f"cleared and {100 - 100 * well:.0f} raise a false alarm (worst tenth: "
+        f"{worst['specificity']}).",
     ]
     if "auc" in known:
         said.append(

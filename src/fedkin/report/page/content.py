@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from fedkin.report import formatting
 from fedkin.report.collaboration import groups_of, read_collaboration
-from fedkin.report.deployed import SHARE
 from fedkin.report.matrix import Matrix, among, measured
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.page.client_table import client_table
@@ -29,8 +28,11 @@ from fedkin.report.page.tables import (
 from fedkin.report.panel import Panel, panel_of
 from fedkin.report.records import Run
 from fedkin.report.summary import extras, of_run
+from fedkin.report.words import run_words
+from fedkin.report.words.deployed import SHARE
 
 FIRST = ("clients", "rounds")  # the figures that come before the tables
+MOST_MISSING = 200  # absences that are listed
 BAR = (
     '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
     '<button type="button" id="forget">show all</button></div>'
@@ -92,7 +94,7 @@ def _page(
         told = {**found, "extras": extras(shown)}
     # of a panel they say nothing
     groups = groups_of(read_collaboration(run)) if panel is None else None
-    title = f"{found['method']} on {formatting.source(found)}"
+    title = f"{found['method']} on {run_words.data_name(found)}"
     parts = [
         f'<header class="summary">{_head(found, title)}{lead(found, gain)}{_warnings(found)}',
         f"{box(next_steps(run, found, gain, groups))}</header>",
@@ -122,16 +124,16 @@ def _head(found: Mapping[str, Any], title: str) -> str:
     hyper = formatting.plain(given)
     remarks = [
         formatting.many(found["clients"], "client"),
-        f"split {formatting.split(found)}",
+        f"split {run_words.split(found)}",
         f"model {found['model']}",
         f"participation {found['participation']}",
         f"seed {found['seed']}",
-        formatting.progress(found),
+        run_words.progress(found),
     ]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(remarks))}</p>"]
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
     if found["privacy"] is not None:
-        parts.append(f"<p>{escape(formatting.privacy(found['privacy']))}</p>")
+        parts.append(f"<p>{escape(run_words.privacy(found['privacy']))}</p>")
     if not found["finished"]:
         parts.append(
             '<p class="warn">This run is not finished: its numbers are those of the last '
@@ -142,17 +144,23 @@ def _head(found: Mapping[str, Any], title: str) -> str:
 
 def _warnings(found: Mapping[str, Any]) -> str:
     """What may mislead about the numbers above, a sentence each."""
-    said = [*found["warnings"], *formatting.diverged(found), *formatting.asked(found)]
+    said = [
+        *found["warnings"],
+        *run_words.diverged_views(found),
+        *run_words.evaluation_remarks(found),
+    ]
     whole = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in said]
     return "\n".join(f'<p class="warn">{escape(sentence)}</p>' for sentence in whole)
 
 
-def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:
+def _left_out(missing: list[dict[str, Any]]) -> str:
     if not missing:
         return ""
-    rows = [[event["round"], event["client"], event["reason"] or ""] for event in missing[:most]]
+    rows = [
+        [event["round"], event["client"], event["reason"] or ""] for event in missing[:MOST_MISSING]
+    ]
     note = formatting.many(len(missing), "time") + (
-        f"; the first {most} are shown." if len(missing) > most else "."
+        f"; the first {MOST_MISSING} are shown." if len(missing) > MOST_MISSING else "."
     )
     head = [("round", "n"), ("client", ""), ("reason", "long")]
     return section("left-out", "Clients left out", note, table(head, rows), tall=True)

@@ -38,8 +38,8 @@ def page_figures(
     found: Mapping[str, Any],
     what: str,
     matrices: dict[str, Matrix],
-    gain: Gain | None = None,
-    panel: Panel | None = None,
+    gain: Gain | None,
+    panel: Panel | None,
 ) -> Drawn:
     """All figures of a run.
 

@@ -79,7 +79,7 @@ def apart(measure: str, value: float) -> str:
     Returns:
         Text.
     """
-    if formatting.share(measure):
+    if formatting.is_share(measure):
         return f"{100 * value:.2f} points"
     return formatting.decimal(value)
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.collaboration import Groups
-from fedkin.report.deployed import summed_up
 from fedkin.report.page.gain import LOCAL, Gain
 from fedkin.report.page.lead import apart, ends_of, signed
 from fedkin.report.records import Run
 from fedkin.report.scores import curves
+from fedkin.report.words import run_words
+from fedkin.report.words.deployed import summed_up
 from fedkin.runs.directory import SPEC, of_value, resumed_by
 from fedkin.runs.record import FEDERATION
 
@@ -49,7 +50,7 @@ def next_steps(
     folder = shown(run.folder)
     steps = []
     if not found["finished"]:
-        said = f"The run stopped after {formatting.progress(found)}: it can go on from there."
+        said = f"The run stopped after {run_words.progress(found)}: it can go on from there."
         steps.append(Step(said, resumed_by(shlex.split(folder)[0], run.facts)))
     steps += _of_divergence(run)
     if not found["headline"]:

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from fedkin.report import formatting
+from fedkin.report.summary import other_measures
 
 
 def score_table(found: Mapping[str, Any]) -> str:
@@ -42,7 +43,8 @@ def score_table(found: Mapping[str, Any]) -> str:
     if not rows:
         return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
     note = "On the clients' test data. Weighted: by test samples. Std: over clients. "
-    note += f"Interval: {formatting.way(found['clients'])} over clients. {formatting.PRINTED}"
+    how = formatting.interval_method(found["clients"])
+    note += f"Interval: {how} over clients. {formatting.PRINTED}"
     columns = (*formatting.SPREADS.values(), "95% interval")
     head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in columns)]
     return section(
@@ -66,7 +68,7 @@ def measure_table(found: Mapping[str, Any]) -> str:
             *(formatting.value(name, numbers[key]) for key in formatting.SPREADS),
             str(numbers["clients"]),
         ]
-        for view, measures in formatting.other_measures(found).items()
+        for view, measures in other_measures(found).items()
         for name, numbers in measures.items()
     ]
     if not rows:

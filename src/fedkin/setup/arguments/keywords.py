@@ -9,7 +9,7 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.tables.schema import listed
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import SUFFIX, register
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.setup.arguments.given import Given, given_data, measure_name
@@ -129,5 +129,6 @@ def given_model(model: Callable[..., Any]) -> str:
         raise FedkinError(
             f"model={model!r} is no torch module, no class and no function that makes one"
         )
-    GIVEN_MODELS[f"{name}@python"] = make
-    return f"{name}@python"
+    name += SUFFIX
+    register({name: make})
+    return name

@@ -4,7 +4,8 @@ from fedkin.core.errors import unknown
 from fedkin.core.method import Method
 from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.sources import check_name
-from fedkin.models.build import GIVEN_MODELS, MODELS
+from fedkin.models.build import MODELS
+from fedkin.models.given import recipe_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.population import HELD_OUT
@@ -28,5 +29,5 @@ def check_names(spec: Spec, method: Method | None) -> None:
     if spec.split.name not in PARTITIONS:
         raise unknown("partition", spec.split.name, PARTITIONS)
     for name in spec.model.map.values() or [spec.model.name]:
-        if ":" not in name and name not in MODELS and name not in GIVEN_MODELS:
+        if ":" not in name and name not in MODELS and recipe_of(name) is None:
             raise unknown("model", name, [*MODELS, "package.module:Class"])

@@ -11,12 +11,12 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.core.system.digests import short, text_of
-from fedkin.models.build import GIVEN_MODELS
+from fedkin.models.given import recipe_of
 from fedkin.runs.directory import of_value
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.functions import is_the_callers, standing, written_in
 from fedkin.setup.arguments.keywords import Copies
-from fedkin.setup.build import Assembled, named
+from fedkin.setup.build import Assembled, base_method
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if parts.given is not None and not _is_named(parts.spec, parts.given):
         values["method"] = standing(parts.given)
-    models = {name: _of_model(m) for name, m in parts.models.items() if name in GIVEN_MODELS}
+    models = {name: _of_model(m) for name, m in parts.models.items() if recipe_of(name)}
     if models:
         values["models"] = models
     return {"values": values} if values else {}
@@ -138,7 +138,7 @@ def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> li
 
 
 def _of_model(model: Model) -> dict[str, Any]:
-    recipe = GIVEN_MODELS.get(model.name)
+    recipe = recipe_of(model.name)
     made = recipe.module if isinstance(recipe, Copies) else None
     kinds = [recipe] if made is None else sorted({*map(type, made.modules())}, key=str)
     files = {
@@ -157,7 +157,7 @@ def _of_model(model: Model) -> dict[str, Any]:
 def _is_named(spec: Spec, given: Method) -> bool:
     """Whether the value is what [method] names, as in bench, which gives every method so."""
     try:
-        other = named(spec)
+        other = base_method(spec)
     except FedkinError:
         return False
     same = (given.name, text_of(given.hyper)) == (other.name, text_of(other.hyper))

@@ -18,7 +18,7 @@ AFTER = {
 }
 
 
-def before(dtype: torch.dtype, inputs: Inputs) -> dict[str, Any]:
+def preprocessing(dtype: torch.dtype, inputs: Inputs) -> dict[str, Any]:
     """The numbers with which x enters the module, as (x / divided_by − mean) / std.
 
     Args:
@@ -35,7 +35,7 @@ def before(dtype: torch.dtype, inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def after(family: Family) -> dict[str, Any]:
+def postprocessing(family: Family) -> dict[str, Any]:
     """What y is of the module's outputs m.
 
     Args:

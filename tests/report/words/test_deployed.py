@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from fedkin.experiment.run import run
-from fedkin.report.deployed import CHANCE, SHARE, by_client, summed_up, what_and_why
 from fedkin.report.page.content import page
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
+from fedkin.report.words.deployed import CHANCE, SHARE, by_client, summed_up, what_and_why
 from fedkin.transforms import safe
 from tests.engine.small import small
 

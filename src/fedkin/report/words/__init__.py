@@ -1,0 +1,1 @@
+"""What is said of a run beside its numbers, in sentences."""
