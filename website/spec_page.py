@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.cli.listing.text import beginning
 from fedkin.data.named_sets import SOURCES
 from fedkin.data.partitions.registry import PARTITIONS, parameters
-from fedkin.models.build import GIVEN, MODELS
+from fedkin.models.build import FROM_DATA, MODELS
 from fedkin.runs.usual_names import USUAL_NAMES
 from website.markdown import table
 from website.spec_keys import Key, check_examples, every_key, sections, toml
@@ -73,7 +73,7 @@ def _split() -> list[str]:
 
 def _model() -> list[str]:
     rows = [
-        [f"`{name}`", beginning(make), _values(_own(make, set(GIVEN)))]
+        [f"`{name}`", beginning(make), _values(_own(make, set(FROM_DATA)))]
         for name, make in MODELS.items()
     ]
     return table(["model.name", "architecture", "further keys of [model]"], rows)
