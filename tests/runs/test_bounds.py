@@ -75,9 +75,25 @@ def test_a_number_is_one_whatever_its_column_says_of_itself(kind: str, value: st
 
 
 @pytest.mark.parametrize(
-    "facts", [{"seed": -1}, {"clients": "9"}, {"hyper": []}, {"rounds": 10**9}, {"finished": "no"}]
+    "facts",
+    [
+        {"seed": -1},
+        {"clients": "9"},
+        {"hyper": []},
+        {"rounds": 10**9},
+        {"finished": "no"},
+        {"spec": None},
+        {"newcomers": None},
+    ],
 )
 def test_facts_of_another_kind_are_damage(facts: dict[str, object]) -> None:
     with pytest.raises(FedkinError, match=f"damaged: {next(iter(facts))} is"):
         check_facts(facts, "run.db")
     check_facts({"seed": 3, "participation": 1, "finished": None}, "run.db")
+
+
+@pytest.mark.parametrize("newcomer", [1, {}, {"client": 3}])
+def test_a_newcomer_without_a_name_is_damage(newcomer: object) -> None:
+    with pytest.raises(FedkinError, match="damaged: newcomers has"):
+        check_facts({"newcomers": [{"client": "c7"}, newcomer]}, "run.db")
+    check_facts({"newcomers": [{"client": "c7"}]}, "run.db")

@@ -120,6 +120,7 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     "participation": (int, float),
     **dict.fromkeys(("finished", "under_way", "shared_model"), (bool,)),
 }
+ALWAYS = ("spec", "newcomers")  # where they are there, they are not null
 BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS, "released_again": ROUNDS}
 
 
@@ -131,13 +132,18 @@ def check_facts(facts: dict[str, Any], where: str) -> None:
         where: The record's path, for the sentence.
 
     Raises:
-        FedkinError: A fact is of another kind, or a number is below 0 or too large.
+        FedkinError: A fact is of another kind, a number is below 0 or too large, or a newcomer has
+            no name.
     """
     for name, kinds in FACTS.items():
         value = facts.get(name)
-        wrong = value is not None and not isinstance(value, kinds)
+        missing = value is None and not (name in ALWAYS and name in facts)
+        wrong = not missing and not isinstance(value, kinds)
         if wrong or (name in BELOW and value is not None and not 0 <= value < BELOW[name]):
             raise FedkinError(f"{where} is damaged: {name} is {repr(value)[:80]}")
+    for one in facts.get("newcomers", []):
+        if not isinstance(one, dict) or not isinstance(one.get("client"), str):
+            raise FedkinError(f"{where} is damaged: newcomers has {repr(one)[:80]}")
 
 
 def check_rows(rows: Callable[[str], list[tuple[Any, ...]]], where: str) -> None:
