@@ -210,7 +210,7 @@ sends in a round, in scalars.
 A reference proves what it was *written from*. One from a summary or from memory shares its
 mistakes with the method; golden traces of the authors' code are the witness against them. Where a
 reference was *held against* public code, it quotes the functions beside its steps, and what that
-code does otherwise is among the deviations.
+code does otherwise is among the deviations. The column *written from* says one of:
 
 {_LISTED}
 
