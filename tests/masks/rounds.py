@@ -1,6 +1,7 @@
 """A round of secure aggregation among clients of one process, with whatever goes wrong."""
 
-from collections.abc import Callable, Collection, Mapping
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,20 @@ def vectors_of(clients: Collection[int], size: int, seed: int = 5) -> dict[int, 
         .integers(0, 2**64, size, dtype=np.uint64, endpoint=False)
         for client in clients
     }
+
+
+def schedule(number: int, most: int, stages: Sequence[str]) -> tuple[list[int], int, Gone]:
+    """Up to ``most`` clients with awkward numbers, a threshold, and up to n − t losses over the
+    stages.
+    """
+    drawn = random.Random(number)
+    n = drawn.randint(3, most)
+    clients = sorted(drawn.sample(range(500), n))
+    threshold = drawn.randint(n // 2 + 1, n)
+    lost = drawn.sample(clients, drawn.randint(0, n - threshold))
+    at = {client: drawn.choice(stages) for client in lost}
+    gone = {name: [one for one, stage in at.items() if stage == name] for name in stages}
+    return clients, threshold, Gone(**gone)
 
 
 def plain_sum(vectors: Mapping[int, Vector], clients: Collection[int]) -> Vector:

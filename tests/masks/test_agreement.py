@@ -1,6 +1,5 @@
 """Signed survivors: no server has the sum of fewer clients by telling each client another list."""
 
-import random
 from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
@@ -25,7 +24,7 @@ from fedkin.masks.wire import (
     opened,
     sealed,
 )
-from tests.masks.rounds import SIGNING, Gone, plain_sum, play, vectors_of
+from tests.masks.rounds import SIGNING, Gone, plain_sum, play, schedule, vectors_of
 from tests.masks.signers import identity, signature, verifier
 
 ROUND, SIZE = 7, 3
@@ -172,19 +171,13 @@ def test_without_identities_such_a_sum_is_open(n: int, threshold: int, left: int
 @pytest.mark.parametrize("tens", range(5))
 def test_any_losses_up_to_n_minus_t_give_the_plain_sum(tens: int) -> None:
     for number in range(10 * tens, 10 * tens + 10):
-        drawn = random.Random(number)
-        n = drawn.randint(3, 9)
-        clients = sorted(drawn.sample(range(500), n))
-        threshold = drawn.randint(n // 2 + 1, n)
-        lost = drawn.sample(clients, drawn.randint(0, n - threshold))
-        at = {client: drawn.choice(SIGNING) for client in lost}
-        gone = {name: [one for one, stage in at.items() if stage == name] for name in SIGNING}
+        clients, threshold, gone = schedule(number, 9, SIGNING)
         vectors = vectors_of(clients, size=1 + number % 7, seed=number)
-        found = play(vectors, threshold, Gone(**gone), signing=True)
-        left = set(clients) - set(gone["advertise"]) - set(gone["shares"]) - set(gone["masked"])
+        found = play(vectors, threshold, gone, signing=True)
+        left = set(clients) - set(gone.advertise) - set(gone.shares) - set(gone.masked)
         assert found.survivors == sorted(left)
         assert np.array_equal(found.total, plain_sum(vectors, left)), (number, gone)
-        unsigned = play(vectors, threshold, Gone(**{**gone, "agree": ()}))
+        unsigned = play(vectors, threshold, gone._replace(agree=()))
         assert np.array_equal(found.total, unsigned.total)
         assert not found.refused
 

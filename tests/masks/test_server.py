@@ -1,7 +1,5 @@
 """The sum under masks is the plain sum, whoever drops out; with too few left there is none."""
 
-import random
-
 import numpy as np
 import pytest
 
@@ -11,28 +9,17 @@ from fedkin.masks.server import MaskedSum
 from fedkin.masks.terms import Terms, usual_threshold
 from fedkin.masks.wire import CLIENT, HEADER
 from tests.masks.client_examples import told_by
-from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
+from tests.masks.rounds import STAGES, Gone, plain_sum, play, schedule, vectors_of
 
 SCHEDULES = 200
-
-
-def _schedule(number: int) -> tuple[list[int], int, Gone]:
-    """Clients with awkward numbers, a threshold, and up to n − t losses over the stages."""
-    drawn = random.Random(number)
-    n = drawn.randint(3, 11)
-    clients = sorted(drawn.sample(range(500), n))
-    threshold = drawn.randint(n // 2 + 1, n)
-    lost = drawn.sample(clients, drawn.randint(0, n - threshold))
-    at = {client: drawn.choice(STAGES) for client in lost}
-    stages = {name: [one for one, stage in at.items() if stage == name] for name in STAGES}
-    return clients, threshold, Gone(**stages)
+MOST = 11  # clients of one
 
 
 @pytest.mark.certifies("masks", "closed form")
 @pytest.mark.parametrize("tens", range(SCHEDULES // 20))
 def test_any_losses_up_to_n_minus_t_give_the_plain_sum(tens: int) -> None:
     for number in range(20 * tens, 20 * tens + 20):
-        clients, threshold, gone = _schedule(number)
+        clients, threshold, gone = schedule(number, MOST, STAGES)
         vectors = vectors_of(clients, size=1 + number % 7, seed=number)
         found = play(vectors, threshold, gone)
         left = set(clients) - set(gone.advertise) - set(gone.shares) - set(gone.masked)
@@ -55,7 +42,7 @@ def test_the_schedules_lose_somebody_at_every_stage() -> None:
     lost = dict.fromkeys(STAGES, 0)
     for number in range(SCHEDULES):
         for name in STAGES:
-            lost[name] += len(getattr(_schedule(number)[2], name))
+            lost[name] += len(getattr(schedule(number, MOST, STAGES)[2], name))
     assert min(lost.values()) > 20
 
 

@@ -187,13 +187,15 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
     for line in lines(found):
         *texts, last = cells(line)
         rows.append(f"| {' | '.join(texts)} | `{last}` |")
-    remarks = [*_of_scale(scale), *flags(preset), *notes(found)]
-    return "\n".join([*head, *rows, "", *(f"- {text}" for text in remarks), ""])
+    return "\n".join(
+        [*head, *rows, "", *(f"- {text}" for text in _remarks(preset, found, scale)), ""]
+    )
 
 
-def _of_scale(scale: str) -> list[str]:
-    """What may be compared with what is published."""
-    return [SMALL] if scale == "small" else []
+def _remarks(preset: Preset, found: Sequence[Outcome], scale: str) -> list[str]:
+    """What is to be known below the rows, in either form of the page."""
+    of_scale = [SMALL] if scale == "small" else []
+    return [*of_scale, *flags(preset), *notes(found)]
 
 
 def flags(preset: Preset) -> list[str]:
@@ -335,8 +337,7 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     parts.append(f'<p class="lead">{escape(_lead(lines(found)))}</p>')
     parts.append(f"<p>{_prose(preset.about)}</p>")
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
-    remarks = [*_of_scale(scale), *flags(preset), *notes(found)]
-    items = "".join(f"<li>{escape(text)}</li>" for text in remarks)
+    items = "".join(f"<li>{escape(text)}</li>" for text in _remarks(preset, found, scale))
     parts += [
         section("table", "Measured beside published", note, content, above=search_bar("rows")),
         f"<ul>{items}</ul>",
