@@ -137,10 +137,9 @@ def check_facts(facts: dict[str, Any], where: str) -> None:
     """
     for name, kinds in FACTS.items():
         value = facts.get(name)
-        if value is None and (name not in facts or name not in ALWAYS):
-            continue
-        wrong = not isinstance(value, kinds)
-        if wrong or (name in BELOW and not 0 <= value < BELOW[name]):
+        missing = value is None and not (name in ALWAYS and name in facts)
+        wrong = not missing and not isinstance(value, kinds)
+        if wrong or (name in BELOW and value is not None and not 0 <= value < BELOW[name]):
             raise FedkinError(f"{where} is damaged: {name} is {repr(value)[:80]}")
     for one in facts.get("newcomers", []):
         if not isinstance(one, dict) or not isinstance(one.get("client"), str):
