@@ -2,7 +2,7 @@
 `local`, with and without it, on the four settings of docs/results.md.
 
     FEDKIN_DATA=DIR python -m benchmarks.safe --settings har,femnist --seeds 0,1,2
-        [--only ditto,apfl]
+        [--only ditto,apfl] [--keep FOLDER]
     python -m benchmarks.safe --write docs/safe.md
 
 Each method has the setting that its search chose there under seed 0. It is trained once, and so is
@@ -10,7 +10,8 @@ Each method has the setting that its search chose there under seed 0. It is trai
 for its model beside is that of `local`, bit for bit. Test rows are read for the tables only. *Hurt*
 is a share of the clients whose test accuracy is below that of `local`; *surely* by the same test at
 the 5 % level. The first command adds the rows that safe.csv beside this file lacks, the second
-writes its tables.
+writes its tables. ``--keep``: the models' predictions stay in a folder, so that another rule can be
+tried on them without training anew.
 """
 
 import argparse
@@ -21,17 +22,19 @@ from pathlib import Path
 from statistics import fmean
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from benchmarks.gains import SETTINGS, table
 from benchmarks.methods import trial
 from benchmarks.own_truth import add
 from benchmarks.page import put
-from fedkin.core.model import Model
+from fedkin.core.family import CATEGORICAL
+from fedkin.core.model import Model, from_module
 from fedkin.engine.evaluation import Predict
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
 from fedkin.runs.spec import literal, parse
-from fedkin.transforms.safe import blend, chosen, errors, no_better
+from fedkin.transforms.safe import blend, choice, errors, no_better
 
 METHODS = (
     *("fedavg", "finetune", "ditto", "apfl", "ifca"),
@@ -42,6 +45,7 @@ COLUMNS = (
     *("setting", "seed", "method", "gain", "gain_safe", "hurt", "hurt_safe"),
     *("surely", "surely_safe", "federated", "mixture", "alone"),
 )
+CLASSES = from_module("classes", torch.nn.Linear(1, 2), CATEGORICAL)  # rows are right or wrong
 SHARES = COLUMNS[3:9]  # what tables give: the gain in points, shares of clients
 HEAD = (
     "| data, method | seeds | gain | gain, safe | hurt | hurt, safe | surely | surely, safe | "
@@ -76,43 +80,79 @@ def deployed(model: Model, share: float, p: torch.Tensor, q: torch.Tensor) -> to
     return {0.0: q, 1.0: p}.get(share, blend(model, p, q, torch.tensor(share)))
 
 
-def row(alone: Opened, other: Opened) -> tuple[float, ...]:
+Judged = dict[str, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
+"""Of a client's rows "val" and "test": log-probabilities of the federated model and of its own
+[n, classes], and what is true [n]."""
+
+
+def judged(alone: Opened, other: Opened) -> list[Judged]:
+    """What the two models of each client say of its rows."""
+    population, found = alone.parts.population, []
+    for client in range(population.clients):
+        parts: Judged = {}
+        for part in ("val", "test"):
+            rows = population.rows(part)[client]
+            x, y = population.x[rows], population.y[rows]
+            parts[part] = logs(other, client, x), logs(alone, client, x), y
+        found.append(parts)
+    return found
+
+
+def keep(file: Path, clients: Sequence[Judged]) -> None:
+    """Write them, as tensors CLIENT/PART/NUMBER."""
+    tensors = {
+        f"{client}/{part}/{number}": values.contiguous()
+        for client, parts in enumerate(clients)
+        for part, some in parts.items()
+        for number, values in enumerate(some)
+    }
+    save_file(tensors, file)
+
+
+def kept(file: Path) -> list[Judged]:
+    """Read what ``keep`` wrote."""
+    found: dict[int, Judged] = {}
+    tensors = load_file(file)
+    for name in tensors:
+        client, part, number = name.split("/")
+        if number == "0":
+            p, q, y = (tensors[f"{client}/{part}/{index}"] for index in range(3))
+            found.setdefault(int(client), {})[part] = p, q, y
+    return [found[client] for client in sorted(found)]
+
+
+def row(model: Model, clients: Sequence[Judged]) -> tuple[float, ...]:
     """What the clients lose and gain, without and with safe, and how many deploy what: the numbers
     of ``COLUMNS``.
     """
-    population = alone.parts.population
     gain, hurt, surely = [0.0, 0.0], [0, 0], [0, 0]
     taken = [0, 0, 0]
-    host = other.coordinator.transport.host  # type: ignore[attr-defined]
-    for client in range(population.clients):
-        data = host.data(alone.parts.spec.run.rounds + 1, client)
-        own = alone.view(alone.member(client))
-        share, _ = chosen(other.parts.method, other.view(other.member(client)), own, data, errors)
+    for parts in clients:
+        share, _ = choice(model, *parts["val"], errors)
         taken[0 if share == 1 else 2 if share == 0 else 1] += 1
-        rows = population.rows("test")[client]
-        x, y = population.x[rows], population.y[rows]
-        p, q = logs(other, client, x), logs(alone, client, x)
-        mixture = deployed(data.model, share, p, q)
-        base = errors(data.model, q, y).double()
-        for way, out in enumerate((p, mixture)):
-            worse = errors(data.model, out, y).double() - base
+        p, q, y = parts["test"]
+        base = errors(model, q, y).double()
+        for way, out in enumerate((p, deployed(model, share, p, q))):
+            worse = errors(model, out, y).double() - base
             gain[way] -= 100 * float(worse.mean())
             hurt[way] += float(worse.mean()) > 1e-9
             surely[way] += no_better(worse) <= 0.05
-    shares = (value / population.clients for value in (*gain, *hurt, *surely))
+    shares = (value / len(clients) for value in (*gain, *hurt, *surely))
     return *(round(share, 5) for share in shares), *taken
 
 
-def measure(setting: str, names: Sequence[str], seed: int) -> None:
-    """Add the rows of a setting that the file lacks."""
+def measure(setting: str, names: Sequence[str], seed: int, folder: Path) -> None:
+    """Add the rows of a setting that the file lacks. What is kept in the folder is not trained."""
     done = {(one["setting"], one["seed"], one["method"]) for one in measured()}
     left = [name for name in names if (setting, str(seed), name) not in done]
-    if not left:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        alone = trained(setting, "local", folder, seed)
+    files = {name: folder / f"{setting}-{seed}-{name}.safetensors" for name in left}
+    untrained = [name for name in left if not files[name].exists()]
+    with tempfile.TemporaryDirectory() as runs:
+        alone = trained(setting, "local", runs, seed) if untrained else None
         for name in left:
-            found = (setting, seed, name, *row(alone, trained(setting, name, folder, seed)))
+            if alone is not None and name in untrained:
+                keep(files[name], judged(alone, trained(setting, name, runs, seed)))
+            found = (setting, seed, name, *row(CLASSES, kept(files[name])))
             add(ROWS, COLUMNS, found)
             print(*found, flush=True)
 
@@ -164,15 +204,19 @@ def main() -> None:
     parser.add_argument("--settings", default=",".join(SETTINGS))
     parser.add_argument("--only", default=",".join(METHODS))
     parser.add_argument("--seeds", default="0")
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
     if given.write is not None:
         put(given.write, "safe", methods_table())
         put(given.write, "safe-seeds", seeds_table())
         return
-    for seed in given.seeds.split(","):
-        for setting in given.settings.split(","):
-            measure(setting, given.only.split(","), int(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        keeping = given.keep or Path(folder)
+        keeping.mkdir(parents=True, exist_ok=True)
+        for seed in given.seeds.split(","):
+            for setting in given.settings.split(","):
+                measure(setting, given.only.split(","), int(seed), keeping)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from benchmarks.page import put
 from benchmarks.safe import METHODS, deployed, logs, trained
 from fedkin.data.arrays import Array
 from fedkin.export.opened import Opened
-from fedkin.transforms.safe import chosen, errors, no_better
+from fedkin.transforms.safe import choice, errors, no_better
 
 LEVEL = 0.05
 WAYS = {
@@ -54,21 +54,20 @@ def clients(alone: Opened, other: Opened, way: str) -> list[tuple[float, float, 
     """(what it loses on `local`, the two chances that this is nothing) of every client."""
     population, found = alone.parts.population, []
     recording = population.truth["bout"]
-    host = other.coordinator.transport.host  # type: ignore[attr-defined]
+    model = alone.parts.models[alone.architecture(alone.member(0))]
     for client in range(population.clients):
-        data = host.data(alone.parts.spec.run.rounds + 1, client)
-        own = alone.view(alone.member(client))
         share = 1.0
         if way != "never":
-            by = partial(no_better_by, group=recording[population.val[client]])
-            test = no_better if way == "windows" else by
-            shared = other.view(other.member(client))
-            share, _ = chosen(other.parts.method, shared, own, data, errors, test)
+            rows = population.val[client]
+            x, y = population.x[rows], population.y[rows]
+            both = logs(other, client, x), logs(alone, client, x)
+            by = partial(no_better_by, group=recording[rows])
+            share, _ = choice(model, *both, y, errors, no_better if way == "windows" else by)
         rows = population.test[client]
         x, y = population.x[rows], population.y[rows]
         p, q = logs(other, client, x), logs(alone, client, x)
-        out = deployed(data.model, share, p, q)
-        worse = errors(data.model, out, y).double() - errors(data.model, q, y).double()
+        out = deployed(model, share, p, q)
+        worse = errors(model, out, y).double() - errors(model, q, y).double()
         found.append((float(worse.mean()), no_better(worse), no_better_by(worse, recording[rows])))
     return found
 

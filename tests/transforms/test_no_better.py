@@ -47,14 +47,22 @@ def test_of_classes_no_level_is_passed(n: int) -> None:
 @pytest.mark.parametrize("n", [4, 7, 12, 20])
 def test_nor_is_that_of_the_whole_choice(n: int) -> None:
     """However the four tests depend on one another: one false test of each sequence can pass first,
-    and these are added up. Those that give the own model up stay below 5 % together.
+    and these are added up. Those that give the own model up stay below 5 % together. Where as many
+    rows gain as lose, log-loss lets a mixture pass that is no better half of the time.
     """
     one = [errs(n, level) for level, _ in SEQUENCES]
     given_up = [
         found for found, (_, shares) in zip(one, SEQUENCES, strict=True) if max(shares) > 0.5
     ]
+    ties = {
+        differ: sum(
+            comb(n, w) * comb(n - w, w) * (differ / 2) ** (2 * w) * (1 - differ) ** (n - 2 * w)
+            for w in range(n // 2 + 1)
+        )
+        for differ in SHARES_THAT_DIFFER
+    }
     for differ in SHARES_THAT_DIFFER:
-        assert sum(found[differ] for found in one) <= 0.55
+        assert sum(found[differ] for found in one) + ties[differ] / 2 <= 0.55
         assert sum(found[differ] for found in given_up) <= 0.05
 
 

@@ -21,7 +21,7 @@ from fedkin.report.summary import summary
 from fedkin.report.words.deployed import summed_up
 from fedkin.runs.spec import Spec, parse
 from fedkin.runtime.replay import Runtime
-from fedkin.transforms.safe import Judge, blend, chosen, errors, losses
+from fedkin.transforms.safe import Judge, blend, choice, chosen, errors, losses
 from tests.methods.federation import architecture, population
 
 
@@ -95,15 +95,21 @@ def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Open
                 logs.append(model(x).log_softmax(1).numpy())
         p = np.exp(logs)
         alone = (p[0].argmax(1) != y).astype(float)
-        best, expected = 2.0, 0.0
+        right = np.arange(len(y)), y
+        best, expected = (2.0, 0.0), 0.0
         for level, shares in ((0.025, (1.0,)), (0.025, (0.75,)), (0.5, (0.5, 0.25))):
             for share in shares:
-                cost = ((share * p[1] + (1 - share) * p[0]).argmax(1) != y).astype(float)
+                mixture = share * p[1] + (1 - share) * p[0]
+                cost = (mixture.argmax(1) != y).astype(float)
+                loss = -np.log(mixture[right]).mean()
                 wins, differ = int((alone > cost).sum()), int((alone != cost).sum())
-                if not wins or binomtest(wins, differ, alternative="greater").pvalue > level:
+                if level == 0.5 and 2 * wins == differ:
+                    if loss > -np.log(p[0][right]).mean():
+                        break
+                elif not wins or binomtest(wins, differ, alternative="greater").pvalue > level:
                     break
-                if (cost.mean(), -share) < (best, -expected):
-                    best, expected = cost.mean(), share
+                if (cost.mean(), loss) < best:
+                    best, expected = (cost.mean(), loss), share
         assert found["safe_share"][pop.names[client]] == expected
         taken.add(expected)
         view = three["safe"].view(three["safe"].member(client))
@@ -145,6 +151,26 @@ def test_a_mixture_is_one_of_probabilities_and_of_means() -> None:
     assert errors(classes, p.log(), y).item() == 1.0
     assert losses(classes, q.log(), y).item() == pytest.approx(-np.log(0.8))
     assert errors(numbers, torch.tensor([[3.0]]), torch.tensor([1.0])).item() == 4.0
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "expected"),
+    [
+        (0.6, 0.9, 0.5),  # both right, the federated one surer
+        (0.9, 0.6, 0.0),  # both right, the own one surer
+        (0.9, 0.2, 0.0),  # the federated one wrong
+        (0.4, 0.9, 1.0),  # the own one wrong in all six rows: proven at 2.5 %
+    ],
+)
+def test_log_loss_decides_where_a_mixture_is_right_as_often(
+    own: float, shared: float, expected: float
+) -> None:
+    """Not on the federated model alone, which has to be right more often."""
+    model = from_module("m", torch.nn.Linear(2, 2), CATEGORICAL)
+    p, q = (torch.tensor([[share, 1 - share]] * 6).log() for share in (shared, own))
+    y = torch.zeros(6, dtype=torch.long)
+    assert choice(model, p, q, y, errors)[0] == expected
+    assert choice(model, p[:0], q[:0], y[:0], errors) == (0.0, 1.0), "no rows say nothing"
 
 
 @pytest.mark.parametrize("judge", [errors, losses])

@@ -25,6 +25,7 @@ SHARES = (1.0, 0.75, 0.5, 0.25)  # of the federated model's probabilities
 # (level, shares that are tested in this order while they pass): giving the own model up, or nearly
 # so, asks for proof; a say beside it asks only that more rows gain than lose
 SEQUENCES = ((0.025, (1.0,)), (0.025, (0.75,)), (0.5, (0.5, 0.25)))
+TIED = SEQUENCES[-1][1]  # of these log-loss decides where as many rows gain as lose
 SHARE, CHANCE = "safe_share", "safe_chance"  # the notes' names
 WHOLE = 12  # rows that differ, up to which all 2^n signs are tried
 DRAWS = 4095  # signs that are drawn for more rows than that
@@ -40,11 +41,12 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
 
     After the last round each client compares, on its validation samples, its own model with the
     federated one and with three mixtures of both (shares of probabilities). It takes the one of
-    least mean cost among those that are better than its own by one-sided paired tests
-    (``no_better``, ``passed``); where none is, its own. What is no better than its own it takes
-    with a chance of 55 % at most, and of 5 % if that is the federated model or the mixture with
-    three quarters of it; of ``losses`` only where gains are spread alike to both sides. Until then
-    it shows the federated one.
+    least mean cost (of those, of least log-loss) among those that are better than its own by
+    one-sided paired tests (``no_better``, ``passed``); where none is, its own. Where a mixture with
+    at least half of the own model costs as much as that model, log-loss is tested. What is no
+    better than its own it takes with a chance of 55 % at most, and of 5 % if that is the federated
+    model or the mixture with three quarters of it; of ``losses`` only where gains are spread alike
+    to both sides. Until then it shows the federated one.
 
     Args:
         method: Any one that trains by gradients.
@@ -228,38 +230,67 @@ def _drawn_sums(size: Tensor) -> Tensor:
 
 
 def chosen(
-    method: Method,
-    shared: Tree,
-    alone: Params,
-    data: ClientContext,
+    method: Method, shared: Tree, alone: Params, data: ClientContext, judge: Judge
+) -> tuple[float, float]:
+    """(share of the federated model, chance that it is no better than the client's own), by the
+    client's validation rows.
+    """
+    parts = []
+    with torch.no_grad():
+        for batch in data.whole("val"):
+            real = batch.weight > 0
+            p = method.predict(data.model, shared, batch.x)[real]
+            q = plain_prediction(data.model, alone, batch.x)[real]
+            parts.append((p, q, batch.y[real]))
+    p, q, y = (torch.cat(some) for some in zip(*parts, strict=True))
+    return choice(data.model, p, q, y, judge)
+
+
+def choice(
+    model: Model,
+    shared: Tensor,
+    alone: Tensor,
+    y: Tensor,
     judge: Judge,
     chance_of: Callable[[Tensor], float] = no_better,
 ) -> tuple[float, float]:
     """(share of the federated model, chance that it is no better than the client's own).
 
-    ``chance_of``: that chance from what each validation row costs less.
+    Args:
+        model: Whose predictions they are.
+        shared: [n, classes] log-probabilities of the federated model, or [n, 1] means.
+        alone: The same of the client's own model.
+        y: [n] what is true.
+        judge: What a row costs.
+        chance_of: That chance, from what each row costs less [n].
     """
-    model = data.model
-    rows: list[list[Tensor]] = []
-    nothing = [False, False]  # whether the federated model and the client's own diverged
-    with torch.no_grad():
-        for batch in data.whole("val"):
-            real = batch.weight > 0
-            both = method.predict(model, shared, batch.x), plain_prediction(model, alone, batch.x)
-            nothing = [seen or bool(p.isnan().any()) for seen, p in zip(nothing, both, strict=True)]
-            mixtures = [
-                both[0] if share == 1 else blend(model, *both, torch.tensor(share))
-                for share in SHARES
-            ]
-            cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
-            rows.append(cost)
-    if nothing == [False, True]:  # nor does any mixture with it say anything
+    diverged = [bool(predictions.isnan().any()) for predictions in (shared, alone)]
+    if diverged == [False, True]:  # nor does any mixture with it say anything
         return 1.0, 0.0
-    own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
-    costs = dict(zip(SHARES, others, strict=True))
-    chances = {share: chance_of(own - cost) for share, cost in costs.items()}
+
+    def costs(predictions: Tensor) -> Tensor:
+        """[2, n], by the judge and in log-loss."""
+        both = judge(model, predictions, y), losses(model, predictions, y)
+        return torch.stack(both).double()
+
+    own = costs(alone)
+    others = {
+        share: costs(shared if share == 1 else blend(model, shared, alone, torch.tensor(share)))
+        for share in SHARES
+    }
+    chances = {share: _chance(own - cost, share, chance_of) for share, cost in others.items()}
     fit = passed(chances)
     if not fit:
         return 0.0, min(chances.values())
-    best = min(fit, key=lambda share: (float(costs[share].mean()), -share))
+    best = min(fit, key=lambda share: (*others[share].mean(dim=1).tolist(), -share))
     return best, chances[best]
+
+
+def _chance(gain: Tensor, share: float, chance_of: Callable[[Tensor], float]) -> float:
+    """The chance that a share is no better, from what each row costs less: [2, n], by the judge and
+    in log-loss. The latter decides on a mixture with half of the own model that is no more often
+    right than that model, and no less.
+    """
+    by_judge, by_loss = gain
+    tied = share in TIED and bool(by_judge.sum() == 0)
+    return chance_of(by_loss if tied else by_judge)
