@@ -20,8 +20,10 @@ from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, leaves, map_tree, row
 from fedkin.engine.contexts import LocalData, ServerTools
 from fedkin.runtime.generators import forked
+from fedkin.runtime.recorder import without_compiler
 from fedkin.runtime.replay import Runtime, kind_of
 
+COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
 
 
@@ -34,6 +36,10 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.total = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch loads its compiler, and asks it before every operation
+
     def __torch_dispatch__(
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
@@ -42,7 +48,7 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
         formula, has_parts = _known(func)
         if has_parts:
             with self:
-                return func.decompose(*args, **kwargs)
+                return func._op_dk(COMPOSITE, *args, **kwargs)
         made = func(*args, **kwargs)
         if formula is not None:
             self.total += formula(*args, **kwargs, out_val=made)
@@ -51,11 +57,12 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 @cache
 def _known(func: OpOverload) -> tuple[Callable[..., int] | None, bool]:
-    """The formula of a product, and whether a call is one of several, as linear is without
-    autograd: a product and a sum.
+    """The formula of a product, and whether torch makes one call of several, as linear is without
+    autograd: a product and a sum. A few of these torch has in Python as well, for its compiler:
+    they are slower, and a GRU has other bits there.
     """
-    composite = torch._C.DispatchKey.CompositeImplicitAutograd
-    return flop_registry.get(func._overloadpacket), func.has_kernel_for_dispatch_key(composite)
+    parts = torch._C._dispatch_has_kernel_for_dispatch_key(func._name, COMPOSITE)
+    return flop_registry.get(func._overloadpacket), parts
 
 
 @dataclass
@@ -162,7 +169,7 @@ class CountedScans:
             once = Counter()
             with self.counter.paused(), forked(self.inner.device), torch.inference_mode(False):
                 given = map_tree(lambda leaf: leaf.clone(), arguments)
-                with torch.no_grad(), once.watching():
+                with torch.no_grad(), without_compiler(), once.watching():
                     step(model, *given)
             kinds[kind] = once.total
         return kinds[kind]
