@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
@@ -32,9 +33,10 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ``FlopCounterMode``, which tells them by modules too and takes twice as long with small tensors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[Any, int] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.total = 0
+        self._told = {} if known is None else known  # of products of the same shapes
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -51,8 +53,18 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return func._op_dk(COMPOSITE, *args, **kwargs)
         made = func(*args, **kwargs)
         if formula is not None:
-            self.total += formula(*args, **kwargs, out_val=made)
+            alike = (func, _facts((*args, *kwargs.items())))
+            if alike not in self._told:
+                self._told[alike] = formula(*args, **kwargs, out_val=made)
+            self.total += self._told[alike]
         return made
+
+
+def _facts(given: Any) -> Any:
+    """What a formula goes by: shapes, and whatever else is no tensor."""
+    if isinstance(given, Tensor):
+        return given.shape
+    return tuple(map(_facts, given)) if isinstance(given, list | tuple) else given
 
 
 @cache
@@ -71,6 +83,7 @@ class Counter:
 
     total: int = 0
     kinds: dict[Any, int] = field(default_factory=dict)  # of one step of a scan
+    products: dict[Any, int] = field(default_factory=dict)  # of one call of torch
     _mode: Multiplied | None = None
 
     @contextmanager
@@ -100,7 +113,7 @@ class Counter:
             self._begin()
 
     def _begin(self) -> None:
-        self._mode = Multiplied()
+        self._mode = Multiplied(self.products)
         self._mode.__enter__()  # type: ignore[no-untyped-call]
 
     def _end(self) -> None:
