@@ -61,13 +61,13 @@ def squared(slopes: Params) -> Tensor:
     of them, in double precision, would go to fresh memory, which takes longer than the sums.
     """
     parts = [
-        torch.cat([few.to(torch.float64, copy=True).square_().sum(1) for few in a_few(value)])
+        torch.cat([few.to(torch.float64, copy=True).square_().sum(1) for few in _a_few(value)])
         for value in slopes.values()
     ]
     return torch.stack(parts).sum(0)
 
 
-def a_few(value: Tensor) -> tuple[Tensor, ...]:
+def _a_few(value: Tensor) -> tuple[Tensor, ...]:
     """[rows, numbers] of a few rows each. None of several rows is alone: threads would share its
     sum, and make it in another order.
     """
