@@ -31,6 +31,9 @@ STEPS = ("setup_message", "setup_update", "client_update", "server_update", "fin
 class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """What torch multiplies inside, by torch's own formulas: the numbers of its
     ``FlopCounterMode``, which tells them by modules too and takes twice as long with small tensors.
+
+    Args:
+        known: What calls with the same shapes came to; those inside are added. None: nothing yet.
     """
 
     def __init__(self, known: dict[Any, int] | None = None) -> None:
