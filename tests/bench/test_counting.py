@@ -1,5 +1,8 @@
 """What a run multiplies is counted over its own rounds, as torch counts it by autograd."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,3 +183,32 @@ def test_torch_counts_the_same(inference: bool, grad: bool) -> None:
         with Multiplied() as counted_here:
             layers_of_many_kinds()
     assert counted_here.total == by_torch.get_total_flops() > 10_000
+
+
+@pytest.mark.parametrize("kind", [torch.nn.GRU, torch.nn.LSTM, torch.nn.RNN])
+def test_a_watched_layer_has_the_bits_that_it_has_alone(kind: type[torch.nn.Module]) -> None:
+    torch.manual_seed(0)
+    layer, x = kind(8, 16, num_layers=2, batch_first=True), torch.randn(5, 7, 8)
+    with torch.inference_mode():
+        alone = layer(x)[0]
+        with Multiplied():
+            watched = layer(x)[0]
+    assert torch.equal(watched, alone)
+
+
+def test_counting_does_not_load_the_compiler(tmp_path: Path) -> None:
+    """FedPAC takes products in and out of scans: torch's compiler takes a second to load."""
+    script = """
+import sys
+from pathlib import Path
+import torch
+from fedkin.bench.trial import ran
+from tests.bench.test_counting import content
+ran(content("fedpac"), Path(sys.argv[1]), None)
+print([name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules])
+"""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    called = [sys.executable, "-c", script, str(tmp_path / "run")]
+    done = subprocess.run(called, env=here, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
@@ -20,19 +21,29 @@ from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, leaves, map_tree, row
 from fedkin.engine.contexts import LocalData, ServerTools
 from fedkin.runtime.generators import forked
+from fedkin.runtime.recorder import without_compiler
 from fedkin.runtime.replay import Runtime, kind_of
 
+COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
 
 
 class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """What torch multiplies inside, by torch's own formulas: the numbers of its
     ``FlopCounterMode``, which tells them by modules too and takes twice as long with small tensors.
+
+    Args:
+        known: What calls with the same shapes came to; those inside are added. None: nothing yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[Any, int] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.total = 0
+        self._told = {} if known is None else known  # of products of the same shapes
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch loads its compiler, and asks it before every operation
 
     def __torch_dispatch__(
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
@@ -42,20 +53,31 @@ class Multiplied(TorchDispatchMode):  # type: ignore[no-untyped-call]
         formula, has_parts = _known(func)
         if has_parts:
             with self:
-                return func.decompose(*args, **kwargs)
+                return func._op_dk(COMPOSITE, *args, **kwargs)
         made = func(*args, **kwargs)
         if formula is not None:
-            self.total += formula(*args, **kwargs, out_val=made)
+            alike = (func, _facts((*args, *kwargs.items())))
+            if alike not in self._told:
+                self._told[alike] = formula(*args, **kwargs, out_val=made)
+            self.total += self._told[alike]
         return made
+
+
+def _facts(given: Any) -> Any:
+    """What a formula goes by: shapes, and whatever else is no tensor."""
+    if isinstance(given, Tensor):
+        return given.shape
+    return tuple(map(_facts, given)) if isinstance(given, list | tuple) else given
 
 
 @cache
 def _known(func: OpOverload) -> tuple[Callable[..., int] | None, bool]:
-    """The formula of a product, and whether a call is one of several, as linear is without
-    autograd: a product and a sum.
+    """The formula of a product, and whether torch makes one call of several, as linear is without
+    autograd: a product and a sum. A few of these torch has in Python as well, for its compiler:
+    they are slower, and a GRU has other bits there.
     """
-    composite = torch._C.DispatchKey.CompositeImplicitAutograd
-    return flop_registry.get(func._overloadpacket), func.has_kernel_for_dispatch_key(composite)
+    parts = torch._C._dispatch_has_kernel_for_dispatch_key(func._name, COMPOSITE)
+    return flop_registry.get(func._overloadpacket), parts
 
 
 @dataclass
@@ -64,6 +86,7 @@ class Counter:
 
     total: int = 0
     kinds: dict[Any, int] = field(default_factory=dict)  # of one step of a scan
+    products: dict[Any, int] = field(default_factory=dict)  # of one call of torch
     _mode: Multiplied | None = None
 
     @contextmanager
@@ -93,7 +116,7 @@ class Counter:
             self._begin()
 
     def _begin(self) -> None:
-        self._mode = Multiplied()
+        self._mode = Multiplied(self.products)
         self._mode.__enter__()  # type: ignore[no-untyped-call]
 
     def _end(self) -> None:
@@ -162,7 +185,7 @@ class CountedScans:
             once = Counter()
             with self.counter.paused(), forked(self.inner.device), torch.inference_mode(False):
                 given = map_tree(lambda leaf: leaf.clone(), arguments)
-                with torch.no_grad(), once.watching():
+                with torch.no_grad(), without_compiler(), once.watching():
                     step(model, *given)
             kinds[kind] = once.total
         return kinds[kind]

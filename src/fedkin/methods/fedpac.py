@@ -13,7 +13,7 @@ from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
 from fedkin.methods.partial_fl import part_step
-from fedkin.methods.parts.alignment import aligned_step, best_mixture, described, expected, merged
+from fedkin.methods.parts.alignment import aligned_step, best_mixtures, described, expected, merged
 from fedkin.methods.parts.prototypes import prototypes
 
 __all__ = ["fedpac"]
@@ -106,8 +106,8 @@ def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerConte
         {name: up["parameters"][name] for name in state["initial"]} for up in messages
     ]
     heads = list(state["heads"])
-    for place, client in enumerate(replies):
-        heads[client] = weighted_mean(theirs, best_mixture(messages, place))
+    for client, shares in zip(replies, best_mixtures(messages), strict=True):
+        heads[client] = weighted_mean(theirs, shares)
     return {
         **state,
         "parameters": weighted_mean(bodies, [reply.weight for reply in replies.values()]),

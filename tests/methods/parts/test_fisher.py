@@ -1,5 +1,8 @@
 """Traces are the same however samples' slopes are taken; tests/methods/test_fedas.py has values."""
 
+import pytest
+import torch
+
 from fedkin.methods.fedas import fedas
 from fedkin.methods.parts import fisher
 from tests.laws.small import close
@@ -38,3 +41,26 @@ def test_a_forward_that_reads_values_has_the_same_traces():
     ]
     for k, up in ups[0].items():
         close(ups[1][k]["coefficients"], up["coefficients"], 1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 64])
+def test_a_few_slopes_at_a_time_have_the_bits_of_all_at_once(rows, threads):
+    """64 of them are more than one thread sums alone; what they are made of stays as it is."""
+    draw, before = torch.Generator().manual_seed(rows), torch.get_num_threads()
+    like = {"body": (33, 1200), "bias": (33,), "scale": (1,), "rate": ()}
+    for dtype in (torch.float32, torch.float64):
+        slopes = {
+            name: torch.randn(rows, *shape, generator=draw, dtype=dtype)
+            for name, shape in like.items()
+        }
+        kept = {name: value.clone() for name, value in slopes.items()}
+        torch.set_num_threads(threads)
+        try:
+            found = fisher.squared(slopes)
+            flat = [value.double().reshape(rows, -1) for value in slopes.values()]
+            wanted = torch.stack([value.square().sum(1) for value in flat]).sum(0)
+        finally:
+            torch.set_num_threads(before)
+        assert torch.equal(found, wanted)
+        assert all(torch.equal(slopes[name], kept[name]) for name in slopes)

@@ -96,28 +96,31 @@ def aligned_step(
     return descend(body, slope, lr)
 
 
-def best_mixture(messages: Sequence[Tree], place: int) -> list[float]:
-    """α on the simplex, least in Σ_j α_j² V_j + ‖h_i − Σ_j α_j h_j‖², i the one at ``place``.
+def best_mixtures(messages: Sequence[Tree]) -> list[list[float]]:
+    """For each participant i, α on the simplex, least in Σ_j α_j² V_j + ‖h_i − Σ_j α_j h_j‖².
 
     With A the rows of √V_j and of h_i − h_j, ‖A β‖² + (Σ β − 1)² is least, over β ≥ 0, at a
     multiple of it: the best vector of a direction has the value q / (1 + q), q = ‖A α‖².
 
     Args:
         messages: The participants' messages, with h and V.
-        place: Which of them is i.
 
     Returns:
-        One weight a participant, at least 0, with the sum 1.
+        For each of them one weight a participant, at least 0, with the sum 1.
     """
     from scipy.optimize import nnls
 
     h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in messages])
     spread = np.sqrt([float(up["coefficients"]["variance"]) for up in messages])
-    rows = np.vstack([np.diag(spread), (h[place] - h).T, np.ones(len(messages))])
+    rows = np.vstack([np.diag(spread), h.T, np.ones(len(messages))])
     goal = np.zeros(len(rows))
     goal[-1] = 1.0
-    found, _ = nnls(rows, goal)
-    return [float(share) for share in found / found.sum()]
+    mixtures = []
+    for mine in h:
+        rows[len(messages) : -1] = (mine - h).T
+        found, _ = nnls(rows, goal)
+        mixtures.append([float(share) for share in found / found.sum()])
+    return mixtures
 
 
 def expected(received: Tree, info: ClientInfo) -> Tree:

@@ -11,6 +11,7 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, is_buffer, map_tree
 
 ABREAST = 64  # samples whose slopes are taken at once
+ROWS = 4  # of them, whose squares lie in a cache at once
 LARGEST_STACKED = 500_000  # numbers in a sample's slope, of those taken at once on a CPU
 
 
@@ -56,6 +57,18 @@ def lengths(slope: Callable[..., Params], at: Params, batch: Batch, stacked: boo
 
 
 def squared(slopes: Params) -> Tensor:
-    """‖·‖² of each of several slopes along a first axis [rows], float64."""
-    parts = [value.double().square().flatten(1).sum(1) for value in slopes.values()]
+    """‖·‖² of each of several slopes along a first axis [rows], float64. A few rows at a time: all
+    of them, in double precision, would go to fresh memory, which takes longer than the sums.
+    """
+    parts = [
+        torch.cat([few.to(torch.float64, copy=True).square_().sum(1) for few in _a_few(value)])
+        for value in slopes.values()
+    ]
     return torch.stack(parts).sum(0)
+
+
+def _a_few(value: Tensor) -> tuple[Tensor, ...]:
+    """[rows, numbers] of a few rows each. None of several rows is alone: threads would share its
+    sum, and make it in another order.
+    """
+    return value.reshape(len(value), -1).tensor_split(max(len(value) // ROWS, 1))

@@ -79,7 +79,7 @@ def contrast(w: Params, points: Tensor, classes: Tensor, delta: float) -> Tensor
         A 0-d tensor, in nats.
     """
     apart = (points[:, None] - generated(w)).norm(dim=2)
-    own = torch.nn.functional.one_hot(classes, apart.shape[1]).to(apart.dtype)
+    own = (classes[:, None] == torch.arange(apart.shape[1])).to(apart.dtype)
     return torch.nn.functional.cross_entropy(-(apart + delta * own), classes)
 
 
@@ -113,11 +113,13 @@ def separated(
     with torch.inference_mode(False), torch.enable_grad():
         points, labels = sent[clients, classes].clone(), classes.clone()
         w = {name: value.clone().requires_grad_() for name, value in w.items()}
-        steps = torch.optim.SGD(list(w.values()), lr=lr)
+        moving = list(w.values())
         for _ in range(epochs):
             order = torch.from_numpy(rng.permutation(len(points)))
             for rows in torch.split(order, size):
-                steps.zero_grad()
-                torch.autograd.backward(contrast(w, points[rows], labels[rows], delta))
-                steps.step()
+                loss = contrast(w, points[rows], labels[rows], delta)
+                slopes = torch.autograd.grad(loss, moving)
+                with torch.no_grad():
+                    for value, slope in zip(moving, slopes, strict=True):
+                        value.add_(slope, alpha=-lr)
         return {name: value.detach() for name, value in w.items()}
