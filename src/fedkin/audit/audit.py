@@ -21,7 +21,7 @@ from fedkin.data.canaries import Canaries, canaries_of
 from fedkin.engine.host import Host
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import Loaded, load
 from fedkin.setup.privacy import secret_for
@@ -58,7 +58,7 @@ def audit(folder: Path, trust_code: bool = False, method: Method | None = None) 
     clients = sorted(parts.infos)[:MOST]
     found = {
         client: seen(coordinator, host, client, parts.spec.run.rounds, at.trained)
-        for client in counted("clients looked at", clients)
+        for client in tracked("clients looked at", clients)
     }
     parts = _as_it_ended(parts, at.trained)
     canaries = canaries_of(parts.population)

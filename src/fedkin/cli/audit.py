@@ -15,11 +15,11 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
 
     find_own_code()
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         found = attack(folder, trust_code)
     path = write_page(found, folder)
     if as_json:

@@ -34,7 +34,7 @@ def judge(options: ClaimOptions) -> None:
     claims.csv and claims.json. With a folder of finished rows, their verdict at the papers' own
     scale stands beside each, and a kept verdict takes the place of runs that are not here.
     """
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.reproduce.claim import register
     from fedkin.reproduce.claim_page import lines, write
     from fedkin.reproduce.claim_runs import Asked, complete, judged, state
@@ -44,7 +44,7 @@ def judge(options: ClaimOptions) -> None:
     from fedkin.reproduce.row_spec import check
     from fedkin.reproduce.told.full_scale import full_scale
     from fedkin.reproduce.told.kept_verdicts import kept_verdicts
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
     found = register(options.paper)
@@ -64,7 +64,7 @@ def judge(options: ClaimOptions) -> None:
     if options.dry_run:
         return
     if not options.finished:
-        with heard(SlowLines()):
+        with progress_to(ThrottledLines()):
             some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
         there = {**there, **some}
     judgements = judged(asked, rows, there)

@@ -72,8 +72,8 @@ def check(
     """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
     from fedkin.data.quality.clients import SMALL_CLIENT
     from fedkin.doctor.checked import checked
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
 
     columns = [
@@ -87,7 +87,7 @@ def check(
         file, {"data": None if file else path, "data_dir": path_as_text(data_dir)}, settings
     )
     tell_hints(hints)
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         found, _, faults = checked(spec)
     typed = [path, *(word for text in settings for word in ("--set", text))]
     if fix is not None:

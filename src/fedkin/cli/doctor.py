@@ -59,8 +59,8 @@ def doctor(
     from fedkin.core.system.own_code import find_own_code
     from fedkin.doctor.candidates import split_names
     from fedkin.doctor.diagnosis import diagnosis
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import chooses_method, specification
 
     options = {
@@ -75,7 +75,7 @@ def doctor(
     tell_hints(hints)
     find_own_code()
     more = split_names(methods or "")
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         named = bool(method or spec or chooses_method(set_ or []))
         findings = diagnosis(given, rounds, more, named=named)
     if as_json:

@@ -96,11 +96,11 @@ def export(
 
 
 def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import counted, heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to, tracked
 
-    with heard(SlowLines()):
-        yield from counted("exporting models", members)
+    with progress_to(ThrottledLines()):
+        yield from tracked("exporting models", members)
 
 
 def predict(

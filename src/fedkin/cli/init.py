@@ -52,14 +52,14 @@ def init(
 
     Trains only the doctor's small probes; test data are not read."""
     from fedkin.doctor.plan import plan
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.runs.outside import write_outside
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     if out.exists():
         raise FedkinError(f"{out} is there already: choose another name with --out")
     answers = _answers(data, label, client, parameters, alike, yes, path_as_text(data_dir))
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         found = plan(answers, f"fedkin init {shlex.quote(answers.data)}")
     write_outside(out, found.text)
     _tell(out, found)

@@ -40,12 +40,12 @@ def join(
     No other client takes part; the run is not changed.
     """
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.newcomers.join import join as work
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     find_own_code()
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         found = work(
             folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
         )

@@ -184,12 +184,12 @@ def _command(
 
 
 def _run(asking: Asking, as_json: bool) -> None:
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.report import formatting
     from fedkin.reproduce.estimate import estimate, speed, together
     from fedkin.reproduce.pages import cells, flags, lines, write
     from fedkin.reproduce.running import known, outcomes
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     found, changes, here = asking.preset, asking.changes, speed()
     total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
@@ -205,7 +205,7 @@ def _run(asking: Asking, as_json: bool) -> None:
         if asking.finished
         else outcomes(asking.rows, *settings, elsewhere=asking.elsewhere)
     )
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         for one in made:
             done.append(one)
             for line in lines([one]):

@@ -79,8 +79,8 @@ def sweep(
     Start it several times with the same --out to work in parallel.
     """
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
     from fedkin.sweep import dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
@@ -91,7 +91,7 @@ def sweep(
     base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         study = search(base, searched, out, trials, sampler, _tell)
     found = outcome(study, out)
     if as_json:

@@ -12,7 +12,7 @@ import numpy as np
 from fedkin.core.rng import Key
 from fedkin.doctor.features import Floats, Ints, Rows, folds_of
 from fedkin.doctor.fits import FEDERATED, WAYS, Products, fits, products
-from fedkin.runtime.under_way import tell
+from fedkin.runtime.progress import report_progress
 
 FOLDS, SEEDS = 5, 3
 CROSSING = "comparing ways to share"
@@ -42,7 +42,7 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
     """
     found = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
-    tell(CROSSING, 0, seeds * FOLDS)
+    report_progress(CROSSING, 0, seeds * FOLDS)
     for repeat in range(seeds):
         fold = folds_of(rows, FOLDS, Key(seed, repeat).numpy("doctor folds"))
         of = {view: _by_fold(rows, view, fold) for view in rows.views}
@@ -59,7 +59,7 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
             )
             found[BEST][repeat][fold == out] = found[best][repeat][fold == out]
             wins[best] += 1
-            tell(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
+            report_progress(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
     known = [way for way in found if way == BEST or way in chosen]
     return Crossed(
         {way: found[way] for way in known}, {way: n / (seeds * FOLDS) for way, n in wins.items()}

@@ -20,7 +20,7 @@ from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
 from fedkin.methods.own import allow
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 from fedkin.setup.arguments.given import check_method
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.population import reading_once
@@ -75,7 +75,7 @@ def diagnosis(
     asked = list(wanted.items()) if rounds else []
     probes = [
         probe(spec, text, section, lasting, value)
-        for text, (section, value) in counted("probing methods", asked)
+        for text, (section, value) in tracked("probing methods", asked)
     ]
     return {
         "data": data_of(everyone, parts.spec.run.seed),

@@ -39,7 +39,7 @@ from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
 from fedkin.masks.wire import NoSum
 from fedkin.runs.record import Record
-from fedkin.runtime.under_way import arriving
+from fedkin.runtime.progress import tracked_stream
 
 STATE = "the server's state"  # as messages call it
 MOST_WITHOUT_SUM = 3  # rounds under masks, one after the other, in which somebody lied
@@ -199,7 +199,7 @@ class Coordinator:
             tasks, _ = self._broadcasts.tasks(self.state, everyone, sent)
             tasks, lost = _after(tasks, number, trained), set[int]()
             answers = reaching(self.transport.ask("finish", number, tasks), lost)
-            for answer in arriving("finishing clients", answers, len(tasks)):
+            for answer in tracked_stream("finishing clients", answers, len(tasks)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
             taken_back(sent, tasks, lost)

@@ -20,7 +20,7 @@ from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 
 PATIENCE = 5  # rounds without a lower loss, after which no further one is tried
 
@@ -204,7 +204,7 @@ def _stay(
     state, best, base = first.state, first, 0
     limit = most if exact is None else exact
     what = f"rounds of the newcomer at place {first.place + 1}, at most"
-    for done in counted(what, range(limit + 1)):
+    for done in tracked(what, range(limit + 1)):
         at = server.round + done
         down = method.broadcast(state, info.client)
         looks = exact is None or done == exact

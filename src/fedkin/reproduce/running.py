@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
 from fedkin.experiment.resume import resume
-from fedkin.experiment.rounds_told import rounds_told
+from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
@@ -235,13 +235,13 @@ def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
         progress(record)
 
     return run(
-        spec, folder, progress=rounds_told(f"rounds of {folder.name}", spec.run.rounds, first)
+        spec, folder, progress=rounds_reporter(f"rounds of {folder.name}", spec.run.rounds, first)
     )
 
 
 def _resumed(spec: Spec, folder: Path, progress: Progress) -> Path:
-    told = rounds_told(f"rounds of {folder.name}", spec.run.rounds, progress)
-    return resume(folder, progress=told)
+    reporter = rounds_reporter(f"rounds of {folder.name}", spec.run.rounds, progress)
+    return resume(folder, progress=reporter)
 
 
 def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:

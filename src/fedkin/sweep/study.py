@@ -25,7 +25,7 @@ from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
-from fedkin.experiment.rounds_told import rounds_told
+from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
@@ -189,11 +189,11 @@ def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
 
 
 def _score(base: Spec, claim: Claim) -> Score:
-    told = rounds_told(f"rounds of trial {claim.number + 1}", base.run.rounds)
+    reporter = rounds_reporter(f"rounds of trial {claim.number + 1}", base.run.rounds)
     if begun(claim.run):
-        resume(claim.run, progress=told)
+        resume(claim.run, progress=reporter)
     else:
-        run(changed(base, claim.values), claim.run, progress=told)
+        run(changed(base, claim.values), claim.run, progress=reporter)
     seen = read_run(claim.run, claim.run.name)
     if seen.validation is None:
         if seen.measure not in ("accuracy", "loss", "log_loss") and any(

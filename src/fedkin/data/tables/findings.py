@@ -23,7 +23,7 @@ from fedkin.data.quality.sentinels import sentinels
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
 from fedkin.data.tables.similar_names import folded
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 
 SHOWN = 5  # names of clients
 
@@ -63,7 +63,7 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
         lambda: client_problems(source, names, sizes, table),
         lambda: problems_of_repeats,
     ]
-    problems = [one for step in counted("looking for faults", steps) for one in step()]
+    problems = [one for step in tracked("looking for faults", steps) for one in step()]
     return {
         "name": source.name,
         "task": source.task,
