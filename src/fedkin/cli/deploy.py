@@ -162,7 +162,7 @@ def run(
     need_extra()
     from fedkin.cli.talk.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.flower.operator.earlier import said_before
+    from fedkin.flower.operator.earlier_costs import earlier_costs
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.database import before_resume
     from fedkin.runs.directory import begun
@@ -172,7 +172,7 @@ def run(
     permit(found.spec)  # the folder is its operator's own
     find_own_code()
     done = before_resume(found.out) if begun(found.out) else (0, 0)
-    if not resume and (before_it := said_before(folder, found.spec)):
+    if not resume and (before_it := earlier_costs(folder, found.spec)):
         warn(f"note: {before_it}")
     work = partial(submit, folder, found.out)
     if ends_with_connection():

@@ -46,8 +46,8 @@ from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at, permit_method
+from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.secret import secret_at
-from fedkin.flower.node.spent import Spent
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
@@ -79,7 +79,7 @@ class Node:
         self.state = (folder / self.config.state).absolute()
         self.version = versions()["fedkin"]
         self._data = HeldData(folder, self.config, self.state)
-        self._spent = Spent(self.state, self.config.max_epsilon)
+        self._privacy_ledger = PrivacyLedger(self.state, self.config.max_epsilon)
         self._host: tuple[tuple[str, Place, str], Population, Host] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
@@ -151,7 +151,7 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         known = self._data.look(spec, experiment)
-        spent = self._spent.check(spec, request)
+        spent = self._privacy_ledger.check(spec, request)
         if not request.steps or request.place is None:
             added = {"facts": known.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
@@ -167,7 +167,7 @@ class Node:
         asked = Asked(self.state / request.run, own, masked(spec, self.config.insecure))
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place, request.run)
-        self._spent.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
+        self._privacy_ledger.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),

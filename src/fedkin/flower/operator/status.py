@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.earlier import earlier, plain
+from fedkin.flower.operator.earlier_costs import costs_as_json, costs_of_runs
 from fedkin.flower.operator.submit import GOES_ON, Submitted
 from fedkin.flower.waiting import word_at
 from fedkin.runs.database import read_only
@@ -46,7 +46,7 @@ def status(folder: Path) -> dict[str, Any]:
         "superlink": deployment.address,
         "nodes": _unnamed(states) if deployment.insecure else _named(folder, deployment, states),
         "run": _run(folder, deployment),
-        "privacy": plain(earlier(folder)),
+        "privacy": costs_as_json(costs_of_runs(folder)),
     }
 
 
