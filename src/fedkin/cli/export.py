@@ -141,13 +141,13 @@ def predict(
 
 
 def tell_answers(
-    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, as_json: bool
+    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, as_json: bool
 ) -> None:
     """What a model says of new samples, as a table or as JSON.
 
     Args:
         frame: A row a sample.
-        said: Sentences worth saying.
+        remarks: Sentences, printed below the table.
         data: The file of the samples, which is never replaced.
         out: A file for the table; None: standard output.
         as_json: As JSON.
@@ -156,9 +156,9 @@ def tell_answers(
         FedkinError: ``out`` cannot be written, or is ``data``.
     """
     if as_json:
-        print_json({"predictions": frame.to_dict("records"), "said": list(said)})
+        print_json({"predictions": frame.to_dict("records"), "said": list(remarks)})
     if not as_json or out is not None:
-        tell_table(frame, said, data, out, quiet=as_json)
+        tell_table(frame, remarks, data, out, quiet=as_json)
 
 
 def tell_written(done: "Written", as_json: bool) -> None:
@@ -208,13 +208,13 @@ def as_csv(frame: "DataFrame") -> str:
 
 
 def tell_table(
-    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, quiet: bool = False
+    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, quiet: bool = False
 ) -> None:
     """Predictions as CSV, what is worth saying on standard error.
 
     Args:
         frame: A row a sample.
-        said: Sentences worth saying.
+        remarks: Sentences, printed below the table.
         data: The file of the samples, which is never replaced.
         out: A file for the table; None: standard output.
         quiet: Whether the file is not named on standard output.
@@ -222,7 +222,7 @@ def tell_table(
     Raises:
         FedkinError: ``out`` cannot be written, or is ``data``.
     """
-    for sentence in said:
+    for sentence in remarks:
         warn(f"note: {sentence}")
     text = as_csv(frame)
     if out is None:
