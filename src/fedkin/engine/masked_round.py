@@ -14,12 +14,12 @@ from fedkin.engine.masked_numbers import FEWEST, digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import (
     DIGITS,
     Means,
-    blank,
     blank_counts,
-    counted_of,
+    blank_scores,
+    client_counts,
+    encode_places,
     means_of,
-    opened,
-    say_opened,
+    revealed_places,
 )
 from fedkin.engine.op import (
     COUNT_STAGES,
@@ -290,8 +290,8 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         NoSum: One of them lies.
     """
     found = counting.mean(transport, answers)
-    counted = counted_of(found.mean, len(found.clients))
-    places = opened(counted, counting.threshold)
+    counted = client_counts(found.mean, len(found.clients))
+    places = revealed_places(counted, counting.threshold)
     if not places:
         return means_of(counted)
     adding = MaskedRound(
@@ -299,7 +299,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         counting.number,
         of_scores(counting.number),
         counting.threshold,
-        blank(places),
+        blank_scores(places),
         dict.fromkeys(found.clients, 1.0),  # they weigh themselves
         DIGITS,
         NOTHING,
@@ -307,7 +307,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         counting.sent_digest,
     )
     try:
-        sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
+        sums = adding.mean(transport, adding.begun(transport, OPENING, encode_places(places)))
     finally:  # what was sent counts, whatever came of it
         counting.sent += adding.sent
         counting.missing |= adding.missing

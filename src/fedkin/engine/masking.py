@@ -12,7 +12,7 @@ from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
-from fedkin.engine.masked_scores import counts_of, numbers_of, read_opened
+from fedkin.engine.masked_scores import decode_places, presence_of, weighted_scores
 from fedkin.engine.op import (
     COUNT_STAGES,
     OPENING,
@@ -111,7 +111,7 @@ class Masking:
         threshold = self._threshold if self._scoring is None else self._scoring(round)
         counting = self._client(client, of_counts(round), threshold, heard)
         scoring = self._client(client, of_scores(round), threshold, heard)
-        counts = Waiting(counting, counts_of(record, samples), 1.0)
+        counts = Waiting(counting, presence_of(record, samples), 1.0)
         self._keep(COUNT_STAGES[-1], client, counts)
         # without a number until it is known which of them enough clients have
         self._keep(SCORE_STAGES[-1], client, Waiting(scoring, {}, 1.0, record, samples))
@@ -164,7 +164,7 @@ class Masking:
         if waiting is None:
             raise Refused(f"{stage}: this client has no work of round {round} that waits")
         if stage == OPENING:
-            opened = numbers_of(waiting.record, waiting.samples, read_opened(message))
+            opened = weighted_scores(waiting.record, waiting.samples, decode_places(message))
             advertised = waiting.client.advertise()  # once: another list has no keys
             known[known.index(waiting)] = waiting._replace(message=opened)
             return advertised
