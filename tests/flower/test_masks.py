@@ -18,7 +18,7 @@ from fedkin.flower.config import EXPERIMENT
 from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.limits import ASKED, DONE
+from fedkin.flower.node.request_log import ASKED, DONE
 from fedkin.flower.node.store import MODEL, NodeStore
 from fedkin.flower.operator.site import add
 from fedkin.flower.survivors import NOT_IN_IT, SURVIVORS

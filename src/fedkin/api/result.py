@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.data.population import Population, Split
-from fedkin.doctor.diagnosis import Asked, diagnosis
+from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.resume import resume as go_on
 from fedkin.experiment.training import Progress
 from fedkin.export.export import export as write
@@ -228,7 +228,7 @@ class Result:
         """
         return write_report(self.folder)
 
-    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
         --json`` prints.
 

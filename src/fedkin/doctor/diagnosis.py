@@ -25,13 +25,13 @@ from fedkin.setup.arguments.given import check_method
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.population import reading_once
 
-Asked = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
+ExtraMethods = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
 
 
 def diagnosis(
     spec: Spec,
     rounds: int,
-    methods: Asked = (),
+    methods: ExtraMethods = (),
     named: bool = True,
     given: Method | None = None,
 ) -> dict[str, Any]:

@@ -44,9 +44,9 @@ from fedkin.flower.envelope import (
 from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
-from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
+from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import secret_at
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
@@ -164,7 +164,7 @@ class Node:
             check(down, down)  # finite numbers only
         own = "" if known.facts is None else known.facts.digest
         secret = secret_at(self.state, spec, request.run, own)
-        asked = Asked(self.state / request.run, own, masked(spec, self.config.insecure))
+        asked = RequestLog(self.state / request.run, own, masked(spec, self.config.insecure))
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place, request.run)
         self._privacy_ledger.note(spec, request, spent, asked.again() if spec.privacy.on else 0)

@@ -16,7 +16,7 @@ from fedkin.engine.host import Host
 from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
-from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
 from fedkin.masks.signatures import heard_of
@@ -42,7 +42,7 @@ class Work:
         request: Request,
         message: bytes | None,
         about: Callable[[], dict[str, Any]],
-        asked: Asked,
+        asked: RequestLog,
         secret: Secret | None = None,
     ) -> None:
         assert request.place is not None
