@@ -267,7 +267,7 @@ def test_a_wrong_clock_is_said_where_a_node_tells_its_time(clock):
     for told, said in ((None, 0), (clock.now, 0), (clock.now + 9, 1)):
         grid.changed = {"clock": told}
         of.exchange(asking(of, "a"))
-        assert len(of.said) == said
+        assert len(of.remarks) == said
 
 
 def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
@@ -276,7 +276,7 @@ def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
     grid.changed = {"clock": 5.0, "steps": (done,)}
     of = dispatching(grid, clients=("a",))
     (reply, _) = of.exchange(asking(of, "a", steps=(Step(op="evaluate", round=1),)))["a"]
-    assert (reply.clock, of.said) == (5.0, [])
+    assert (reply.clock, of.remarks) == (5.0, [])
 
 
 @pytest.mark.parametrize(

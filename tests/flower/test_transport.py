@@ -30,7 +30,7 @@ class Nodes:
         self.away: set[str] = set()
         self.unreached: set[str] = set()
         self.broken: set[str] = set()
-        self.said = ["b", "a"]
+        self.remarks = ["b", "a"]
 
     def request(self, name, **content):
         return Request(**{**WHO, "name": name, **content})
@@ -147,12 +147,12 @@ def test_who_is_away_at_an_evaluation_is_told_and_work_is_missed(transport, node
     nodes.away, nodes.broken = {"c1"}, {"c2"}
     assert [one.client for one in transport.ask("evaluate", 1, orders())] == [0]
     said = ["c1 was not evaluated: it is away", "c2 was not evaluated: it broke"]
-    assert transport.said() == ["a", "b", *said]
+    assert transport.remarks() == ["a", "b", *said]
     found = {one.client: one.error for one in transport.ask("local", 2, orders())}
     assert found == {0: None, 1: "it is away", 2: "it broke"}
     assert transport.digests([0, 1, 2]) == {0: sha(0, 2), 1: "", 2: ""}
     assert transport.own[2] == Base()
-    assert transport.said() == ["a", "b", *said]
+    assert transport.remarks() == ["a", "b", *said]
 
 
 def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, nodes, monkeypatch):
@@ -160,7 +160,7 @@ def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, node
     monkeypatch.setattr(nodes, "_reply", lambda *_: next(why))
     for round in range(8):
         assert not list(transport.ask("evaluate", round, orders(clients=(1,))))
-    assert transport.said()[2:] == [
+    assert transport.remarks()[2:] == [
         "c1 was not evaluated: for other reasons (3 times)",
         "c1 was not evaluated: reason 0 (2 times)",
         *(f"c1 was not evaluated: reason {k}" for k in (1, 2, 3)),

@@ -192,13 +192,13 @@ def digest_of_sent(tasks: Sequence[Task], verify: Verify | None) -> bytes:
     if verify is None:
         return b""
     messages = {id(task.message): task.message for task in tasks}
-    found = {heard_of(message) for message in messages.values()}
-    if len(found) > 1:
+    digests = {heard_of(message) for message in messages.values()}
+    if len(digests) > 1:
         raise FedkinError(
             "[privacy] secure_aggregation: the method sends clients different messages, and nodes "
             "reveal a sum only of clients who were sent the same: take a method that sends one"
         )
-    return found.pop()
+    return digests.pop()
 
 
 def of_updates(
@@ -289,8 +289,8 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         FedkinError: Fewer than the threshold are left at some stage.
         NoSum: One of them lies.
     """
-    found = counting.mean(transport, answers)
-    counted = client_counts(found.mean, len(found.clients))
+    presence = counting.mean(transport, answers)
+    counted = client_counts(presence.mean, len(presence.clients))
     places = revealed_places(counted, counting.threshold)
     if not places:
         return means_of(counted)
@@ -300,7 +300,7 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         of_scores(counting.number),
         counting.threshold,
         blank_scores(places),
-        dict.fromkeys(found.clients, 1.0),  # they weigh themselves
+        dict.fromkeys(presence.clients, 1.0),  # they weigh themselves
         DIGITS,
         NOTHING,
         counting.verify,

@@ -17,7 +17,7 @@ from fedkin.core.tree import Tree, leaves, map_tree
 
 
 class NoSamples(NamedTuple):
-    """A ``ClientContext`` without samples: LookupError for a method that uses some to make a model."""
+    """A ``ClientContext`` without samples: whatever a method asks of them is a LookupError."""
 
     info: ClientInfo
     model: Model

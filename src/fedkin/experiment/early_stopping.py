@@ -90,7 +90,7 @@ class EarlyStopping:
                 scores = {client: (loss, accuracy) for client, loss, accuracy in rows}
                 self._judge(round, scores, named)
 
-    def said(self, rounds: int) -> list[str]:
+    def remarks(self, rounds: int) -> list[str]:
         """Why training ended before its last round, in one sentence.
 
         Args:

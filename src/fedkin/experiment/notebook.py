@@ -21,8 +21,8 @@ def in_notebook() -> bool:
         False on a terminal, and in IPython there.
     """
     shell = sys.modules.get("IPython")
-    found = shell.get_ipython() if shell is not None else None
-    return found is not None and hasattr(found, "kernel")
+    ipython = shell.get_ipython() if shell is not None else None
+    return ipython is not None and hasattr(ipython, "kernel")
 
 
 class Bar:
@@ -60,8 +60,8 @@ class Bar:
     ) -> None:
         self._draw()
 
-    def _show_line(self, said: str) -> None:
-        self.tally.progress_line = said
+    def _show_line(self, line: str) -> None:
+        self.tally.progress_line = line
         self._draw_again()
 
     def _draw_again(self) -> None:

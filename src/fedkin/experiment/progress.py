@@ -116,12 +116,18 @@ class Tally:
 
     def _score(self, record: Record, view: str) -> None:
         of = [views[view].get("test", {}) for views in record.measures.values() if view in views]
-        taken = next((name for one in of for name in one if record.phase == "round"), self.taken)
-        self.taken = taken  # the experiment's measure, where a round's record has one
-        found = sorted(one[taken] for one in of if taken in one and math.isfinite(one[taken]))
+        measure_name = next(
+            (name for one in of for name in one if record.phase == "round"), self.taken
+        )
+        self.taken = measure_name  # the experiment's measure, where a round's record has one
+        scores = sorted(
+            one[measure_name]
+            for one in of
+            if measure_name in one and math.isfinite(one[measure_name])
+        )
         summed = FEDERATION in record.scores  # under masks: one mean, and no client's own score
-        if found:
-            self._keep(view, taken, found, summed)
+        if scores:
+            self._keep(view, measure_name, scores, summed)
             return
         pairs = [
             views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})

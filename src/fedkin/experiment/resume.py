@@ -80,8 +80,8 @@ def resume(
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)
             differing = same_given(folder, parts, facts)
-            for said in [*changed_code(own_files(spec), facts), *differing]:
-                warn(f"note: {folder}: {said}")
+            for remark in [*changed_code(own_files(spec), facts), *differing]:
+                warn(f"note: {folder}: {remark}")
             train(parts, folder, database, progress, engine)
     return folder
 

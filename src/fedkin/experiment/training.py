@@ -169,7 +169,7 @@ def _train(
         )
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
         _restore(coordinator, folder, database)
-        taken = _taken_part(database)
+        rounds_of = _taken_part(database)
         stopping = _stopping(parts, database)
         for number in range(database.last_round() + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
@@ -177,8 +177,8 @@ def _train(
             trained = stopping.last_round(spec.run.rounds)
             record = _one(coordinator, spec, number, trained)
             if record.phase == "round":
-                taken.update(record.participants)
-            record = _accounted(record, parts, taken, cut_off.again, trained)
+                rounds_of.update(record.participants)
+            record = _accounted(record, parts, rounds_of, cut_off.again, trained)
             recorder.add(record)
             if spec.privacy.on and deployed:
                 recorder.commit()  # what the next round tells nodes is never told otherwise
@@ -193,33 +193,35 @@ def _train(
                 recorder.commit(**cut_off.stopped)
                 raise
         joined = _join(parts, coordinator, recorder, interrupted)
-        said = [*transport.said(), *stopping.said(spec.run.rounds)]
+        remarks = [*transport.remarks(), *stopping.remarks(spec.run.rounds)]
         trained = stopping.last_round(spec.run.rounds)
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=_warnings(parts, coordinator.state, database, taken),
+            warnings=_warnings(parts, coordinator.state, database, rounds_of),
             **joined,
             **cut_off.stopped,
-            **_at_the_end(parts, deployed, cut_off.again, said, trained),
+            **_at_the_end(parts, deployed, cut_off.again, remarks, trained),
             **engine.at_the_end(parts, coordinator.state),
         )
 
 
-def _warnings(parts: Assembled, state: Tree, database: Database, taken: Counter[int]) -> list[str]:
+def _warnings(
+    parts: Assembled, state: Tree, database: Database, rounds_of: Counter[int]
+) -> list[str]:
     """What may mislead about a finished run. state: the server's last one."""
     return [
-        *never_drawn(parts, state, taken),
-        *always_missing(database, parts.federation.names, taken),
+        *never_drawn(parts, state, rounds_of),
+        *always_missing(database, parts.federation.names, rounds_of),
         *mostly_missing(database),
         *(no_last_scores(database) if parts.federation.masked else []),
     ]
 
 
 def _at_the_end(
-    parts: Assembled, deployed: bool, again: int, said: Sequence[str], trained: int
+    parts: Assembled, deployed: bool, again: int, comments: Sequence[str], trained: int
 ) -> dict[str, Any]:
-    """Facts of a finished run. again: rounds that were released once more. said: how it went.
-    trained: its last round, before the finish.
+    """Facts of a finished run. again: rounds that were released once more. comments: on how
+    training went. trained: its last round, before the finish.
     """
     spec = parts.spec
     changed = again or trained < spec.run.rounds  # since the record began
@@ -230,7 +232,7 @@ def _at_the_end(
             *remarks(parts),
             *remarks_of(spec, parts.costs, again, trained),
             *masks_said(spec, parts.federation),
-            *said,
+            *comments,
         ],
         **({"baselines": {}} if deployed else _baselines(parts)),
         **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
@@ -253,7 +255,7 @@ def _taken_part(database: Database) -> Counter[int]:
 
 
 def _accounted(
-    record: Record, parts: Assembled, taken: Counter[int], again: int, trained: int
+    record: Record, parts: Assembled, rounds_of: Counter[int], again: int, trained: int
 ) -> Record:
     """The record with ε so far, where there is one; the finish releases no round, however far its
     number is from the last one that trained.
@@ -262,7 +264,7 @@ def _accounted(
     if not spec.privacy.on:
         return record
     whose = parts.infos if spec.privacy.of_samples else record.participants
-    counts = {client: taken[client] for client in whose}
+    counts = {client: rounds_of[client] for client in whose}
     released = min(record.round, trained) + again
     epsilon = spent(spec, counts, released, parts.costs, trained)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
@@ -273,11 +275,11 @@ def _baselines(parts: Assembled) -> dict[str, Any]:
     its mean and of how many clients that is.
     """
     spec = parts.spec
-    found = plain_baselines(parts.population, spec.run.measure, spec.model.family)
+    by_baseline = plain_baselines(parts.population, spec.run.measure, spec.model.family)
     if not parts.federation.masked:
-        return {"baselines": found}
-    means = federation_means(found)
-    return {"baselines": means, "baselines_of": {name: len(found[name]) for name in means}}
+        return {"baselines": by_baseline}
+    means = federation_means(by_baseline)
+    return {"baselines": means, "baselines_of": {name: len(by_baseline[name]) for name in means}}
 
 
 def _join(
@@ -291,8 +293,8 @@ def _join(
     done = len({one["client"] for one in known})
     trained = recorder.database.last_trained()
     run = Learned(parts, coordinator.state, trained, Runtime(parts.spec.engine.compile))
-    for found in held_out(run, done):
-        known += found
+    for outcomes in held_out(run, done):
+        known += outcomes
         stopped = interrupted()
         if stopped or recorder.due:
             recorder.commit(newcomers=known)

@@ -78,8 +78,8 @@ class Survivors:
             FedkinError: Another set was noted: some of it are missing now.
             StoreError: It cannot be written.
         """
-        told = next((both for both in TOLD.values() if stage in both), None)
-        if told is None or (stage == told[-1] and _key(told[0], round) in self._sets):
+        stages = next((both for both in TOLD.values() if stage in both), None)
+        if stages is None or (stage == stages[-1] and _key(stages[0], round) in self._sets):
             return
         key, now = _key(stage, round), sorted(clients)
         before = self._sets.get(key)

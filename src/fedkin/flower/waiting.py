@@ -134,7 +134,7 @@ def hello_again(
         raise _not_ready(why, len(names))
     waiting.go_on(list(why))
     for name, reason in list(why.items())[:1]:
-        dispatcher.said.append(
+        dispatcher.remarks.append(
             f"the run was continued without {waiting.some(list(why))}; {name}: {reason}"
         )
 

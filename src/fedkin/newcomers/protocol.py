@@ -186,10 +186,10 @@ def placements_of(server: Standing) -> tuple[Tree, ...]:
         for state in places:
             method.broadcast(state, client)
     except (LookupError, TypeError, ValueError, RuntimeError, FailedAtServer) as error:
-        said = f" ({error})" if isinstance(error, FailedAtServer) else ""
+        reason = f" ({error})" if isinstance(error, FailedAtServer) else ""
         raise FedkinError(
             f"{method.name} has no place for a client that was not in the run: its "
-            f"`newcomer_placements` would have to make one{said}"
+            f"`newcomer_placements` would have to make one{reason}"
         ) from None
     return places
 
@@ -276,13 +276,13 @@ class AtHome:
         self._states = {
             k: state for k, state in self._states.items() if k[0] != ask.place or k[1] >= ask.keep
         }
-        found: list[TaskResult] = []
+        answers: list[TaskResult] = []
         with one_thread():
             for op, round in ask.steps:
-                found += self.host.do(op, round, [Task(self.client, ask.message)])
-                if op in CHANGING and found[-1].error is None:
+                answers += self.host.do(op, round, [Task(self.client, ask.message)])
+                if op in CHANGING and answers[-1].error is None:
                     self._states[ask.place, round] = self.host.own(self.client)
-        return found
+        return answers
 
     def views(self, last: Ask) -> dict[str, Tree]:
         """What it would deploy after its last work: {view: parameters, or what the method predicts

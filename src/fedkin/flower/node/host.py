@@ -117,11 +117,12 @@ class Node:
 
     def _check_version(self, header: bytes) -> None:
         """First of all: another version's header may have fields that this one does not know."""
-        said = spoken(header)
-        if said is not None and (said.protocol, said.version) != (PROTOCOL, self.version):
+        sender = spoken(header)
+        if sender is not None and (sender.protocol, sender.version) != (PROTOCOL, self.version):
             raise Refused(
                 f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
-                f"{said.version[:20]} (protocol {said.protocol}): install the same on all machines"
+                f"{sender.version[:20]} (protocol {sender.protocol}): install the same on "
+                "all machines"
             )
 
     def _small_enough(self, parts: list[bytes]) -> list[bytes]:
@@ -289,11 +290,11 @@ def _threshold(spec: Spec, place: Place) -> int | None:
             "the next run as one of its clients"
         )
     participants = participants_among(spec.run.participation, place.clients)
-    found = threshold_of(spec, participants)
+    threshold = threshold_of(spec, participants)
     # the server says how many clients there are, and with it each one's noise
-    if found is not None:
-        check_majority(found, participants)
-    return found
+    if threshold is not None:
+        check_majority(threshold, participants)
+    return threshold
 
 
 def serve(node: Node) -> None:

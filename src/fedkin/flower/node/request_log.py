@@ -257,11 +257,11 @@ def _contents(request: Request, message: bytes | None) -> dict[str, str]:
 
     A server that was killed asks one by one for what it had asked for together.
     """
-    base, found = request.base.round, {}
+    base, digests = request.base.round, {}
     for step in request.steps:
         whole = hashlib.sha256(f"{base} {request.place}".encode())
         whole.update(message or b"")
-        found[_key(step)] = whole.hexdigest()[:32]
+        digests[_key(step)] = whole.hexdigest()[:32]
         if step.op in CHANGING:
             base = step.round
-    return found
+    return digests

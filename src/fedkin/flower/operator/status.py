@@ -52,14 +52,14 @@ def status(folder: Path) -> dict[str, Any]:
 
 def _named(folder: Path, deployment: Deployment, states: dict[str, str]) -> list[dict[str, str]]:
     """Flower gives its numbers alone: which node has which was noted when it was registered."""
-    found = []
+    nodes = []
     for name in dict.fromkeys((*deployment.clients, *deployment.newcomers)):
         number = folder / "keys" / f"{name}.node"
         known = number.read_text(encoding="utf-8").strip() if number.is_file() else ""
         state = states.get(known)
         shown = UNKNOWN if state is None else STATES.get(state, state)
-        found.append({"name": name, "status": shown})
-    return found
+        nodes.append({"name": name, "status": shown})
+    return nodes
 
 
 def _unnamed(states: dict[str, str]) -> list[dict[str, str]]:
