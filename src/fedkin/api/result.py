@@ -168,8 +168,8 @@ class Result:
             digest = record.facts().get("data_digest")
         if self._held is None or self._held[0] != digest:
             self._register_models()
-            found = load(self.folder, method=self._method, trust_code=self._trust_code, of=())
-            self._held = found.at.facts.get("data_digest"), found.parts.population
+            loaded = load(self.folder, method=self._method, trust_code=self._trust_code, of=())
+            self._held = loaded.at.facts.get("data_digest"), loaded.parts.population
         return self._held[1]
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:

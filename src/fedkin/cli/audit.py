@@ -20,14 +20,14 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
 
     find_own_code()
     with progress_to(ThrottledLines()):
-        found = attack(folder, trust_code)
-    path = write_page(found, folder)
+        result = attack(folder, trust_code)
+    path = write_page(result, folder)
     if as_json:
-        print_json({**found, "written": [str(path)]})
+        print_json({**result, "written": [str(path)]})
         return
-    for shown in tables(found):
+    for shown in tables(result):
         console().print(_table(shown))
-    if found["canaries"] is None:
+    if result["canaries"] is None:
         say("no canaries: train with --set audit.canaries=100 to have a lower bound on epsilon")
     say(path)
 

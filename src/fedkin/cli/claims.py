@@ -47,15 +47,15 @@ def judge(options: ClaimOptions) -> None:
     from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
-    found = register(options.paper)
+    claims = register(options.paper)
     asked = Asked(
-        found, options.scale, options.seeds, options.out / "runs", options.changes, speed()
+        claims, options.scale, options.seeds, options.out / "runs", options.changes, speed()
     )
     if options.from_ is not None:
         asked = asked._replace(kept=kept_verdicts(options.from_))
         if options.scale == "small":  # at the full one they are what the claims are judged by
-            told = full_scale(found, read(options.from_), options.changes)
-            asked = asked._replace(full=told)
+            verdicts_there = full_scale(claims, read(options.from_), options.changes)
+            asked = asked._replace(full=verdicts_there)
     rows = asked.rows()
     check(list(rows.values()), options.changes)
     there = state(asked, rows)
@@ -69,7 +69,7 @@ def judge(options: ClaimOptions) -> None:
         there = {**there, **some}
     judgements = judged(asked, rows, there)
     options.out.mkdir(parents=True, exist_ok=True)
-    written = write(found, judgements, options.scale, _command(options), options.out)
+    written = write(claims, judgements, options.scale, _command(options), options.out)
     if options.as_json:
         print_json(
             {

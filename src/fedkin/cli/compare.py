@@ -82,7 +82,7 @@ def _apart(files: Mapping[str, Path | None]) -> None:
 
 
 def _written(
-    found: "Comparison",
+    comparison: "Comparison",
     markdown: Path | None,
     latex: Path | None,
     html: Path | None,
@@ -94,14 +94,14 @@ def _written(
 
     written = []
     if markdown is not None:
-        written.append(write_outside(markdown, tables.markdown(found), MARKDOWN))
+        written.append(write_outside(markdown, tables.markdown(comparison), MARKDOWN))
     if latex is not None:
-        written.append(write_outside(latex, tables.latex(found), LATEX))
+        written.append(write_outside(latex, tables.latex(comparison), LATEX))
     if html is not None or figures is not None:  # charts take their time to be imported
         from fedkin.report.comparison.page import write_charts, write_comparison
 
-        written += [] if html is None else [write_comparison(found, html)]
-        written += [] if figures is None else write_charts(found, figures)
+        written += [] if html is None else [write_comparison(comparison, html)]
+        written += [] if figures is None else write_charts(comparison, figures)
     return written
 
 

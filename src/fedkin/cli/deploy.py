@@ -168,22 +168,22 @@ def run(
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
 
-    found = prepared(folder, resume)
-    permit(found.spec)  # the folder is its operator's own
+    deployable = prepared(folder, resume)
+    permit(deployable.spec)  # the folder is its operator's own
     find_own_code()
-    done = before_resume(found.out) if begun(found.out) else (0, 0)
-    if not resume and (before_it := earlier_costs(folder, found.spec)):
+    done = before_resume(deployable.out) if begun(deployable.out) else (0, 0)
+    if not resume and (before_it := earlier_costs(folder, deployable.spec)):
         warn(f"note: {before_it}")
-    work = partial(submit, folder, found.out)
+    work = partial(submit, folder, deployable.out)
     if ends_with_connection():
         warn(
             "note: when this SSH connection breaks, the run ends after its round, and --resume "
             "continues it: to let it go on, begin it in tmux or with nohup"
         )
     if as_json:
-        train_quietly(found.spec, work, new=found.looked_at)
+        train_quietly(deployable.spec, work, new=deployable.looked_at)
     else:
-        train(found.spec, work, done, new=found.looked_at, divided=found.divided)
+        train(deployable.spec, work, done, new=deployable.looked_at, divided=deployable.divided)
 
 
 @app.command()

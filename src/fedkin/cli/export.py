@@ -203,8 +203,8 @@ def as_csv(frame: "DataFrame") -> str:
     for name in whole.columns:
         if whole[name].dtype.kind == "O":  # text, however pandas keeps it
             whole[name] = [cell(one) if isinstance(one, str) else one for one in whole[name]]
-    found: str = whole.to_csv(index=False, float_format="%.6g")
-    return found
+    text: str = whole.to_csv(index=False, float_format="%.6g")
+    return text
 
 
 def tell_table(

@@ -129,8 +129,8 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    told = ("validation", "measure", "rank", "tie", "unscored")
-    searched = [key for key in plain[0] if key not in told]
+    scores = ("validation", "measure", "rank", "tie", "unscored")
+    searched = [key for key in plain[0] if key not in scores]
     for column in ("rank", f"validation {formatting.label(plain[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
     for row in plain:

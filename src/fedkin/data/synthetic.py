@@ -191,7 +191,7 @@ def _as_the_script(
     """
     components, dim = theta.shape
     rows = int(sizes.sum())
-    found = _Drawn(np.empty((rows, dim), np.float32), np.empty(rows), np.empty(rows, np.int8))
+    drawn = _Drawn(np.empty((rows, dim), np.float32), np.empty(rows), np.empty(rows, np.int8))
     ends = np.cumsum(sizes)
     for part_number, n in enumerate(sizes.ravel()):
         client = part_number // 2
@@ -206,9 +206,9 @@ def _as_the_script(
         order = np.arange(n)
         rng.shuffle(order)
         part = slice(ends[part_number] - n, ends[part_number])
-        found.x[part], found.noisy[part] = x[order], noisy[order]
-        found.component[part] = component[order]
-    return found
+        drawn.x[part], drawn.noisy[part] = x[order], noisy[order]
+        drawn.component[part] = component[order]
+    return drawn
 
 
 def linear_toy(

@@ -61,13 +61,13 @@ def diagnosis(
         parts = assemble(spec, given)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
-    found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
+    examination = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     runs = partial(_takes, parts)
-    judged = None if found is None else verdict(found)
+    judged = None if examination is None else verdict(examination)
     first: list[dict[str, Any]] = []
-    if found is not None and judged is not None:
-        first = candidates(found, everyone.names, judged["federate"], layers, runs)
+    if examination is not None and judged is not None:
+        first = candidates(examination, everyone.names, judged["federate"], layers, runs)
     wanted = {spec.method.name: (spec.method, given)} if named else {}
     for one in (*(one["method"] for one in first), *more):
         _want(wanted, one)
@@ -82,7 +82,7 @@ def diagnosis(
         "traps": traps,
         "verdict": judged,
         "candidates": first,
-        "left_out": [] if found is None else left_out(found, layers, runs),
+        "left_out": [] if examination is None else left_out(examination, layers, runs),
         "may_lose": None if judged is None else may_lose(judged["federate"], first)._asdict(),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],

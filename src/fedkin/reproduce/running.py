@@ -66,13 +66,15 @@ def outcomes(
     part = runners is READERS  # nothing will be trained: a run that lacks a number has the others
     for row in rows:
         try:
-            taken = [
+            from_elsewhere = [
                 one
                 for seed in range(seeds)
                 if (one := _taken(row, seed, out, changes, elsewhere or {}, part))
             ]
-            rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
-            done = joined(row, taken)
+            rest = [
+                seed for seed in range(seeds) if seed not in {one.seed for one in from_elsewhere}
+            ]
+            done = joined(row, from_elsewhere)
             if rest:
                 here = (runners or RUNNERS)[row.runner](row, rest, out, changes)
                 apart = other_numbers(here.runs, elsewhere or {})
@@ -189,7 +191,7 @@ def _outcome(
     names = single(row)
     each = [_measured(row, folder) for folder in folders]
     numbers = {name: [v for one in each if (v := one[name]) is not None] for name in names}
-    spent = [found.total for folder in folders if (found := cost(folder)) is not None]
+    spent = [spent_here.total for folder in folders if (spent_here := cost(folder)) is not None]
     runs = tuple(
         _run(row, seed, spec_of(row, seed, changes), folder, facts)
         for seed, folder, facts in zip(seeds, folders, each, strict=True)
@@ -203,9 +205,9 @@ def _measured(row: Row, folder: Path) -> dict[str, float | None]:
     """What a row is about, what other rows of the same runs are, and of each client what a number
     of all seeds is made of.
     """
-    found = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
-    found |= of_clients(folder) if len(single(row)) < len(row.values) else {}
-    return {name: None if value is None else float(value) for name, value in found.items()}
+    numbers = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
+    numbers |= of_clients(folder) if len(single(row)) < len(row.values) else {}
+    return {name: None if value is None else float(value) for name, value in numbers.items()}
 
 
 def _run(

@@ -28,7 +28,7 @@ def write_report(folder: Path) -> Path:
     folder = Path(folder)
     path = own(folder, NAME)
     with opened(folder) as run:
-        found = pages(run)
-    if found.clients is not None:
-        write_outside(own(folder, CLIENTS), found.clients)
-    return write_outside(path, found.html)
+        written = pages(run)
+    if written.clients is not None:
+        write_outside(own(folder, CLIENTS), written.clients)
+    return write_outside(path, written.html)
