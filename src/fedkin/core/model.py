@@ -300,10 +300,10 @@ def collecting_buffers() -> Iterator[list[Params]]:
     Yields:
         A list, to which every pass within the block adds {name: refreshed statistics}.
     """
-    found: list[Params] = []
-    token = _refreshed.set(found)
+    buffers: list[Params] = []
+    token = _refreshed.set(buffers)
     try:
-        yield found
+        yield buffers
     finally:
         _refreshed.reset(token)
 
@@ -328,14 +328,14 @@ class _Forward(NamedTuple):
         fixed = {key: value.to(x.device, copy=True) for key, value in self.left_out.items()}
         entering = self.inputs(x, next(one for one in values.values() if one.is_floating_point()))
         self._set_mode(training)
-        given = {**values, **own, **fixed}
+        tensors = {**values, **own, **fixed}
         out: Tensor = torch.func.functional_call(
-            self.module, given, (entering,), tie_weights=self.tied
+            self.module, tensors, (entering,), tie_weights=self.tied
         )
         if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
             seen.append(
                 {
-                    BUFFER + key: value if given[key] is value else given[key].detach()
+                    BUFFER + key: value if tensors[key] is value else tensors[key].detach()
                     for key, value in own.items()
                 }
             )

@@ -265,8 +265,8 @@ def _truth(source: Source, name: str, part: Partition) -> dict[str, Array]:
     truth = {k: v for k, v in source.truth.items() if k not in source.per_client}
     if clashes := sorted(truth.keys() & {*part.truth, *OWN} - {"natural"}):
         raise FedkinError(
-            f"{source.name}: column {clashes[0]!r} has a name that split.name={name} gives to a fact "
-            "of its own: rename the column"
+            f"{source.name}: column {clashes[0]!r} has a name that split.name={name} gives to a "
+            "fact of its own: rename the column"
         )
     if name == "natural" and source.client is not None:
         # Rows of per-client truth follow the sorted labels of ALL natural clients of the source.

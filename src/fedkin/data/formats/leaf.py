@@ -153,7 +153,7 @@ def _users(file: Path, test: bool) -> list[User]:
         named = set() if lacking else set(users)  # each of them is text where none is lacking
         odd = lacking[0] if lacking else [*(name for name in data if name not in named), *users][0]
         raise FedkinError(f"{file}: user {odd!r:.60} is not in both users and user_data")
-    found = []
+    users_read = []
     for name in users:
         own = data[name]
         x, y = (own.get("x"), own.get("y")) if isinstance(own, Mapping) else (None, None)
@@ -161,8 +161,8 @@ def _users(file: Path, test: bool) -> list[User]:
             raise FedkinError(f"{file}: user {name!r} needs lists x and y")
         if len(x) != len(y):
             raise FedkinError(f"{file}: user {name!r} has {len(x)} x and {len(y)} y")
-        found.append(User(str(name), x, y, test, file))
-    return found
+        users_read.append(User(str(name), x, y, test, file))
+    return users_read
 
 
 def _numbers(users: list[User]) -> Array:

@@ -63,10 +63,10 @@ def read_npz(
         The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
-    given = list(arrays)
+    array_names = list(arrays)
     unlabeled = publicity == "unlabeled"
     if own:
-        check_own(given, path, unlabeled)
+        check_own(array_names, path, unlabeled)
     if unlabeled and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
@@ -89,7 +89,7 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
-    unread = said_of(given, truth, unlabeled) if own else ()
+    unread = said_of(array_names, truth, unlabeled) if own else ()
     return source._replace(said=(*source.said, *remarks, *unread))
 
 

@@ -117,12 +117,11 @@ class Node:
 
     def _check_version(self, header: bytes) -> None:
         """First of all: another version's header may have fields that this one does not know."""
-        sender = spoken(header)
-        if sender is not None and (sender.protocol, sender.version) != (PROTOCOL, self.version):
+        peer = spoken(header)
+        if peer is not None and (peer.protocol, peer.version) != (PROTOCOL, self.version):
             raise Refused(
                 f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
-                f"{sender.version[:20]} (protocol {sender.protocol}): install the same on "
-                "all machines"
+                f"{peer.version[:20]} (protocol {peer.protocol}): install the same on all machines"
             )
 
     def _small_enough(self, parts: list[bytes]) -> list[bytes]:
