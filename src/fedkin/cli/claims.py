@@ -5,9 +5,13 @@ here.
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedkin.cli.talk.json_output import print_json
+
+if TYPE_CHECKING:
+    from fedkin.reproduce.claim import Register
+    from fedkin.reproduce.claim_runs import Asked
 
 NAME = "claims"
 
@@ -37,25 +41,14 @@ def judge(options: ClaimOptions) -> None:
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.reproduce.claim import register
     from fedkin.reproduce.claim_page import lines, write
-    from fedkin.reproduce.claim_runs import Asked, complete, judged, state
+    from fedkin.reproduce.claim_runs import complete, judged, state
     from fedkin.reproduce.claim_words import verdict
-    from fedkin.reproduce.estimate import speed
-    from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.row_spec import check
-    from fedkin.reproduce.told.full_scale import full_scale
-    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
     from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
     claims = register(options.paper)
-    asked = Asked(
-        claims, options.scale, options.seeds, options.out / "runs", options.changes, speed()
-    )
-    if options.from_ is not None:
-        asked = asked._replace(kept=kept_verdicts(options.from_))
-        if options.scale == "small":  # at the full one they are what the claims are judged by
-            verdicts_there = full_scale(claims, read(options.from_), options.changes)
-            asked = asked._replace(full=verdicts_there)
+    asked = _asked(options, claims)
     rows = asked.rows()
     check(list(rows.values()), options.changes)
     there = state(asked, rows)
@@ -83,6 +76,25 @@ def judge(options: ClaimOptions) -> None:
         print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
     for path in written:
         print(path)
+
+
+def _asked(options: ClaimOptions, claims: "Register") -> "Asked":
+    """What is judged, and what is known of it from elsewhere."""
+    from fedkin.reproduce.claim_runs import Asked
+    from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.finished_rows import read
+    from fedkin.reproduce.told.full_scale import full_scale
+    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
+
+    asked = Asked(
+        claims, options.scale, options.seeds, options.out / "runs", options.changes, speed()
+    )
+    if options.from_ is None:
+        return asked
+    asked = asked._replace(kept=kept_verdicts(options.from_))
+    if options.scale != "small":  # at the full scale they are what the claims are judged by
+        return asked
+    return asked._replace(full=full_scale(claims, read(options.from_), options.changes))
 
 
 def _check_folders(options: ClaimOptions) -> None:

@@ -81,21 +81,7 @@ def synthetic_mixture(
         test_rows=test_rows,
         alpha=alpha,
     )
-    if features not in ("uniform", "normal"):
-        raise FedkinError(
-            f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
-        )
-    _seed("synthetic_mixture", seed)
-    if draws == "script" and seed >= SEEDS:
-        raise FedkinError(
-            f"synthetic_mixture: draws='script' has seeds up to {SEEDS - 1}, not {seed}"
-        )
-    if draws not in DRAWS:
-        raise FedkinError(f"synthetic_mixture: draws={draws!r} is not known: use 'own' or 'script'")
-    if draws == "script" and features != "uniform":
-        raise FedkinError(
-            "synthetic_mixture: draws='script' has features='uniform' only, as the script has"
-        )
+    _check_draws(features, draws, seed)
     if largest < smallest or noise < 0 or sigma < 0:
         raise FedkinError(
             "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
@@ -128,6 +114,24 @@ def synthetic_mixture(
         },
         per_client=("alpha",),
     )
+
+
+def _check_draws(features: str, draws: str, seed: int) -> None:
+    if features not in ("uniform", "normal"):
+        raise FedkinError(
+            f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
+        )
+    _seed("synthetic_mixture", seed)
+    if draws == "script" and seed >= SEEDS:
+        raise FedkinError(
+            f"synthetic_mixture: draws='script' has seeds up to {SEEDS - 1}, not {seed}"
+        )
+    if draws not in DRAWS:
+        raise FedkinError(f"synthetic_mixture: draws={draws!r} is not known: use 'own' or 'script'")
+    if draws == "script" and features != "uniform":
+        raise FedkinError(
+            "synthetic_mixture: draws='script' has features='uniform' only, as the script has"
+        )
 
 
 class _Drawn(NamedTuple):
