@@ -139,7 +139,7 @@ def epsilon_of(summary: Mapping[str, Any]) -> float | None:
     """What privacy had cost in the end, of the client it cost most; None without [privacy].
 
     Args:
-        summary: A summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         ε, from 0.

@@ -81,7 +81,7 @@ class Learner(Protocol):
 
         Args:
             state: As ``fit`` or ``start`` left it.
-            parts: (x, y) of a mini-batch each.
+            parts: One ``Part`` a mini-batch.
 
         Returns:
             The new state, again named arrays of numbers.
@@ -294,8 +294,8 @@ _refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffe
 
 @contextmanager
 def collecting_buffers() -> Iterator[list[Params]]:
-    """Collect the running statistics that training-mode forward passes leave behind (used by the
-    kit's gradient).
+    """Collect the running statistics that training-mode forward passes leave behind
+    (``core.ops.gradient`` asks for them).
 
     Yields:
         A list, to which every pass within the block adds {name: refreshed statistics}.
@@ -309,7 +309,9 @@ def collecting_buffers() -> Iterator[list[Params]]:
 
 
 class _Forward(NamedTuple):
-    """The forward pass of a torch module, as a function of parameters and running statistics."""
+    """The forward pass of a torch module, as a function of parameters and running statistics: linear
+    predictors [batch, C] of samples [batch, …].
+    """
 
     module: nn.Module
     inputs: Inputs
@@ -332,7 +334,9 @@ class _Forward(NamedTuple):
         out: Tensor = torch.func.functional_call(
             self.module, tensors, (entering,), tie_weights=self.tied
         )
-        if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
+        if (
+            own and seen is not None
+        ):  # written in place, or assigned anew: ``tensors`` has that then
             seen.append(
                 {
                     BUFFER + key: value if tensors[key] is value else tensors[key].detach()

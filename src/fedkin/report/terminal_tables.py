@@ -24,7 +24,7 @@ def show(summary: Mapping[str, Any]) -> RenderableType:
     """What ``fedkin show DIR`` prints, from a ``summary``.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         What rich prints.

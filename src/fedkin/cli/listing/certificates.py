@@ -191,12 +191,7 @@ def markdown(packaged: Mapping[str, Any]) -> str:
         for section in sections(certificate):
             own = [test for test in section.tests if test["id"] not in everywhere]
             if own or section.said:
-                lines += [
-                    "",
-                    f"**{section.heading}**",
-                    "",
-                    *(f"- {sentence}" for sentence in section.said),
-                ]
+                lines += ["", f"**{section.heading}**", "", *(f"- {text}" for text in section.said)]
                 lines += [f"- {_linked(test)}" for test in own]
     return "\n".join(lines) + "\n"
 
@@ -266,10 +261,8 @@ def _witnesses(certificate: Mapping[str, Any]) -> list[str]:
         [f"{formatting.many(every, 'golden trace')} ({whole} met in everything)"] if every else []
     )
     tests = {kind: len(certificate[kind]["tests"]) for kind in ("closed form", "law")}
-    return [
-        *witnesses,
-        *(formatting.many(number, kind) for kind, number in tests.items() if number),
-    ]
+    witnesses += [formatting.many(number, kind) for kind, number in tests.items() if number]
+    return witnesses
 
 
 def _traces(traces: Sequence[Mapping[str, Any]]) -> str:

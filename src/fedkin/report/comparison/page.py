@@ -42,7 +42,7 @@ def write_comparison(comparison: Comparison, target: Path) -> Path:
     """Write the page.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
         target: The path of the file, ending in .html.
 
     Returns:
@@ -59,7 +59,7 @@ def write_charts(comparison: Comparison, folder: Path) -> list[Path]:
     two, which the page's menus begin with.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
         folder: Is made where it is not there.
 
     Returns:
@@ -76,7 +76,7 @@ def page(comparison: Comparison) -> str:
     """The whole page, from a comparison.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         HTML, which needs no network.
@@ -109,7 +109,7 @@ def best_gain(comparison: Comparison) -> str:
     "" without one.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         One sentence, or "".

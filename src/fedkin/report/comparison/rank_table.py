@@ -22,7 +22,7 @@ def rank_table(comparison: Comparison) -> Sheet:
     """``ranked`` as text.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Without rows where fewer than two experiments compare.
@@ -43,7 +43,7 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     ``high``: the ends of the mean's 95 % interval over clients.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         ([], "") where fewer than two experiments compare.

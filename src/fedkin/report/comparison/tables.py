@@ -25,7 +25,7 @@ def compare(comparison: Comparison) -> RenderableType:
     """The comparison for the terminal.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         What rich prints: tables, hints and warnings.
@@ -42,7 +42,7 @@ def markdown(comparison: Comparison) -> str:
     """The comparison as Markdown.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Tables, then hints and warnings as a list.
@@ -60,7 +60,7 @@ def latex(comparison: Comparison) -> str:
     """The comparison as LaTeX, for a paper.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Tables with the rules of booktabs; hints and warnings as comments.
@@ -76,7 +76,7 @@ def plain(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain values: what ``fedkin compare --json`` prints.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         {"measure", "runs", "ranks", "seeds", "baseline", "against", "choice", "damage", "warnings",
@@ -100,7 +100,7 @@ def troubles(comparison: Comparison) -> list[str]:
     """Which runs are not finished, or damaged.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         A sentence a run.
@@ -114,7 +114,7 @@ def tables_of(comparison: Comparison) -> list[Sheet]:
     """Those that have something to tell.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         At least one row each.
@@ -128,7 +128,7 @@ def experiment_sheets(comparison: Comparison) -> list[Sheet]:
     """Those whose rows are experiments, not runs.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         At least one row each.

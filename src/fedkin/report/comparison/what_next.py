@@ -23,7 +23,7 @@ def what_next(comparison: Comparison) -> list[Step]:
     """The most important first; nothing where no run has a pair.
 
     Args:
-        comparison: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         A few steps, or [].

@@ -14,7 +14,7 @@ def summed_up(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): how many clients deploy which model.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence; none where the run is not safe, or not at its end.
@@ -35,7 +35,7 @@ def by_client(summary: Mapping[str, Any]) -> dict[str, str]:
     """Of a run (a ``summary``): what each client deploys, and why.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         {client's name: words}; {} where the run is not safe, or not at its end.

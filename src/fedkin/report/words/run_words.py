@@ -14,7 +14,7 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): what is to be said beside its numbers.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
@@ -37,7 +37,7 @@ def evaluation_remarks(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         [] or one sentence.
@@ -62,7 +62,7 @@ def diverged_views(summary: Mapping[str, Any]) -> list[str]:
     number.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
@@ -82,7 +82,7 @@ def undefined_views(summary: Mapping[str, Any]) -> list[str]:
     measure yet says nothing of anybody.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
@@ -131,7 +131,7 @@ def progress(summary: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         "12 of 50 rounds, NOT finished", say.
@@ -147,7 +147,7 @@ def data_name(summary: Mapping[str, Any]) -> str:
     """The data of a run (a ``summary``): a name, or a file without its folders.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         Text.
@@ -159,7 +159,7 @@ def split(summary: Mapping[str, Any]) -> str:
     """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10.
 
     Args:
-        summary: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         Text.
