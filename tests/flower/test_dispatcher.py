@@ -15,7 +15,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import dispatcher, waiting
 from fedkin.flower.config import Deployment
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skewed, states_follow
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skew_remarks, states_follow
 from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
 from fedkin.flower.waiting import hello, word_at
@@ -257,7 +257,7 @@ def test_a_start_is_ended_while_it_waits(clock, tmp_path):
     ],
 )
 def test_a_clock_is_compared_with_both_ends(clock, said):
-    found = skewed("a", clock, 100.0, 110.0)
+    found = skew_remarks("a", clock, 100.0, 110.0)
     assert (f"the clock of a is {said} the server's" in found[0]) if said else found == []
 
 

@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.op import Task
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
-from fedkin.flower.survivors import NOT_IN_IT, Survivors
+from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
@@ -219,7 +219,7 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     again = FlowerTransport(
         nodes, PLACES, lambda number: [("local", number + 1, (0, 1, 2))], len, Survivors(path)
     )
-    assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+    assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     nodes.asked.clear()
     assert set(ask(again, "evaluate", 2, 0, 1, 2)) == {0, 1, 2}  # of another sum
     assert [len(one.steps) for one in nodes.asked] == [2, 2, 1]
@@ -234,7 +234,7 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     ask(again, "count_reveal", 3, 1, 2)
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {1, 2}
     ask(again, "score_reveal", 3, 1)
-    assert ask(again, "score_keys", 3, 1, 2) == {1: None, 2: NOT_IN_IT}
+    assert ask(again, "score_keys", 3, 1, 2) == {1: None, 2: NOT_A_SURVIVOR}
     for round, kept in ((3, {"reveal 3", "count_reveal 3", "score_reveal 3"}), (4, set())):
         again.save(tmp_path, round)
         assert set(json.loads(path.read_text())) == kept
@@ -257,7 +257,7 @@ def test_where_nodes_sign_their_survivors_that_set_is_kept(transport, nodes, tmp
     assert json.loads(path.read_text()) == noted
     again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(path))
     for op in ("local", "score_keys"):
-        assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+        assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {0, 1}
     for first in firsts:
         with pytest.raises(

@@ -309,8 +309,8 @@ def collecting_buffers() -> Iterator[list[Params]]:
 
 
 class _Forward(NamedTuple):
-    """The forward pass of a torch module, as a function of parameters and running statistics: linear
-    predictors [batch, C] of samples [batch, …].
+    """The forward pass of a torch module, as a function of parameters and running statistics:
+    linear predictors [batch, C] of samples [batch, …].
     """
 
     module: nn.Module

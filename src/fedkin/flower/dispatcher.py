@@ -26,7 +26,7 @@ from fedkin.flower.envelope import (
     sealed,
     spoken,
 )
-from fedkin.flower.pulls import Parts, Pulls, taken
+from fedkin.flower.pulls import Parts, Pulls, reply_parts
 from fedkin.flower.records import pack
 
 KIND = "train.fedkin"
@@ -90,7 +90,7 @@ class Dispatcher:
         self.grid, self.deployment, self.about = grid, deployment, about
         # node → the client it says it is; used only where nodes are not registered
         self._introduced: dict[int, str] = {}
-        self._twice: dict[str, list[int]] = {}  # names that several nodes go by
+        self._duplicates: dict[str, list[int]] = {}  # names that several nodes go by
         self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
         self.remarks: list[str] = []  # what the operator should know
         self.reached: set[str] = set()  # names to whom the last exchange's requests were sent
@@ -135,7 +135,7 @@ class Dispatcher:
         messages: dict[str, Message] = {}
         for name, (request, blob) in requests.items():
             if name not in nodes:
-                replies[name] = self.why_not(name)
+                replies[name] = self.why_unreachable(name)
                 continue
             content = pack([sealed(request), *([] if blob is None else [blob])])
             messages[name] = Message(
@@ -152,7 +152,7 @@ class Dispatcher:
             replies[name] = reply = self._open(answer, request)
             # work asks for no clock: a node that told one all the same could say something a round
             if not isinstance(reply, str) and reply[0].clock is not None and not request.steps:
-                self.remarks += skewed(name, reply[0].clock, sent, time.time())
+                self.remarks += skew_remarks(name, reply[0].clock, sent, time.time())
         return replies
 
     def nodes(self) -> dict[str, int]:
@@ -169,11 +169,11 @@ class Dispatcher:
         by_name: dict[str, list[int]] = {}
         for name, node in names:
             by_name.setdefault(name, []).append(node)
-        self._twice = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
-        known = set(self.deployment.clients) - self._twice.keys()
+        self._duplicates = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
+        known = set(self.deployment.clients) - self._duplicates.keys()
         return {name: node for name, node in names if name in known}
 
-    def why_not(self, name: str) -> str:
+    def why_unreachable(self, name: str) -> str:
         """Why a client has no node.
 
         Args:
@@ -182,10 +182,10 @@ class Dispatcher:
         Returns:
             A sentence.
         """
-        if name in self._twice and self.deployment.insecure:
+        if name in self._duplicates and self.deployment.insecure:
             return f"several nodes say that they are {name}: stop all but one"
-        if name in self._twice:
-            numbers = ", ".join(map(str, self._twice[name]))
+        if name in self._duplicates:
+            numbers = ", ".join(map(str, self._duplicates[name]))
             return (
                 f"several nodes are connected as {name} ({numbers}): revoke a key that is not its "
                 "own, flwr supernode unregister NUMBER deployment (docs/deploy.md, A key that is "
@@ -230,7 +230,7 @@ class Dispatcher:
         began = time.monotonic()
         needed = math.ceil(round_up_noise(self.deployment.quorum * len(messages)))
         replies: dict[str, Parts | str] = dict.fromkeys(
-            self._holding(messages), "its earlier replies are still on their way"
+            self._overloaded(messages), "its earlier replies are still on their way"
         )
         sent = {name: one for name, one in messages.items() if name not in replies}
         ids = list(self.grid.push_messages(list(sent.values()))) if sent else []
@@ -267,14 +267,14 @@ class Dispatcher:
         """The reply to one message, if it is there. Whatever it is, it ends no run."""
         try:
             replies = list(self.grid.pull_messages([id]))
-            return taken(replies, id, node, limit) if replies else None
+            return reply_parts(replies, id, node, limit) if replies else None
         except Refused as error:
             return str(error)
         except Exception as error:
             self.grid.get_nodes()  # raises where it is the SuperLink that fails, and no reply
             return cleaned(f"its reply cannot be read: {named_line(error)}")
 
-    def _holding(self, messages: Mapping[str, Message]) -> list[str]:
+    def _overloaded(self, messages: Mapping[str, Message]) -> list[str]:
         """Names whose node sends nothing to its end: each reply takes a thread meanwhile."""
         self._late = [late for late in self._late if late[0].held()]
         held = Counter(nodes[id] for pulls, nodes in self._late for id in pulls.held())
@@ -313,7 +313,7 @@ class Dispatcher:
         return reply, blobs
 
 
-def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
+def skew_remarks(name: str, clock: float, sent: float, received: float) -> list[str]:
     """What to say of a node's clock, which showed ``clock`` between two times of this one.
 
     Args:

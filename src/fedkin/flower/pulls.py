@@ -116,7 +116,7 @@ class Pulls:
                 message = self._next()
 
 
-def taken(replies: list[Message], message: str, node: int, limit: int) -> Parts | str:
+def reply_parts(replies: list[Message], message: str, node: int, limit: int) -> Parts | str:
     """The reply to a message as byte strings, or Flower's error in its place.
 
     What a reply says of itself was written by its sender: it must agree with what was asked.

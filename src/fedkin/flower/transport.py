@@ -19,7 +19,7 @@ from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp,
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
-from fedkin.flower.survivors import NOT_IN_IT, Survivors
+from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.runs import checkpoint
 
 REASONS = 4  # of one client, that are told in its own words: it may give another one every round
@@ -82,7 +82,7 @@ class FlowerTransport:
         self.survivors.agree(op, round, (task.client for task in tasks))
         for task in tasks:
             if self._idle(op, round, task.client):
-                answers.append((TaskResult(task.client, error=NOT_IN_IT), Base()))
+                answers.append((TaskResult(task.client, error=NOT_A_SURVIVOR), Base()))
                 continue
             waiting = self._ahead.pop((task.client, op, round), None)
             if waiting is not None and waiting[0] == _sha(task.message):
@@ -98,7 +98,7 @@ class FlowerTransport:
                     self.own[answer.client] = own
                     self._changed.add(answer.client)
             if op in EVALUATIONS and self.survivors.left_out(op, round, answer.client):
-                answer = TaskResult(answer.client, error=NOT_IN_IT)
+                answer = TaskResult(answer.client, error=NOT_A_SURVIVOR)
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have

@@ -152,7 +152,7 @@ def _called(
         open_names = [name for name in names if name not in facts]
         nodes = dispatcher.nodes()
         here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
-        why = {name: dispatcher.why_not(name) for name in open_names}
+        why = {name: dispatcher.why_unreachable(name) for name in open_names}
         for name, reply in (dispatcher.exchange(here) if here else {}).items():
             if isinstance(reply, str):
                 why[name] = reply

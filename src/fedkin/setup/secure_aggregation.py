@@ -160,7 +160,7 @@ def masking_of(
     return Masking(threshold, how, draw, identity, partial(scores_threshold, spec, clients))
 
 
-def masks_said(spec: Spec, federation: Federation) -> list[str]:
+def masking_remarks(spec: Spec, federation: Federation) -> list[str]:
     """What the record says of the server's sight, and loudly where masks hide nothing.
 
     Args:
