@@ -10,7 +10,7 @@ from fedkin.core.errors import percent
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import section, table
 from fedkin.runs.directory import own
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 NAME = "audit.html"
 NONE, DASH = "none", "–"

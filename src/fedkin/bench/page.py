@@ -28,7 +28,7 @@ from fedkin.report.charts.base import Figure
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import PAGES, write_outside
+from fedkin.runs.output_files import PAGES, write_outside
 
 EQUAL_ROUNDS = BUDGETS[0]
 

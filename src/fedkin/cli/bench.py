@@ -106,7 +106,7 @@ def page(
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import mean_ranks, not_run, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
-    from fedkin.runs.outside import MARKDOWN, write_outside
+    from fedkin.runs.output_files import MARKDOWN, write_outside
 
     files = [_rows_file(one) for one in rows or [Path("bench")]]
     read = [row for file in files for row in read_rows(file)]

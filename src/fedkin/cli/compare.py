@@ -90,7 +90,7 @@ def _written(
 ) -> list[Path]:
     """What was asked for of a comparison, as files."""
     from fedkin.report.comparison import tables
-    from fedkin.runs.outside import LATEX, MARKDOWN, write_outside
+    from fedkin.runs.output_files import LATEX, MARKDOWN, write_outside
 
     written = []
     if markdown is not None:
@@ -109,7 +109,7 @@ def _without_files(folders: list[Path]) -> list[Path]:
     """What is left of ``runs/*`` without the files beside runs, such as a page; in a sweep those
     that are passed over are named. A run's own file is a slip, which is reported.
     """
-    from fedkin.runs.outside import STUDY
+    from fedkin.runs.output_files import STUDY
 
     files = [path for path in folders if path.is_file() and not begun(path.parent)]
     if files and len(files) == len(folders):

@@ -137,7 +137,7 @@ def _write(fix: Path, read: Path, spec: "Spec", result: dict[str, Any], command:
     read.
     """
     from fedkin.doctor.fixed_spec import fixed_spec
-    from fedkin.runs.outside import EXPERIMENTS, write_outside
+    from fedkin.runs.output_files import EXPERIMENTS, write_outside
     from fedkin.runs.spec import parse
 
     names = [column["name"] for column in result["columns"]]

@@ -228,7 +228,7 @@ def tell_table(
     if out is None:
         say_all(text)
         return
-    from fedkin.runs.outside import write_outside
+    from fedkin.runs.output_files import write_outside
 
     written = write_outside(out, text, inputs=[data])
     if not quiet:

@@ -53,7 +53,7 @@ def init(
     Trains only the doctor's small probes; test data are not read."""
     from fedkin.doctor.plan import plan
     from fedkin.experiment.throttled_lines import ThrottledLines
-    from fedkin.runs.outside import write_outside
+    from fedkin.runs.output_files import write_outside
     from fedkin.runtime.progress import progress_to
 
     if out.exists():

@@ -16,11 +16,11 @@ from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.export.shared import shared_view
 from fedkin.flower import config
-from fedkin.flower.begun_with import FINGERPRINT, RUN
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
+from fedkin.flower.run_start import FINGERPRINT, RUN
 from fedkin.flower.survivors import SURVIVORS, Survivors
 from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify

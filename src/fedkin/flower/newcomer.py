@@ -17,11 +17,11 @@ from fedkin.engine.op import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
-from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
+from fedkin.flower.run_start import RUN, check_experiment
 from fedkin.flower.stopping import stop_if_asked
 from fedkin.flower.transport import answers_of
 from fedkin.flower.waiting import hello

@@ -26,7 +26,7 @@ from fedkin.reproduce.told.both_scales import (
     verdict_there,
 )
 from fedkin.reproduce.told.kept_verdicts import AND, LACKING, REASONS
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 FIELDS = (
     "paper",

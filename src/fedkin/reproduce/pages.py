@@ -24,7 +24,7 @@ from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean, single
 from fedkin.reproduce.preset import Preset
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 COLUMNS = [
     "row",

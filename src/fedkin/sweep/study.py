@@ -31,7 +31,7 @@ from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun, check_home
-from fedkin.runs.outside import STUDY as FILE
+from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import check_database, taken_over

@@ -14,7 +14,7 @@ from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
-from fedkin.runs.outside import owner
+from fedkin.runs.output_files import owner
 
 EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
 FOLDERS = "MLFLOW_ALLOW_FILE_STORE"  # what MLflow's refusal of folders names

@@ -27,7 +27,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.lead import signed
 from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import PAGES, write_outside
+from fedkin.runs.output_files import PAGES, write_outside
 
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",

@@ -16,7 +16,7 @@ from fedkin.report.page.gain import gain_of
 from fedkin.report.panel import panel_of
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 WIDTH = 640  # CSS pixels: in print, 17 cm
 SCALE = 2.0  # of PNGs

@@ -6,7 +6,7 @@ from fedkin.report.page.client_file import NAME as CLIENTS
 from fedkin.report.page.content import pages
 from fedkin.report.records import opened
 from fedkin.runs.directory import own
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 NAME = "report.html"
 
