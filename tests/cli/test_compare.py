@@ -2,7 +2,7 @@
 
 import json
 
-from fedkin.runs.outside import STUDY
+from fedkin.runs.output_files import STUDY
 from tests.awkward import record
 from tests.cli.command import fedkin, told
 

@@ -13,7 +13,7 @@ from fedkin.engine import masked_round
 from fedkin.engine import masking as engine_masking
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import OPS
-from fedkin.engine.masked_scores import DIGITS, PLACES, read_opened
+from fedkin.engine.masked_scores import DIGITS, PLACES, decode_places
 from fedkin.engine.op import Task, TaskResult
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
@@ -136,7 +136,7 @@ def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypat
 def test_a_measure_that_one_client_has_does_not_leave_it(tmp_path, monkeypatch):
     """Its sum would be the client's own number; of two, each would know the other's."""
     asked = _listening(monkeypatch, "score_keys")
-    sent = engine_masking.counts_of
+    sent = engine_masking.presence_of
 
     def few(record, samples):
         if record.notes["alpha"] is not alphas.setdefault("first", record.notes["alpha"]):
@@ -144,9 +144,9 @@ def test_a_measure_that_one_client_has_does_not_leave_it(tmp_path, monkeypatch):
         return sent(record, samples)
 
     alphas = {}
-    monkeypatch.setattr(engine_masking, "counts_of", few)
+    monkeypatch.setattr(engine_masking, "presence_of", few)
     folder = run(spec("apfl"), tmp_path / "masked")
-    places = {place for task in asked for place in read_opened(task.message)}
+    places = {place for task in asked for place in decode_places(task.message)}
     assert {place.name for place in places} == {"loss", "accuracy"}
     with read_only(folder) as database:
         assert not database.rows("SELECT * FROM measures")
@@ -170,7 +170,7 @@ def _listening(monkeypatch, stage):
 
 def test_losses_that_most_have_not_are_no_divergence(tmp_path, monkeypatch):
     """Two of six have none: nothing of the loss is told, and training goes on."""
-    sent = engine_masking.counts_of
+    sent = engine_masking.presence_of
 
     def lost(record, samples):
         seen.append(record)
@@ -179,7 +179,7 @@ def test_losses_that_most_have_not_are_no_divergence(tmp_path, monkeypatch):
         return sent(record, samples)
 
     seen = []
-    monkeypatch.setattr(engine_masking, "counts_of", lost)
+    monkeypatch.setattr(engine_masking, "presence_of", lost)
     folder = run(spec(), tmp_path / "masked")
     with read_only(folder) as database:
         assert database.rows("SELECT DISTINCT loss FROM metrics") == [(None,)]

@@ -13,15 +13,15 @@ from fedkin.engine.masked_scores import (
     LOST,
     PLACES,
     Place,
-    blank,
     blank_counts,
-    counted_of,
-    counts_of,
+    blank_scores,
+    client_counts,
+    decode_places,
+    encode_places,
     means_of,
-    numbers_of,
-    opened,
-    read_opened,
-    say_opened,
+    presence_of,
+    revealed_places,
+    weighted_scores,
 )
 from fedkin.masks.wire import Refused
 from fedkin.runs.record import FEDERATION
@@ -44,13 +44,15 @@ OTHER = Evaluation(
 
 def added(*told, threshold=None):
     """The means of clients' (record, samples), of which all may be known but for a threshold."""
-    counted = counted_of(mean([counts_of(*one) for one in told]), len(told))
+    counted = client_counts(mean([presence_of(*one) for one in told]), len(told))
     places = [place for place in PLACES if place.name != LOST]
     if threshold is not None:
-        places = opened(counted, threshold)
+        places = revealed_places(counted, threshold)
     if not places:
         return means_of(counted)
-    return means_of(counted, places, mean([numbers_of(*one, places) for one in told]), len(told))
+    return means_of(
+        counted, places, mean([weighted_scores(*one, places) for one in told]), len(told)
+    )
 
 
 def mean(messages):
@@ -76,17 +78,20 @@ def test_validation_is_weighted_by_samples_and_test_counts_clients_alike():
 def test_every_client_sends_one_form_whatever_it_has():
     places = (Place("personal", "val", "loss"), Place("personal", "test", "measure auc"))
     for record, size in ((ONE, 1), (OTHER, 9), (Evaluation(), 5)):
-        assert counts_of(record, of(size))["counts"].shape == blank_counts()["counts"].shape
-        assert numbers_of(record, of(size), places)["scores"].shape == blank(places)["scores"].shape
-    assert not counts_of(Evaluation(), of(5))["counts"].any()
-    assert not numbers_of(Evaluation(), of(5), places)["scores"].any()
+        assert presence_of(record, of(size))["counts"].shape == blank_counts()["counts"].shape
+        assert (
+            weighted_scores(record, of(size), places)["scores"].shape
+            == blank_scores(places)["scores"].shape
+        )
+    assert not presence_of(Evaluation(), of(5))["counts"].any()
+    assert not weighted_scores(Evaluation(), of(5), places)["scores"].any()
 
 
 def test_notes_and_unknown_views_are_in_no_number():
     apart = ONE._replace(notes={"alpha": 0.9})
     seen = ONE._replace(scores={**ONE.scores, "mine": {"test": (9.0, 0.9)}})
     for other in (apart, seen):
-        assert torch.equal(counts_of(other, of(3))["counts"], counts_of(ONE, of(3))["counts"])
+        assert torch.equal(presence_of(other, of(3))["counts"], presence_of(ONE, of(3))["counts"])
         assert added((other, of(3))) == added((ONE, of(3)))
 
 
@@ -107,7 +112,7 @@ def test_clients_are_counted_to_the_nearest_whole_number():
     """One of 49 is a share that times 49 is below 1."""
     assert int(1 / 49 * 49) == 0
     told = [(ONE, of(10))] + [(Evaluation(ONE.scores), of(10))] * 48
-    counted = counted_of(mean([counts_of(*one) for one in told]), 49)
+    counted = client_counts(mean([presence_of(*one) for one in told]), 49)
     assert counted.having[Place("personal", "test", "measure auc")] == 1
     assert added(*told).counted["personal"]["auc"] == (1, 48)
 
@@ -118,17 +123,17 @@ def test_clients_are_counted_to_the_nearest_whole_number():
 def test_a_sum_is_of_three_clients_whoever_drops_out_after_the_count(clients, threshold, least):
     place = Place("personal", "test", "loss")
     for having in range(clients + 1):
-        counted = counted_of(blank_counts(), clients)
+        counted = client_counts(blank_counts(), clients)
         counted = counted._replace(having={**counted.having, place: having})
-        assert (place in opened(counted, threshold)) == (having >= least)
+        assert (place in revealed_places(counted, threshold)) == (having >= least)
         assert having < least or having - (clients - threshold) >= 3
 
 
 def test_validation_that_few_have_is_not_weighed_either():
     """Its weight would be the number of one client's validation samples."""
     told = [(ONE, of(10))] + [(ONE, of(0))] * 3
-    counted = counted_of(mean([counts_of(*one) for one in told]), 4)
-    assert {place.split for place in opened(counted, 3)} == {"train", "test"}
+    counted = client_counts(mean([presence_of(*one) for one in told]), 4)
+    assert {place.split for place in revealed_places(counted, 3)} == {"train", "test"}
     means = added(*told, threshold=3)
     assert math.isnan(means.scores[FEDERATION]["personal"]["val"][0])
     assert means.some_loss
@@ -136,14 +141,14 @@ def test_validation_that_few_have_is_not_weighed_either():
 
 def test_a_list_of_scores_is_said_and_read():
     places = (PLACES[0], PLACES[3])
-    assert read_opened(say_opened(places)) == places
+    assert decode_places(encode_places(places)) == places
     lost = Place("personal", "test", LOST)
-    whole = say_opened(places)
+    whole = encode_places(places)
     for wrong in (b"", whole[:-1], whole + bytes(1), b"2" + whole[1:], bytes(len(PLACES))):
         with pytest.raises(Refused, match="no list of scores"):
-            read_opened(wrong)
+            decode_places(wrong)
     with pytest.raises(Refused, match="no list of scores"):
-        read_opened(say_opened([lost]))
+        decode_places(encode_places([lost]))
 
 
 @pytest.mark.parametrize("loss", [math.inf, math.nan, 2 * LARGEST, -2 * LARGEST])
@@ -163,10 +168,10 @@ def test_losses_and_measures_of_large_labels_are_in_the_mean(size):
         {"personal": {"val": (size, math.nan), "test": (size, math.nan)}},
         measures={"personal": {"val": {"deviance": -size}}},
     )
-    counted = counted_of(counts_of(record, of(10_000)), 3)
-    places = opened(counted, 3)
-    masked = [vector_of(numbers_of(record, of(10_000), places), 1.0, DIGITS) for _ in range(3)]
-    summed = mean_of(sum(masked[1:], masked[0]), blank(places), 3.0, 3)
+    counted = client_counts(presence_of(record, of(10_000)), 3)
+    places = revealed_places(counted, 3)
+    masked = [vector_of(weighted_scores(record, of(10_000), places), 1.0, DIGITS) for _ in range(3)]
+    summed = mean_of(sum(masked[1:], masked[0]), blank_scores(places), 3.0, 3)
     scores, measures, *_ = means_of(counted, places, summed, 3)
     assert scores[FEDERATION]["personal"]["val"][0] == pytest.approx(size, rel=1e-12)
     assert scores[FEDERATION]["personal"]["test"][0] == pytest.approx(size, rel=1e-12)
@@ -189,7 +194,7 @@ def test_one_client_that_diverged_spoils_the_validation_loss_and_is_counted():
 
 
 def test_without_anything_there_is_a_personal_view_without_numbers():
-    scores, measures, *_ = means_of(counted_of(blank_counts(), 3))
+    scores, measures, *_ = means_of(client_counts(blank_counts(), 3))
     assert list(scores[FEDERATION]) == ["personal"]
     assert all(
         math.isnan(number) for pair in scores[FEDERATION]["personal"].values() for number in pair

@@ -6,7 +6,7 @@ import torch
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.rng import seeded
 from fedkin.engine.evaluation import Evaluation
-from fedkin.engine.masked_scores import Place, say_opened
+from fedkin.engine.masked_scores import Place, encode_places
 from fedkin.engine.masking import Masking
 from fedkin.engine.op import COUNT_STAGES, OPENING, SCORE_STAGES, SCORING, STAGES
 from fedkin.masks.keys import KEY
@@ -68,7 +68,7 @@ def test_who_survived_is_signed_by_who_has_an_identity_alone() -> None:
     record = Evaluation({"personal": {"test": (0.5, 0.75)}})
     signing.begin(1, 4, MESSAGE, 30.0)
     signing.begin_scores(1, 4, record, {"val": 10, "test": 10})
-    signing.answer(OPENING, 1, 4, say_opened([Place("personal", "test", "loss")]))
+    signing.answer(OPENING, 1, 4, encode_places([Place("personal", "test", "loss")]))
     for stages in (STAGES, COUNT_STAGES, SCORE_STAGES):
         with pytest.raises(Refused, match="survivors was asked for, and roster comes next"):
             signing.answer(stages[2], 1, 4, b"")
@@ -121,11 +121,11 @@ def test_scores_have_keys_once_it_is_said_which_are_asked_for() -> None:
     with pytest.raises(Refused, match="roster was asked for, and advertise comes next"):
         host.answer("score_shares", 1, 4, sealed(Stage.ROSTER, 1, [], 3))
     place = Place("personal", "test", "loss")
-    scores = host.answer(OPENING, 1, 4, say_opened([place]))
+    scores = host.answer(OPENING, 1, 4, encode_places([place]))
     assert scores[17:] != counts[17:]
     assert host.waiting(4, SCORE_STAGES[-1]).message["scores"].tolist() == [[1.0, 0.5]]
     with pytest.raises(Refused, match="advertise was asked for"):
-        host.answer(OPENING, 1, 4, say_opened([place, place._replace(name="accuracy")]))
+        host.answer(OPENING, 1, 4, encode_places([place, place._replace(name="accuracy")]))
     assert host.waiting(4, SCORE_STAGES[-1]).message["scores"].tolist() == [[1.0, 0.5]]
 
 
@@ -157,7 +157,7 @@ def test_all_keys_are_signed_with_what_the_client_was_sent() -> None:
     update = host.begin(1, 4, MESSAGE, 30.0, b"the model")
     counts = host.begin_scores(2, 4, record, {"val": 10, "test": 10}, b"the next one")
     place = Place("personal", "test", "loss")
-    scores = host.answer(OPENING, 2, 4, say_opened([place]))
+    scores = host.answer(OPENING, 2, 4, encode_places([place]))
     assert signed == [
         said(1, 4, public(update), b"the model"),
         said(of_counts(2), 4, public(counts), b"the next one"),
@@ -177,7 +177,7 @@ def test_an_evaluation_has_a_threshold_of_its_own(scoring, of_evaluations) -> No
     host.begin(2, 4, MESSAGE, 30.0)
     record = Evaluation({"personal": {"test": (0.5, 0.75)}})
     host.begin_scores(2, 4, record, {"val": 10, "test": 10})
-    host.answer(OPENING, 2, 4, say_opened([Place("personal", "test", "loss")]))
+    host.answer(OPENING, 2, 4, encode_places([Place("personal", "test", "loss")]))
     for stage, session, told in (
         ("shares", 2, 3),
         ("count_shares", of_counts(2), of_evaluations),

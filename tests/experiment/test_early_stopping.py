@@ -52,11 +52,11 @@ def test_equal_is_not_better_and_rounds_without_evaluation_do_not_count():
     assert stopping.waited == 1
     stopping.add(record(4, 0.4, 0.4))
     assert stopping.over
-    assert stopping.said(9) == [
+    assert stopping.remarks(9) == [
         "training ended after round 4 of 9: validation accuracy was best in round 1 (0.5), and "
         "run.patience = 2"
     ]
-    assert not stopping.said(4)  # it was the last round anyway
+    assert not stopping.remarks(4)  # it was the last round anyway
     assert stopping.last_round(9) == 4
     assert judged("accuracy", record(1, 0.5, 0.5)).last_round(9) == 9
 
@@ -90,7 +90,7 @@ def test_a_named_measure_is_not_replaced_where_the_first_evaluation_does_not_def
     stopping = judged("auc", *rounds)
     assert (stopping.measure, stopping.round, stopping.best) == ("auc", 3, 0.7)
     never = judged("auc", rounds[0], rounds[0]._replace(round=2))
-    assert never.said(9) == [
+    assert never.remarks(9) == [
         "training ended after round 2 of 9: validation auc had no value in any round, and "
         "run.patience = 2"
     ]

@@ -66,6 +66,6 @@ def test_what_lasts_is_drawn_while_it_lasts(monkeypatch) -> None:
         display.update(record(1))
         for done in range(20):
             now[0] += 0.1
-            display.heard("finishing clients", done, 20)
+            display.show_progress("finishing clients", done, 20)
         assert "finishing clients: 1" in drawn[-1]
         assert len(drawn) < 10  # not too often

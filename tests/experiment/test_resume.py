@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.resume import resume, unchanged
+from fedkin.experiment.resume import check_unchanged, resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.methods.fedavg import fedavg
@@ -23,9 +23,9 @@ def changed(**settings):
 
 
 def test_the_engine_may_change(tmp_path) -> None:
-    assert unchanged(tmp_path, changed(engine__name="processes"), RECORDED) is None
+    assert check_unchanged(tmp_path, changed(engine__name="processes"), RECORDED) is None
     with pytest.raises(FedkinError, match=r"experiment\.toml: train\.lr is not what this run"):
-        unchanged(tmp_path, changed(train__lr=0.3), RECORDED)
+        check_unchanged(tmp_path, changed(train__lr=0.3), RECORDED)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def test_the_engine_may_change(tmp_path) -> None:
 )
 def test_the_first_key_that_changed_is_named(setting, key, tmp_path) -> None:
     with pytest.raises(FedkinError, match=f"{key} is not what .*: put it back, or start another"):
-        unchanged(tmp_path, changed(**setting), RECORDED)
+        check_unchanged(tmp_path, changed(**setting), RECORDED)
 
 
 def test_transforms_must_be_those_of_before(tmp_path) -> None:
     other = parse({**content("ditto"), "transforms": [{"name": "median"}]})[0]
     with pytest.raises(FedkinError, match="transforms are not what this run began with: put them"):
-        unchanged(tmp_path, other, RECORDED)
+        check_unchanged(tmp_path, other, RECORDED)
     told = other.model_dump(mode="json")
-    assert unchanged(tmp_path, other, told) is None
+    assert check_unchanged(tmp_path, other, told) is None
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_a_section_that_came_or_went_is_a_change(section, key, tmp_path) -> None
     """A dump leaves out what nobody asked for: noise must not end with its section."""
     with_it = parse({**content("ditto"), **section})[0]
     told = with_it.model_dump(mode="json")
-    assert unchanged(tmp_path, with_it, told) is None
+    assert check_unchanged(tmp_path, with_it, told) is None
     for spec, recorded in ((changed(), told), (with_it, RECORDED)):
         with pytest.raises(FedkinError, match=f"{key} is not what this run began with"):
-            unchanged(tmp_path, spec, recorded)
+            check_unchanged(tmp_path, spec, recorded)
 
 
 def test_what_an_old_run_did_not_know_has_its_default(tmp_path) -> None:
     old = {**RECORDED, "run": {k: v for k, v in RECORDED["run"].items() if k != "patience"}}
-    assert unchanged(tmp_path, changed(), old) is None
+    assert check_unchanged(tmp_path, changed(), old) is None
     with pytest.raises(FedkinError, match=r"run\.patience is not what this run began with"):
-        unchanged(tmp_path, changed(run__patience=2), old)
+        check_unchanged(tmp_path, changed(run__patience=2), old)
 
 
 def test_a_finished_run_is_of_its_own_method_value(tmp_path) -> None:

@@ -14,7 +14,7 @@ from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.data.tables.table import labels_of
-from fedkin.export.predict import _measured, _of_samples, _table, answered, predict
+from fedkin.export.predict import _of_samples, _scores_in_words, _table, predict, prediction_table
 from fedkin.runs.spec import DataSection
 from tests import awkward
 from tests.cli.command import fedkin
@@ -70,7 +70,7 @@ def test_a_file_a_table_and_samples_get_the_same_answers(tmp_path: Path) -> None
 
 def test_numbers_are_answered_as_they_are() -> None:
     people = replace(awkward.population(), task="regression")
-    found = answered(np.array([[0.5], [-2.0]]), people)
+    found = prediction_table(np.array([[0.5], [-2.0]]), people)
     assert found.to_dict("list") == {"prediction": [0.5, -2.0]}
 
 
@@ -87,29 +87,29 @@ def test_a_model_that_diverged_answers_with_no_class() -> None:
     people = awkward.population()
     found = np.full((2, people.classes), np.log(0.1))
     found[0, 1], found[1] = 0.0, np.nan
-    first, second = answered(found, people)["prediction"]
+    first, second = prediction_table(found, people)["prediction"]
     assert first == list(people.class_names or map(str, range(people.classes)))[1]
     assert pd.isna(second)
 
 
 def test_labels_in_the_file_are_compared_where_they_are() -> None:
     said = pd.DataFrame({"prediction": ["a", "b", "c", "b"]})
-    assert _measured(said, None, "classification") == ()
-    assert _measured(said, [None] * 4, "classification") == (
+    assert _scores_in_words(said, None, "classification") == ()
+    assert _scores_in_words(said, [None] * 4, "classification") == (
         "the file's label column is empty: nothing to compare with",
     )
-    assert _measured(said, ["a", "c", None, "b"], "classification") == (
+    assert _scores_in_words(said, ["a", "c", None, "b"], "classification") == (
         "accuracy against the labels in the file: 66.67 % of 3 (1 row has none); "
         "always 'a': 33.33 %",
     )
-    assert _measured(said, ["a", "c", "b", "a"], "classification") == (
+    assert _scores_in_words(said, ["a", "c", "b", "a"], "classification") == (
         "accuracy against the labels in the file: 25.00 % of 4; always 'a': 50.00 %",
     )
     numbers = pd.DataFrame({"prediction": [1.0, 5.0, 3.0]})
-    assert _measured(numbers, ["4", None, "-1"], "regression") == (
+    assert _scores_in_words(numbers, ["4", None, "-1"], "regression") == (
         "root mean squared error against the labels in the file: 3.53553 (1 row has none)",
     )
-    assert _measured(numbers, ["4", "x", "-1"], "regression") == (
+    assert _scores_in_words(numbers, ["4", "x", "-1"], "regression") == (
         "root mean squared error against the labels in the file: nan",
     )
 

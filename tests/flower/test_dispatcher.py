@@ -15,7 +15,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import dispatcher, waiting
 from fedkin.flower.config import Deployment
-from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skewed, states_follow
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skew_remarks, states_follow
 from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
 from fedkin.flower.records import pack
 from fedkin.flower.waiting import hello, word_at
@@ -257,7 +257,7 @@ def test_a_start_is_ended_while_it_waits(clock, tmp_path):
     ],
 )
 def test_a_clock_is_compared_with_both_ends(clock, said):
-    found = skewed("a", clock, 100.0, 110.0)
+    found = skew_remarks("a", clock, 100.0, 110.0)
     assert (f"the clock of a is {said} the server's" in found[0]) if said else found == []
 
 
@@ -267,7 +267,7 @@ def test_a_wrong_clock_is_said_where_a_node_tells_its_time(clock):
     for told, said in ((None, 0), (clock.now, 0), (clock.now + 9, 1)):
         grid.changed = {"clock": told}
         of.exchange(asking(of, "a"))
-        assert len(of.said) == said
+        assert len(of.remarks) == said
 
 
 def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
@@ -276,7 +276,7 @@ def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
     grid.changed = {"clock": 5.0, "steps": (done,)}
     of = dispatching(grid, clients=("a",))
     (reply, _) = of.exchange(asking(of, "a", steps=(Step(op="evaluate", round=1),)))["a"]
-    assert (reply.clock, of.said) == (5.0, [])
+    assert (reply.clock, of.remarks) == (5.0, [])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ pytest.importorskip("flwr")
 
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.envelope import Base, NodeReply, Place, Step, sealed
-from fedkin.flower.node import limits
+from fedkin.flower.node import request_log
 from tests.engine.small import small
 from tests.flower.node.host_examples import RUN, ask, down, made, request
 
@@ -66,7 +66,7 @@ def test_rounds_beyond_the_run_are_refused(node, spec, op, round):
 
 
 def test_a_round_is_not_asked_with_new_content_without_end(node, spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_CONTENTS", 3)
+    monkeypatch.setattr(request_log, "MOST_CONTENTS", 3)
     for number in range(3):
         assert ask(node, work(spec, 1), other(spec, number))[0].error is None
     refused = "local 1 was asked 3 times already, with different messages"
@@ -117,7 +117,7 @@ LAST = Step(op="evaluate_all", round=2)
 
 
 def test_a_node_holds_so_many_runs(node, spec, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_RUNS", 2)
+    monkeypatch.setattr(request_log, "MOST_RUNS", 2)
     for run in ("00" * 8, "01" * 8):
         assert ask(node, work(spec, 1, run=run), down(spec))[0].error is None
     assert "this node holds 2 runs" in ask(node, work(spec, 1, run="02" * 8), down(spec))[0].error

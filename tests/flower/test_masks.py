@@ -18,10 +18,10 @@ from fedkin.flower.config import EXPERIMENT
 from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.limits import ASKED, DONE
+from fedkin.flower.node.request_log import ASKED, DONE
 from fedkin.flower.node.store import MODEL, NodeStore
 from fedkin.flower.operator.site import add
-from fedkin.flower.survivors import NOT_IN_IT, SURVIVORS
+from fedkin.flower.survivors import NOT_A_SURVIVOR, SURVIVORS
 from fedkin.masks.agreement import SIGNED
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
@@ -402,11 +402,13 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
         fleet.run()
     assert json.loads((fleet.out / SURVIVORS).read_text())["agree 2"] == [0, 1, 2]
     fleet.grid.absent = {"c1"}
-    with pytest.raises(FedkinError, match=f"needs 3 of 4 clients, and 2 .* client 3: {NOT_IN_IT}"):
+    with pytest.raises(
+        FedkinError, match=f"needs 3 of 4 clients, and 2 .* client 3: {NOT_A_SURVIVOR}"
+    ):
         fleet.run()
     fleet.grid.absent = set()
     found = result(fleet.run())
-    assert (2, 3) in {event[:2] for event in found["events"] if NOT_IN_IT in event[3]}
+    assert (2, 3) in {event[:2] for event in found["events"] if NOT_A_SURVIVOR in event[3]}
     assert max(event[0] for event in found["events"]) == 2
 
 

@@ -16,7 +16,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
 from fedkin.flower.node.host import _threshold as threshold_at
-from fedkin.flower.node.spent import Spent
+from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import Spec, parse
@@ -233,7 +233,7 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
     assert facts["privacy"]["epsilon"] == pytest.approx(epsilon(mechanism_of(spec), 3 + 1))
     assert any("3 rounds and 1 that a server which was cut off" in said for said in facts["said"])
     for name in fleet.nodes:
-        (kept,) = Spent(fleet.folder / "nodes" / name / "state", None).runs()
+        (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
         assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
 
 
@@ -248,7 +248,7 @@ def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(method, t
     with read_only(fleet.out) as database:
         assert database.facts()["released_again"] == 0
     for name in fleet.nodes:
-        (kept,) = Spent(fleet.folder / "nodes" / name / "state", None).runs()
+        (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
         assert kept.again == 0
 
 

@@ -278,7 +278,7 @@ def test_a_node_that_ends_no_reply_holds_few_threads(clock, monkeypatch):
     assert threading.active_count() - before <= 6 * MOST_HELD
     grid.link.free.set()
     end = time.monotonic() + 300
-    while of._holding({"bad": Given(metadata=Given(dst_node_id=11))}) or of._late:
+    while of._overloaded({"bad": Given(metadata=Given(dst_node_id=11))}) or of._late:
         assert time.monotonic() < end
     grid.act, clock.came = None, 3
     assert of.exchange(asked(of))["bad"][0].name == "bad"

@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.op import Task
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
-from fedkin.flower.survivors import NOT_IN_IT, Survivors
+from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.flower.transport import FlowerTransport, answers_of
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
@@ -30,7 +30,7 @@ class Nodes:
         self.away: set[str] = set()
         self.unreached: set[str] = set()
         self.broken: set[str] = set()
-        self.said = ["b", "a"]
+        self.remarks = ["b", "a"]
 
     def request(self, name, **content):
         return Request(**{**WHO, "name": name, **content})
@@ -147,12 +147,12 @@ def test_who_is_away_at_an_evaluation_is_told_and_work_is_missed(transport, node
     nodes.away, nodes.broken = {"c1"}, {"c2"}
     assert [one.client for one in transport.ask("evaluate", 1, orders())] == [0]
     said = ["c1 was not evaluated: it is away", "c2 was not evaluated: it broke"]
-    assert transport.said() == ["a", "b", *said]
+    assert transport.remarks() == ["a", "b", *said]
     found = {one.client: one.error for one in transport.ask("local", 2, orders())}
     assert found == {0: None, 1: "it is away", 2: "it broke"}
     assert transport.digests([0, 1, 2]) == {0: sha(0, 2), 1: "", 2: ""}
     assert transport.own[2] == Base()
-    assert transport.said() == ["a", "b", *said]
+    assert transport.remarks() == ["a", "b", *said]
 
 
 def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, nodes, monkeypatch):
@@ -160,7 +160,7 @@ def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, node
     monkeypatch.setattr(nodes, "_reply", lambda *_: next(why))
     for round in range(8):
         assert not list(transport.ask("evaluate", round, orders(clients=(1,))))
-    assert transport.said()[2:] == [
+    assert transport.remarks()[2:] == [
         "c1 was not evaluated: for other reasons (3 times)",
         "c1 was not evaluated: reason 0 (2 times)",
         *(f"c1 was not evaluated: reason {k}" for k in (1, 2, 3)),
@@ -219,7 +219,7 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     again = FlowerTransport(
         nodes, PLACES, lambda number: [("local", number + 1, (0, 1, 2))], len, Survivors(path)
     )
-    assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+    assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     nodes.asked.clear()
     assert set(ask(again, "evaluate", 2, 0, 1, 2)) == {0, 1, 2}  # of another sum
     assert [len(one.steps) for one in nodes.asked] == [2, 2, 1]
@@ -234,7 +234,7 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     ask(again, "count_reveal", 3, 1, 2)
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {1, 2}
     ask(again, "score_reveal", 3, 1)
-    assert ask(again, "score_keys", 3, 1, 2) == {1: None, 2: NOT_IN_IT}
+    assert ask(again, "score_keys", 3, 1, 2) == {1: None, 2: NOT_A_SURVIVOR}
     for round, kept in ((3, {"reveal 3", "count_reveal 3", "score_reveal 3"}), (4, set())):
         again.save(tmp_path, round)
         assert set(json.loads(path.read_text())) == kept
@@ -257,7 +257,7 @@ def test_where_nodes_sign_their_survivors_that_set_is_kept(transport, nodes, tmp
     assert json.loads(path.read_text()) == noted
     again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(path))
     for op in ("local", "score_keys"):
-        assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_IN_IT}
+        assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {0, 1}
     for first in firsts:
         with pytest.raises(

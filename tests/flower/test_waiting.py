@@ -16,12 +16,12 @@ def test_a_run_that_goes_on_waits_for_its_nodes_then_goes_on_without_them(clock,
     grid, word = Grid(clock), tmp_path / "word"
     of = dispatching(grid)
     hello_again(of, 2, word)
-    assert (clock.slept, of.said, word_at(word)) == ([], [], "")
+    assert (clock.slept, of.remarks, word_at(word)) == ([], [], "")
     grid.offline = {"b", "c"}
     hello_again(of, 2, word)
     assert clock.slept == [1, 1, 1]
     assert word_at(word) == "going on without b, c (2 of 3 nodes)"
-    assert of.said == [
+    assert of.remarks == [
         "the run was continued without b, c (2 of 3 nodes); b: its node is not connected"
     ]
     grid.offline = set("abc")

@@ -92,7 +92,7 @@ def test_steps_side_by_side_are_the_same_within_rounding(case, tmp_path):
         torch.testing.assert_close(
             wide.coordinator.views(client, 4), alone.coordinator.views(client, 4)
         )
-    assert not any("one by one" in said for said in wide.coordinator.transport.said())
+    assert not any("one by one" in said for said in wide.coordinator.transport.remarks())
 
 
 @pytest.mark.parametrize("case", CASES)

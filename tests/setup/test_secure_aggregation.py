@@ -8,7 +8,12 @@ from fedkin.core.errors import FedkinError
 from fedkin.masks.terms import usual_threshold
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.setup.secure_aggregation import masking_of, masks_said, threshold_of, with_threshold
+from fedkin.setup.secure_aggregation import (
+    masking_of,
+    masking_remarks,
+    threshold_of,
+    with_threshold,
+)
 from tests.engine.small import content
 
 
@@ -43,10 +48,10 @@ def test_keys_come_from_the_seed_only_where_that_is_asked_for(seeded) -> None:
 
 def test_what_is_said_of_the_servers_sight() -> None:
     parts = assemble(parse(content("fedavg", run__participation=1.0))[0])
-    (said,) = masks_said(spec(), with_threshold(parts.federation, spec()))
+    (said,) = masking_remarks(spec(), with_threshold(parts.federation, spec()))
     assert said.startswith("secure aggregation: the server sees sums of at least 5 of 6 updates")
-    assert masks_said(spec(False), parts.federation) == []
-    (loud,) = masks_said(spec(seeded=True), with_threshold(parts.federation, spec()))
+    assert masking_remarks(spec(False), parts.federation) == []
+    (loud,) = masking_remarks(spec(seeded=True), with_threshold(parts.federation, spec()))
     assert loud.startswith("NOT PRIVATE: privacy.seeded makes the keys")
 
 

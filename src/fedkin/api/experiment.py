@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.doctor.checked import checked, data_notes
-from fedkin.doctor.diagnosis import Asked, diagnosis
+from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.run import new_folder
 from fedkin.experiment.run import run as begin
 from fedkin.experiment.training import Progress
@@ -99,7 +99,7 @@ class Experiment:
         with self._placed() as spec:
             return checked(spec).found
 
-    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:

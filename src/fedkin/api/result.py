@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.data.population import Population, Split
-from fedkin.doctor.diagnosis import Asked, diagnosis
+from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.resume import resume as go_on
 from fedkin.experiment.training import Progress
 from fedkin.export.export import export as write
@@ -168,8 +168,8 @@ class Result:
             digest = record.facts().get("data_digest")
         if self._held is None or self._held[0] != digest:
             self._register_models()
-            found = load(self.folder, method=self._method, trust_code=self._trust_code, of=())
-            self._held = found.at.facts.get("data_digest"), found.parts.population
+            loaded = load(self.folder, method=self._method, trust_code=self._trust_code, of=())
+            self._held = loaded.at.facts.get("data_digest"), loaded.parts.population
         return self._held[1]
 
     def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
@@ -228,7 +228,7 @@ class Result:
         """
         return write_report(self.folder)
 
-    def doctor(self, rounds: int = 3, methods: Asked = None) -> dict[str, Any]:
+    def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
         --json`` prints.
 

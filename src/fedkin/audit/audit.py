@@ -21,7 +21,7 @@ from fedkin.data.canaries import Canaries, canaries_of
 from fedkin.engine.host import Host
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import Loaded, load
 from fedkin.setup.privacy import secret_for
@@ -56,13 +56,13 @@ def audit(folder: Path, trust_code: bool = False, method: Method | None = None) 
         )
     host = _host(loaded, folder)
     clients = sorted(parts.infos)[:MOST]
-    found = {
+    seen_of = {
         client: seen(coordinator, host, client, parts.spec.run.rounds, at.trained)
-        for client in counted("clients looked at", clients)
+        for client in tracked("clients looked at", clients)
     }
     parts = _as_it_ended(parts, at.trained)
     canaries = canaries_of(parts.population)
-    proofs = None if canaries is None else _canaries(parts, found, canaries)
+    proofs = None if canaries is None else _canaries(parts, seen_of, canaries)
     planted = set() if canaries is None else set(canaries.rows.tolist())
     return {
         "run": str(folder),
@@ -72,11 +72,11 @@ def audit(folder: Path, trust_code: bool = False, method: Method | None = None) 
         "of": len(parts.infos),
         "false_alarms": LOW_RATE,
         "confidence": CONFIDENCE,
-        "membership": _membership(parts, found, planted),
-        **_told(parts, found),
-        "inversion": _inversion(parts, found, planted),
+        "membership": _membership(parts, seen_of, planted),
+        **_told(parts, seen_of),
+        "inversion": _inversion(parts, seen_of, planted),
         "canaries": proofs,
-        "kinds": by_kind(parts, [one.message for one in found.values()], proofs or []),
+        "kinds": by_kind(parts, [one.message for one in seen_of.values()], proofs or []),
         "accounted": privacy_of(parts),
     }
 
@@ -94,20 +94,20 @@ def _host(loaded: Loaded, folder: Path) -> Host:
     return transport.host
 
 
-def _targets(found: Mapping[int, Seen]) -> list[str]:
-    names = {name for one in found.values() for name in one.models}
+def _targets(seen_of: Mapping[int, Seen]) -> list[str]:
+    names = {name for one in seen_of.values() for name in one.models}
     return sorted(names, key=lambda name: (name != PERSONAL, name == MESSAGE, name))
 
 
 def _membership(
-    parts: Assembled, found: Mapping[int, Seen], planted: set[int]
+    parts: Assembled, seen_of: Mapping[int, Seen], planted: set[int]
 ) -> list[dict[str, Any]]:
     """Attacks that ask of a client's own samples which of them it trained on."""
     people = parts.population
     rows = []
-    for target in _targets(found):
+    for target in _targets(seen_of):
         scores: dict[str, list[tuple[Array, Array]]] = {"loss": [], "likelihood ratio": []}
-        for client, one in found.items():
+        for client, one in seen_of.items():
             if target not in one.models:
                 continue
             members = _but(people.train[client], planted)
@@ -116,7 +116,7 @@ def _membership(
                 continue
             both = np.concatenate([members, others])
             by = {"loss": -_losses(parts, one, target, both)}
-            ratio = _ratio(parts, found, client, target, both)
+            ratio = _ratio(parts, seen_of, client, target, both)
             by |= {} if ratio is None else {"likelihood ratio": ratio}
             for name, value in by.items():
                 scores[name].append((value[: len(members)], value[len(members) :]))
@@ -130,16 +130,16 @@ def _membership(
 
 
 def _ratio(
-    parts: Assembled, found: Mapping[int, Seen], client: int, target: str, rows: Array
+    parts: Assembled, seen_of: Mapping[int, Seen], client: int, target: str, rows: Array
 ) -> Array | None:
     """The likelihood ratio of Carlini et al. (2022), offline: how far a sample's loss lies below
     its losses on other clients' models, in their standard deviations; None where those are the same
     model.
     """
-    own = found[client].models[target]
+    own = seen_of[client].models[target]
     others = [
         one.models[target]
-        for other, one in found.items()
+        for other, one in seen_of.items()
         if other != client
         and target in one.models
         and one.models[target].model.name == own.model.name
@@ -156,7 +156,7 @@ def _ratio(
     return ratio
 
 
-def _told(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any]:
+def _told(parts: Assembled, seen_of: Mapping[int, Seen]) -> dict[str, Any]:
     """How well messages tell how many samples of each class their senders have, and what follows
     from it of a sender as a whole.
     """
@@ -164,7 +164,7 @@ def _told(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any]:
     classes = parts.population.classes
     if classes < 2:
         return nothing
-    guesses = {client: inferred(one, classes) for client, one in found.items()}
+    guesses = {client: inferred(one, classes) for client, one in seen_of.items()}
     known = {client: of.scores for client, of in guesses.items() if of is not None}
     histograms = torch.from_numpy(parts.population.histogram("train"))
     right, of_all = correlation(known, histograms), properties(known, histograms)
@@ -176,14 +176,14 @@ def _told(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any]:
 
 
 def _inversion(
-    parts: Assembled, found: Mapping[int, Seen], planted: set[int]
+    parts: Assembled, seen_of: Mapping[int, Seen], planted: set[int]
 ) -> dict[str, Any] | None:
     """Which samples can be rebuilt from what clients send."""
     people = parts.population
     if not people.x.is_floating_point() and people.x.dtype != torch.uint8:
         return None  # rows of symbols, of which layers see no numbers
     each = []
-    for client, one in found.items():
+    for client, one in seen_of.items():
         members, others = _but(people.train[client], planted), people.test[client]
         if len(members) == 0 or len(others) == 0:
             continue
@@ -194,17 +194,17 @@ def _inversion(
 
 
 def _canaries(
-    parts: Assembled, found: Mapping[int, Seen], planted: Canaries
+    parts: Assembled, seen_of: Mapping[int, Seen], planted: Canaries
 ) -> list[dict[str, Any]]:
     """What guesses on canaries prove of ε, beside what is accounted."""
     rows = []
-    for target in _targets(found):
+    for target in _targets(seen_of):
         scores = np.full(len(planted.rows), np.nan)
-        for client, one in found.items():
+        for client, one in seen_of.items():
             here = planted.clients == client
             if target in one.models and here.any():
                 wrong = planted.rows[here]
-                ratio = _ratio(parts, found, client, target, wrong)
+                ratio = _ratio(parts, seen_of, client, target, wrong)
                 scores[here] = -_losses(parts, one, target, wrong) if ratio is None else ratio
         used = np.isfinite(scores)
         if used.sum() < 2:  # a guess "in" and a guess "out" are of two canaries

@@ -73,9 +73,9 @@ def proved(
     m = len(scores)
     order = np.argsort(-scores, kind="stable")
     each = 1 - (1 - confidence) / len(SHARES)
-    found = []
+    bounds = []
     for share in SHARES:
         half = max(1, int(share * m) // 2)
         right = int(inside[order[:half]].sum() + (~inside[order[m - half :]]).sum())
-        found.append(Proved(lower_epsilon(m, 2 * half, right, delta, each), right, 2 * half))
-    return max(found, key=lambda one: one.epsilon)
+        bounds.append(Proved(lower_epsilon(m, 2 * half, right, delta, each), right, 2 * half))
+    return max(bounds, key=lambda one: one.epsilon)

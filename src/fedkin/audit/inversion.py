@@ -57,10 +57,10 @@ def rebuilt(one: Seen, members: Tensor, others: Tensor) -> Rebuilt | None:
     Returns:
         None where its first layer is not linear, or it sends none.
     """
-    found = candidates(one, members[0].numel())
-    if found is None or len(found) == 0:
+    rows = candidates(one, members[0].numel())
+    if rows is None or len(rows) == 0:
         return None
-    return Rebuilt(_best(found, members), _best(found, others))
+    return Rebuilt(_best(rows, members), _best(rows, others))
 
 
 def candidates(one: Seen, size: int) -> Tensor | None:
@@ -86,8 +86,8 @@ def candidates(one: Seen, size: int) -> Tensor | None:
         rows = (leaf - before[path]).double()
         over = (after[bias] - before[bias]).double()
         known = over.abs() > FAINT * over.abs().max()
-        found: Tensor = rows[known] / over[known, None]
-        return found
+        samples: Tensor = rows[known] / over[known, None]
+        return samples
     return None
 
 
@@ -114,9 +114,9 @@ def inverted(each: list[Rebuilt]) -> Inverted | None:
     )
 
 
-def _best(found: Tensor, samples: Tensor) -> Array:
+def _best(rows: Tensor, samples: Tensor) -> Array:
     """The best correlation of each sample [n] with a candidate."""
-    best: Array = (_standard(samples.flatten(1).double()) @ _standard(found).T).amax(1).numpy()
+    best: Array = (_standard(samples.flatten(1).double()) @ _standard(rows).T).amax(1).numpy()
     return best
 
 

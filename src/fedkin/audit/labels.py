@@ -39,7 +39,7 @@ def inferred(one: Seen, classes: int) -> Inferred | None:
             probabilities = leaf.exp() if bool((leaf <= 0).all()) else leaf
             return Inferred("predictions", probabilities.double().mean(0).numpy())
     before = dict(named_leaves(one.received.get("parameters", {})))
-    found = None
+    inference = None
     for path, leaf in named_leaves(one.message.get("parameters", {})):
         base = before.get(path)
         if not isinstance(leaf, Tensor) or not isinstance(base, Tensor):
@@ -47,8 +47,8 @@ def inferred(one: Seen, classes: int) -> Inferred | None:
         if leaf.shape == (classes,) and base.shape[-1:] == leaf.shape:
             changes = (leaf - base).double().reshape(-1, classes)
             nearest = changes[int(changes.square().sum(1).argmin())]
-            found = Inferred("parameters", nearest.numpy())  # the last such layer is the head
-    return found
+            inference = Inferred("parameters", nearest.numpy())  # the last such layer is the head
+    return inference
 
 
 def correlation(scores: Mapping[int, Array], histograms: Tensor) -> float | None:
@@ -68,7 +68,9 @@ def correlation(scores: Mapping[int, Array], histograms: Tensor) -> float | None
     shares = histograms[torch.tensor(clients)].double()
     shares = shares / shares.sum(1, keepdim=True).clamp_min(1)
     truth = (shares - shares.mean(0)).numpy()
-    found = np.stack([scores[client] for client in clients])
-    found = found - found.mean(0)
-    each = [np.corrcoef(a, b)[0, 1] for a, b in zip(found, truth, strict=True) if a.std() * b.std()]
+    deviations = np.stack([scores[client] for client in clients])
+    deviations = deviations - deviations.mean(0)
+    each = [
+        np.corrcoef(a, b)[0, 1] for a, b in zip(deviations, truth, strict=True) if a.std() * b.std()
+    ]
     return float(np.mean(each)) if each else None

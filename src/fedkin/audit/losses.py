@@ -43,10 +43,12 @@ class Exposed(NamedTuple):
         with torch.inference_mode(), one_thread():
             predictions = self.predict(self.model, self.view, x)
             if self.model.family.classes:
-                found = -predictions.gather(1, y[:, None])[:, 0]
+                per_sample = -predictions.gather(1, y[:, None])[:, 0]
             else:
-                found = (predictions.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
-        losses: Array = np.nan_to_num(found.double().numpy(), nan=np.inf)
+                per_sample = (
+                    (predictions.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
+                )
+        losses: Array = np.nan_to_num(per_sample.double().numpy(), nan=np.inf)
         return losses
 
 
@@ -97,7 +99,7 @@ def _message(host: Host, method: Method, received: Tree, data: LocalData) -> Tre
 
 
 def _fits(sent: Tree, like: Tree) -> bool:
-    found, wanted = dict(named_leaves(sent)), dict(named_leaves(like))
-    return found.keys() == wanted.keys() and all(
-        getattr(found[name], "shape", None) == leaf.shape for name, leaf in wanted.items()
+    leaves, wanted = dict(named_leaves(sent)), dict(named_leaves(like))
+    return leaves.keys() == wanted.keys() and all(
+        getattr(leaves[name], "shape", None) == leaf.shape for name, leaf in wanted.items()
     )

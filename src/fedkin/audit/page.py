@@ -10,7 +10,7 @@ from fedkin.core.errors import percent
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import section, table
 from fedkin.runs.directory import own
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 NAME = "audit.html"
 NONE, DASH = "none", "–"
@@ -25,11 +25,11 @@ class Shown(NamedTuple):
     rows: list[list[str]]
 
 
-def write_page(found: Mapping[str, Any], folder: Path) -> Path:
+def write_page(result: Mapping[str, Any], folder: Path) -> Path:
     """Write audit.html into a run directory: what an audit found, as tables.
 
     Args:
-        found: What ``audit`` gave.
+        result: What ``audit`` gave.
         folder: The run directory.
 
     Returns:
@@ -38,10 +38,10 @@ def write_page(found: Mapping[str, Any], folder: Path) -> Path:
     Raises:
         FedkinError: It cannot be written, or is reached through a link.
     """
-    title = f"Audit of {found['method']}, {found['rounds']} rounds"
-    many = f"{found['clients']} of {found['of']} clients were attacked."
+    title = f"Audit of {result['method']}, {result['rounds']} rounds"
+    many = f"{result['clients']} of {result['of']} clients were attacked."
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(many)}</p>", f"<p>{escape(LIMIT)}</p>"]
-    for number, shown in enumerate(tables(found)):
+    for number, shown in enumerate(tables(result)):
         head = [(name, "" if at == 0 else "n") for at, name in enumerate(shown.head)]
         parts.append(section(f"t{number}", shown.title, shown.note, table(head, list(shown.rows))))
     whole = document(title, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
@@ -54,29 +54,29 @@ LIMIT = (
 )
 
 
-def tables(found: Mapping[str, Any]) -> list[Shown]:
+def tables(result: Mapping[str, Any]) -> list[Shown]:
     """What an audit found, as text.
 
     Args:
-        found: What ``audit`` gave.
+        result: What ``audit`` gave.
 
     Returns:
         The tables in the order of the page.
     """
-    shown = [_membership(found["membership"], found["false_alarms"])]
-    if found["labels"] is not None:
-        shown.append(_labels(found["labels"]))
-    if found["properties"] is not None:
-        shown.append(_properties(found["properties"]))
-    if found["inversion"] is not None:
-        shown.append(_inversion(found["inversion"]))
-    if found["canaries"] is not None:
-        shown.append(_canaries(found["canaries"], found["confidence"]))
-    shown.append(_kinds(found["kinds"]))
+    shown = [_membership(result["membership"], result["false_alarms"])]
+    if result["labels"] is not None:
+        shown.append(_labels(result["labels"]))
+    if result["properties"] is not None:
+        shown.append(_properties(result["properties"]))
+    if result["inversion"] is not None:
+        shown.append(_inversion(result["inversion"]))
+    if result["canaries"] is not None:
+        shown.append(_canaries(result["canaries"], result["confidence"]))
+    shown.append(_kinds(result["kinds"]))
     return shown
 
 
-def _membership(found: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown:
+def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown:
     return Shown(
         "Which samples were trained on",
         "AUC: the chance that a training sample looks more like one than a test sample of the "
@@ -91,22 +91,22 @@ def _membership(found: Sequence[Mapping[str, Any]], false_alarms: float) -> Show
                 percent(one["hits"]),
                 f"{one['members']} and {one['others']}",
             ]
-            for one in found
+            for one in rows
         ],
     )
 
 
-def _labels(found: Mapping[str, Any]) -> Shown:
+def _labels(result: Mapping[str, Any]) -> Shown:
     return Shown(
         "Which classes a client has",
         "Correlation of what its message says with what is special about its classes, mean over "
         "clients; 0 tells nothing.",
         ("target", "correlation", "clients"),
-        [["message", f"{found['correlation']:.2f}", str(found["clients"])]],
+        [["message", f"{result['correlation']:.2f}", str(result["clients"])]],
     )
 
 
-def _properties(found: Mapping[str, Any]) -> Shown:
+def _properties(result: Mapping[str, Any]) -> Shown:
     def number(value: float | None, digits: int) -> str:
         return NONE if value is None else f"{value:.{digits}f}"
 
@@ -122,18 +122,18 @@ def _properties(found: Mapping[str, Any]) -> Shown:
         ("target", "has a class", "most", "by chance", "alike", "clients"),
         [
             [
-                found["kind"],
-                number(found["has"], 3),
-                part(found["most"]),
-                part(found["chance"]),
-                number(found["alike"], 2),
-                str(found["clients"]),
+                result["kind"],
+                number(result["has"], 3),
+                part(result["most"]),
+                part(result["chance"]),
+                number(result["alike"], 2),
+                str(result["clients"]),
             ]
         ],
     )
 
 
-def _inversion(found: Mapping[str, Any]) -> Shown:
+def _inversion(result: Mapping[str, Any]) -> Shown:
     return Shown(
         "Which samples can be rebuilt from a message",
         f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change over that "
@@ -142,17 +142,17 @@ def _inversion(found: Mapping[str, Any]) -> Shown:
         [
             [
                 "message",
-                f"{found['closest']:.3f}",
-                percent(found["rebuilt"]),
-                percent(found["chance"]),
-                f"{found['auc']:.3f}",
-                str(found["clients"]),
+                f"{result['closest']:.3f}",
+                percent(result["rebuilt"]),
+                percent(result["chance"]),
+                f"{result['auc']:.3f}",
+                str(result["clients"]),
             ]
         ],
     )
 
 
-def _canaries(found: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
+def _canaries(rows: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
     return Shown(
         "What canaries prove of epsilon, for one row",
         f"Lower: proved by the guesses, with confidence {percent(confidence, 0)} (Steinke et al., "
@@ -167,12 +167,12 @@ def _canaries(found: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
                 NONE if one["upper"] is None else f"{one['upper']:.2f}",
                 f"{one['delta']:.1g}",
             ]
-            for one in found
+            for one in rows
         ],
     )
 
 
-def _kinds(found: Sequence[Mapping[str, Any]]) -> Shown:
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> Shown:
     return Shown(
         "What is proved and promised of one row, kind by kind",
         "Seen: what the server sees of it. Lower: what canaries prove of epsilon. Upper: what "
@@ -186,6 +186,6 @@ def _kinds(found: Sequence[Mapping[str, Any]]) -> Shown:
                 NONE if one["upper"] is None else f"{one['upper']:.2f}",
                 DASH if one["upper"] is None else f"{one['delta']:.1g}",
             ]
-            for one in found
+            for one in rows
         ],
     )

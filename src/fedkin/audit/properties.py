@@ -49,14 +49,14 @@ def properties(scores: Mapping[int, Array], histograms: Tensor) -> Properties | 
         return None
     counts = histograms.double().numpy()[clients]
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    found = np.stack([scores[client] for client in clients])
-    special = found - found.mean(0)  # what is common to all tells nothing of one
+    deviations = np.stack([scores[client] for client in clients])
+    special = deviations - deviations.mean(0)  # what is common to all tells nothing of one
     there = counts > 0
     has = None if there.all() else separation(special[there], special[~there]).auc
     first = shares.argmax(1)
     most = float((_sized(special, shares).argmax(1) == first).mean())
     chance = float(np.bincount(first).max() / len(clients))
-    return Properties(has, most, chance, _alike(found, shares), len(clients))
+    return Properties(has, most, chance, _alike(deviations, shares), len(clients))
 
 
 def _sized(special: Array, shares: Array) -> Array:
@@ -68,10 +68,10 @@ def _sized(special: Array, shares: Array) -> Array:
     return scaled
 
 
-def _alike(found: Array, shares: Array) -> float | None:
-    if len(found) < 3:
+def _alike(deviations: Array, shares: Array) -> float | None:
+    if len(deviations) < 3:
         return None
-    apart, truth = pdist(found), pdist(shares)
+    apart, truth = pdist(deviations), pdist(shares)
     if apart.std() == 0 or truth.std() == 0:
         return None
     return float(spearmanr(apart, truth).statistic)

@@ -68,17 +68,17 @@ def entries(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         for budget in row.budgets:
             groups.setdefault((row.federation, budget, row.method), []).append(row)
-    found = [
+    unranked = [
         _entry(*key, group)
         for key, group in groups.items()
         if all(row.mean is not None for row in group)
     ]
-    alone = {(one.federation, one.measure): one.mean for one in found if one.method == ALONE}
+    alone = {(one.federation, one.measure): one.mean for one in unranked if one.method == ALONE}
     figures = [
         one._replace(gain=one.sign * (one.mean - alone[one.federation, one.measure]))
         if one.method != ALONE and (one.federation, one.measure) in alone
         else one
-        for one in found
+        for one in unranked
     ]
     return sorted(
         figures,
@@ -113,24 +113,24 @@ def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> E
     )
 
 
-def order(found: Sequence[Entry], budget: str) -> Ranked | None:
+def order(board: Sequence[Entry], budget: str) -> Ranked | None:
     """Mean ranks over methods and federations without a gap, as many as there are. Left out: who
     lacks one of the federations, and the pooled comparator.
 
     Args:
-        found: Entries of any budget.
+        board: Entries of any budget.
         budget: "rounds", "bytes" or "compute".
 
     Returns:
         None where fewer than two methods share two federations.
     """
-    return ranked(_by_method(one for one in found if one.budget == budget and one.method != POOLED))
+    return ranked(_by_method(one for one in board if one.budget == budget and one.method != POOLED))
 
 
-def _by_method(found: Iterable[Entry]) -> dict[str, dict[str, float]]:
+def _by_method(board: Iterable[Entry]) -> dict[str, dict[str, float]]:
     """{method: {federation: score}}."""
     scores: dict[str, dict[str, float]] = {}
-    for one in found:
+    for one in board:
         scores.setdefault(one.method, {})[one.federation] = one.score
     return scores
 
@@ -172,8 +172,8 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
         if one is not None and sum(map(len, scores[seed].values())) == cells:
             orders.append(dict(zip(one.names, one.ranks, strict=True)))
     table = np.array([[ranks[name] for name in names] for ranks in orders])
-    found = [Stability(name, tuple(ranks[name] for ranks in orders)) for name in names]
-    return (found, agreement(table)) if orders else ([], None)
+    stabilities = [Stability(name, tuple(ranks[name] for ranks in orders)) for name in names]
+    return (stabilities, agreement(table)) if orders else ([], None)
 
 
 class Beside(NamedTuple):
@@ -200,16 +200,16 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
         Differences are in the measure's unit, below 0 where the best one is better; ("", [])
         without a row.
     """
-    found: dict[str, dict[object, list[float]]] = {}
+    blocks: dict[str, dict[object, list[float]]] = {}
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:
             sign = measure_named(row.measure).sign
-            by_block = found.setdefault(row.method, {})
+            by_block = blocks.setdefault(row.method, {})
             for client, v in row.clients.items():
                 by_block.setdefault(_who(row, client), []).append(sign * v)
     scores = {
         name: {who: fmean(values) for who, values in by_block.items()}
-        for name, by_block in found.items()
+        for name, by_block in blocks.items()
         if by_block
     }
     if not scores:

@@ -118,23 +118,23 @@ def rows_of(
         return [_missing(case, {}, tried, reason)]
     content, first = best
     runs = Runs(content, folder, data_dir)
-    found: list[Row] = []
+    made: list[Row] = []
     roomless: list[tuple[int, str]] = []
     for seed in case.suite.seeds:
         for rounds, budgets in _plan(case, allowance, seed, first, runs).items():
             if rounds:
-                found.append(_run_row(case, runs, seed, rounds, tuple(budgets), tried))
+                made.append(_run_row(case, runs, seed, rounds, tuple(budgets), tried))
             else:
                 roomless += [(seed, budget) for budget in budgets]
-    kept = {budget for row in found for budget in row.budgets}
+    kept = {budget for row in made for budget in row.budgets}
     for seed, budget in roomless:
         if budget in kept:  # under another seed: a mean without this one would be of other data
-            found.append(_apart(case, tried, seed, budget))
+            made.append(_apart(case, tried, seed, budget))
     unknown = _unknown(case, allowance)
     if allowance is not None and unknown:
         lost = _missing(case, {}, tried, allowance.missing)
-        found.append(lost.model_copy(update={"budgets": unknown}))
-    rows = found or [_missing(case, {}, tried, NO_ROOM)]
+        made.append(lost.model_copy(update={"budgets": unknown}))
+    rows = made or [_missing(case, {}, tried, NO_ROOM)]
     return [row.model_copy(update={"of": len(rows)}) for row in rows]
 
 

@@ -24,35 +24,35 @@ COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
 
 
-def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
+def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
     """Mean ranks with bars over those that cannot be distinguished.
 
     Args:
-        found: Mean ranks; None: there are none.
+        ranked: Mean ranks; None: there are none.
         budget: "rounds", "bytes" or "compute".
         titles: {federation: how people call it}.
 
     Returns:
         A figure, or None.
     """
-    if found is None:
+    if ranked is None:
         return None
     rows: list[dict[str, Any]] = [
         {"kind": "rank", "method": name, "rank": round(rank, 4), "end": round(rank, 4)}
-        for name, rank in zip(found.names, found.ranks, strict=True)
+        for name, rank in zip(ranked.names, ranked.ranks, strict=True)
     ]
-    for first, last in found.groups:
+    for first, last in ranked.groups:
         rows.append(
             {
                 "kind": "group",
-                "method": found.names[first],
-                "rank": found.ranks[first],
-                "end": found.ranks[last],
-                "last": found.names[last],
+                "method": ranked.names[first],
+                "rank": ranked.ranks[first],
+                "end": ranked.ranks[last],
+                "last": ranked.names[last],
             }
         )
     x = alt.X("rank:Q", title="mean rank (1 is the best)", scale=RANKS)
-    y = alt.Y("method:N", sort=found.names, title=None)
+    y = alt.Y("method:N", sort=ranked.names, title=None)
     base = alt.Chart(ROWS)
     bars = (
         base.transform_filter("datum.kind == 'group'")
@@ -65,10 +65,10 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
         .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
     )
     note = (
-        f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
-        f"{by_chance(found)} Bars: mean ranks within "
-        f"{found.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
-        f"{_left_out(found, titles)}"
+        f"Over {ranked.blocks} federations, with equal {budget}, each a mean over its seeds. "
+        f"{by_chance(ranked)} Bars: mean ranks within "
+        f"{ranked.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
+        f"{_left_out(ranked, titles)}"
     )
     return figure(
         f"critical-{budget}",
@@ -76,47 +76,47 @@ def critical(found: Ranked | None, budget: str, titles: dict[str, str]) -> Figur
         note,
         alt.layer(bars, dots),
         rows,
-        max(120, LINE * len(found.names)),
+        max(120, LINE * len(ranked.names)),
     )
 
 
-def by_chance(found: Ranked) -> str:
+def by_chance(ranked: Ranked) -> str:
     """Whether mean ranks say more than chance does, in a sentence.
 
     Args:
-        found: Mean ranks, with Friedman's test.
+        ranked: Mean ranks, with Friedman's test.
 
     Returns:
         One sentence.
     """
-    differ = "differ" if found.p < LEVEL else "may all be alike"
-    return f"Friedman: the methods {differ} (p = {found.p:.2g})."
+    differ = "differ" if ranked.p < LEVEL else "may all be alike"
+    return f"Friedman: the methods {differ} (p = {ranked.p:.2g})."
 
 
-def _left_out(found: Ranked, titles: dict[str, str]) -> str:
+def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
     """Whom and what the ranks are not of."""
-    said = ""
-    if found.skipped:
-        gone = some([titles.get(one, one) for one in found.skipped], SHOWN)
-        said += f" Not over {gone}, where too few of these methods were run."
-    if found.without:
-        said += f" Not ranked, for want of a federation: {some(found.without, SHOWN)}."
-    return said
+    sentences = ""
+    if ranked.skipped:
+        gone = some([titles.get(one, one) for one in ranked.skipped], SHOWN)
+        sentences += f" Not over {gone}, where too few of these methods were run."
+    if ranked.without:
+        sentences += f" Not ranked, for want of a federation: {some(ranked.without, SHOWN)}."
+    return sentences
 
 
-def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
+def against_cost(board: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
     """Score against bytes or multiplications, with the front of those that none beats in both: a
     chart for each measure, as an axis has one.
 
     Args:
-        found: Entries of any budget; those of equal rounds are drawn.
+        board: Entries of any budget; those of equal rounds are drawn.
         column: "bytes" or "flops".
         titles: {federation: how people call it}.
 
     Returns:
         A figure a measure that has two methods.
     """
-    compared = [one for one in found if one.budget == "rounds" and one.method != POOLED]
+    compared = [one for one in board if one.budget == "rounds" and one.method != POOLED]
     measures = list(dict.fromkeys(one.measure for one in compared))
     drawn = [
         _costs_in(what, [one for one in compared if one.measure == what], column, titles)
@@ -126,7 +126,7 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
 
 
 def _costs_in(
-    what: str, found: Sequence[Entry], column: str, titles: dict[str, str]
+    what: str, board: Sequence[Entry], column: str, titles: dict[str, str]
 ) -> Figure | None:
     rows: list[dict[str, Any]] = [
         {
@@ -136,7 +136,7 @@ def _costs_in(
             "value": round(one.mean, 5),
             "budget": one.budget,
         }
-        for one in found
+        for one in board
     ]
     if len(rows) < 2:
         return None
@@ -173,16 +173,16 @@ def _costs_in(
 
 def _menu(of: str, names: Sequence[str]) -> alt.Parameter:
     """The chosen federation, under this name; the first one before anybody chooses."""
-    found: alt.Parameter = alt.param(
+    menu: alt.Parameter = alt.param(
         name=of, value=names[0], bind=alt.binding_select(options=list(names), name="federation: ")
     )
-    return found
+    return menu
 
 
 def _of_federation(of: str) -> alt.Chart:
     """The rows of the federation that is chosen under this name."""
-    found: alt.Chart = alt.Chart(ROWS).transform_filter(f"datum.federation == {of}")
-    return found
+    chart: alt.Chart = alt.Chart(ROWS).transform_filter(f"datum.federation == {of}")
+    return chart
 
 
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> list[Figure]:
@@ -266,20 +266,20 @@ def _spread(gained: Sequence[float]) -> dict[str, float]:
     return {**at, "hurt": round(hurt, 4)}
 
 
-def steadiness(found: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:
+def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:
     """Each method's mean rank under every seed.
 
     Args:
-        found: Mean ranks under each seed.
+        stabilities: Mean ranks under each seed.
         agree: Kendall's W, in 0..1; None: unknown.
         budget: "rounds", "bytes" or "compute".
 
     Returns:
         None for one seed.
     """
-    if not found or len(found[0].ranks) < 2:
+    if not stabilities or len(stabilities[0].ranks) < 2:
         return None
-    order = sorted(found, key=lambda one: (sum(one.ranks), one.method))
+    order = sorted(stabilities, key=lambda one: (sum(one.ranks), one.method))
     rows = [{"method": one.method, "rank": round(rank, 4)} for one in order for rank in one.ranks]
     y = alt.Y("method:N", sort=[one.method for one in order], title=None)
     x = alt.X("rank:Q", title="mean rank under a seed", scale=RANKS)
@@ -288,8 +288,12 @@ def steadiness(found: Sequence[Stability], agree: float | None, budget: str) -> 
     dots = base.mark_point(filled=True, size=45, color=BLUE).encode(
         x=x, tooltip=["method:N", "rank:Q"]
     )
-    said = "" if agree is None else f" The seeds' orders agree by W = {agree:.2f} (1: all alike)."
-    note = f"With equal {budget}. A point is the mean rank over federations under one seed.{said}"
+    agreement = (
+        "" if agree is None else f" The seeds' orders agree by W = {agree:.2f} (1: all alike)."
+    )
+    note = (
+        f"With equal {budget}. A point is the mean rank over federations under one seed.{agreement}"
+    )
     return figure(
         "stability",
         "How ranks change with the seed",

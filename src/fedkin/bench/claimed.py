@@ -33,10 +33,10 @@ def as_specified(row: Row) -> None:
         **{part: _name(content.get(part, {})) for part in ("data", "split", "model")},
     }
     for name, value in asked.items():
-        said = getattr(row, name)
-        if said != value:
+        claimed = getattr(row, name)
+        if claimed != value:
             raise FedkinError(
-                f"{row.id} contradicts itself: its {name} is {said}, that of its specification "
+                f"{row.id} contradicts itself: its {name} is {claimed}, that of its specification "
                 f"{value}"
             )
 
@@ -57,30 +57,30 @@ def wrong(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
     Returns:
         As "mean is 0.9990, not 0.5242"; nothing where all is true.
     """
-    found = (
+    differences = (
         [] if row.measure == again.measure else [f"measure is {row.measure}, not {again.measure}"]
     )
     for name in NUMBERS:
-        said, true = getattr(row, name), getattr(again, name)
-        if not _same(said, true):
-            found.append(f"{name} is {_shown(said)}, not {_shown(true)}")
+        claimed, true = getattr(row, name), getattr(again, name)
+        if not _same(claimed, true):
+            differences.append(f"{name} is {_shown(claimed)}, not {_shown(true)}")
     return [
-        *found,
+        *differences,
         *_wrong_clients(row.clients, again.clients),
         *_wrong_shares(row, again, beside),
         *_wrong_budgets(row, again, beside),
     ]
 
 
-def _wrong_clients(said: Mapping[str, float], true: Mapping[str, float]) -> list[str]:
-    if set(said) != set(true):
-        return [f"clients are {len(said)} that are not the {len(true)} of its run"]
-    apart = [name for name in true if not _same(said[name], true[name])]
+def _wrong_clients(claimed: Mapping[str, float], true: Mapping[str, float]) -> list[str]:
+    if set(claimed) != set(true):
+        return [f"clients are {len(claimed)} that are not the {len(true)} of its run"]
+    apart = [name for name in true if not _same(claimed[name], true[name])]
     if not apart:
         return []
     name = apart[0]
     more = "" if len(apart) == 1 else f" ({len(apart)} of {len(true)} clients are wrong)"
-    return [f"client {name} is {_shown(said[name])}, not {_shown(true[name])}{more}"]
+    return [f"client {name} is {_shown(claimed[name])}, not {_shown(true[name])}{more}"]
 
 
 def _wrong_shares(row: Row, again: Row, alone: Sequence[Row]) -> list[str]:
@@ -116,30 +116,32 @@ def _wrong_budgets(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
     mine = [one for one in every if one.seed == row.seed] or every
     if row.method == SHARED or not mine:
         return []
-    found = [_exceeded(row, again, one) for one in mine]
-    return min(found, key=len)
+    exceeded = [_exceeded(row, again, one) for one in mine]
+    return min(exceeded, key=len)
 
 
 def _exceeded(row: Row, again: Row, fedavg: Row) -> list[str]:
-    found = []
+    differences = []
     if "rounds" in row.budgets and again.rounds != fedavg.rounds:
-        found.append(f"rounds are no equal rounds: {again.rounds}, and {fedavg.rounds} of fedavg")
+        differences.append(
+            f"rounds are no equal rounds: {again.rounds}, and {fedavg.rounds} of fedavg"
+        )
     if row.slack != fedavg.slack:
-        found.append(f"slack is {_shown(row.slack)}, and {_shown(fedavg.slack)} of fedavg")
+        differences.append(f"slack is {_shown(row.slack)}, and {_shown(fedavg.slack)} of fedavg")
     used = {"bytes": (again.bytes, fedavg.bytes), "compute": (again.flops, fedavg.flops)}
     for budget, (own, whole) in used.items():
         # nobody stretches training alone, which sends nothing
         if budget in row.budgets and row.method != ALONE and own > whole * (1 + fedavg.slack):
-            found.append(
+            differences.append(
                 f"equal {budget} are exceeded: {_shown(own)}, and {_shown(whole)} of fedavg"
             )
-    return found
+    return differences
 
 
-def _same(said: float | None, true: float | None) -> bool:
-    if said is None or true is None:
-        return said is true
-    return math.isclose(said, true, rel_tol=NEAR, abs_tol=1e-9)
+def _same(claimed: float | None, true: float | None) -> bool:
+    if claimed is None or true is None:
+        return claimed is true
+    return math.isclose(claimed, true, rel_tol=NEAR, abs_tol=1e-9)
 
 
 def _shown(value: Any) -> str:

@@ -169,9 +169,9 @@ class CountedScans:
             recorded = self.inner.prepare(step, model, arguments).recorded
         if not recorded:  # it may read values: it runs by autograd, which is watched as it is
             return self.inner.scan(step, model, carry, whole, constants)
-        told = self._told(whole, self._of_one(step, model, arguments))
+        counted_blocks = self._told(whole, self._of_one(step, model, arguments))
         with self.counter.paused():
-            return self.inner.scan(step, model, carry, told, constants)
+            return self.inner.scan(step, model, carry, counted_blocks, constants)
 
     def _told(self, blocks: Iterable[Tree], each: int) -> Iterator[Tree]:
         for block in blocks:
@@ -184,9 +184,9 @@ class CountedScans:
         if kind not in kinds:
             once = Counter()
             with self.counter.paused(), forked(self.inner.device), torch.inference_mode(False):
-                given = map_tree(lambda leaf: leaf.clone(), arguments)
+                copies = map_tree(lambda leaf: leaf.clone(), arguments)
                 with torch.no_grad(), without_compiler(), once.watching():
-                    step(model, *given)
+                    step(model, *copies)
             kinds[kind] = once.total
         return kinds[kind]
 
@@ -203,8 +203,8 @@ def counted(method: Method) -> tuple[Method, Counter]:
     counter = Counter()
 
     def counting(step: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*given: Any) -> Any:
-            watched = [_watched(one, counter) for one in given]
+        def made(*arguments: Any) -> Any:
+            watched = [_watched(one, counter) for one in arguments]
             with counter.watching():
                 return step(*watched)
 
@@ -215,8 +215,8 @@ def counted(method: Method) -> tuple[Method, Counter]:
     return method._replace(**counters), counter
 
 
-def _watched(given: Any, counter: Counter) -> Any:
+def _watched(context: Any, counter: Counter) -> Any:
     """A client's or the server's tools, whose scans are counted."""
-    if not isinstance(given, LocalData | ServerTools) or not isinstance(given.runtime, Runtime):
-        return given
-    return replace(given, runtime=CountedScans(given.runtime, counter))
+    if not isinstance(context, LocalData | ServerTools) or not isinstance(context.runtime, Runtime):
+        return context
+    return replace(context, runtime=CountedScans(context.runtime, counter))

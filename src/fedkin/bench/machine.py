@@ -32,8 +32,8 @@ def versions() -> dict[str, str]:
     Returns:
         {name: version}.
     """
-    found = {"python": platform.python_version(), "numpy": np.__version__}
-    return {**versions_of(), **found, "safetensors": version("safetensors")}
+    own = {"python": platform.python_version(), "numpy": np.__version__}
+    return {**versions_of(), **own, "safetensors": version("safetensors")}
 
 
 def machine() -> dict[str, str]:
@@ -78,13 +78,13 @@ def differences(
     Returns:
         [] where nothing differs.
     """
-    found = []
+    changes = []
     for part in then:
         for name, value in then[part].items():
             other = now.get(part, {}).get(name, "")
             if value != other:
-                found.append(f"{name} {value or 'unknown'} then, {other or 'unknown'} now")
-    return found
+                changes.append(f"{name} {value or 'unknown'} then, {other or 'unknown'} now")
+    return changes
 
 
 def _git(root: Path, *words: str) -> str:

@@ -38,20 +38,20 @@ def newest(rows: Sequence[Row]) -> list[Row]:
     for row in kept:
         searches.setdefault((row.federation, row.method), []).append(row)
     why = {at: _apart(mine, searches.get((at[0], ALONE), [])) for at, mine in searches.items()}
-    found: list[Row] = []
-    said: set[tuple[str, str]] = set()
+    latest: list[Row] = []
+    reported: set[tuple[str, str]] = set()
     for row in kept:
         at = row.federation, row.method
         if not why[at]:
-            found.append(row)
-        elif at not in said:
-            said.add(at)
-            found.append(
+            latest.append(row)
+        elif at not in reported:
+            reported.add(at)
+            latest.append(
                 row.model_copy(
                     update={"missing": why[at], "mean": None, "budgets": (), "clients": {}}
                 )
             )
-    return found
+    return latest
 
 
 def earlier(rows: Sequence[Row]) -> int:
@@ -80,10 +80,10 @@ def _apart(mine: Sequence[Row], alone: Sequence[Row]) -> str:
         return ELSEWHERE
     one, other = _asked(own), _asked(others)
     for what in _Asked._fields:
-        found, expected = getattr(one, what), getattr(other, what)
-        if found != expected and ((found and expected) or what != "rounds"):
+        value, expected = getattr(one, what), getattr(other, what)
+        if value != expected and ((value and expected) or what != "rounds"):
             return (
-                f"its rows have other {what} than those of local ({_shown(found)}, not "
+                f"its rows have other {what} than those of local ({_shown(value)}, not "
                 f"{_shown(expected)}): run it again"
             )
     return _fewer(own[0], others[0])
@@ -101,12 +101,12 @@ def _fewer(own: Row, alone: Row) -> str:
     """
     suites = own.trials_allowed, alone.trials_allowed
     if all(suites) and suites[0] != suites[1]:
-        found, expected = suites
+        number, expected = suites
     elif len(own.trials) < len(alone.trials):
-        found, expected = len(own.trials), len(alone.trials)
+        number, expected = len(own.trials), len(alone.trials)
     else:
         return ""
-    return f"its search had {found} trials where that of local had {expected}: run it again"
+    return f"its search had {number} trials where that of local had {expected}: run it again"
 
 
 def _shown(values: frozenset[Any]) -> str:
@@ -117,7 +117,7 @@ def _setting(row: Row) -> str:
     """Stands for the data and the specification without what a search chooses."""
     content: dict[str, Any] = {key: row.content[key] for key in row.content if key != "method"}
     for section, names in CHOSEN.items():
-        given = content.get(section, {})
-        if isinstance(given, dict):  # a stranger's row may hold anything
-            content[section] = {name: given[name] for name in given if name not in names}
+        chosen = content.get(section, {})
+        if isinstance(chosen, dict):  # a stranger's row may hold anything
+            content[section] = {name: chosen[name] for name in chosen if name not in names}
     return digest([row.data_digest, settled(content)])

@@ -28,7 +28,7 @@ from fedkin.report.charts.base import Figure
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import PAGES, write_outside
+from fedkin.runs.output_files import PAGES, write_outside
 
 EQUAL_ROUNDS = BUDGETS[0]
 
@@ -62,39 +62,39 @@ def page(rows: Sequence[Row]) -> str:
         FedkinError: There is no finished row.
     """
     before, rows = earlier(rows), newest(rows)
-    found = entries(rows)
-    if not found:
+    board = entries(rows)
+    if not board:
         raise FedkinError("there is no finished row to show")
     titles = titles_of(rows)
-    drawn = figures(rows, found, titles)
-    methods = len({one.method for one in found})
+    drawn = figures(rows, board, titles)
+    methods = len({one.method for one in board})
     parts = [
         "<h1>Leaderboard</h1>",
-        f'<p class="lead">{escape(_lead(found))}</p>',
+        f'<p class="lead">{escape(_lead(board))}</p>',
         f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
-        _to_beat(rows, found, titles),
-        _all(found, titles),
+        _to_beat(rows, board, titles),
+        _all(board, titles),
         *places(drawn),
         *_missing(rows, titles),
     ]
     return document("Leaderboard", ["<main>", *parts, "</main>"], content_of(drawn))
 
 
-def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
+def figures(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
     """Every chart that the rows can fill.
 
     Args:
         rows: Of any suites, of each method's last search.
-        found: Entries of any budget.
+        board: Entries of any budget.
         titles: {federation: how people call it}.
 
     Returns:
         In the order of the page.
     """
-    ranks = [critical(order(found, budget), budget, titles) for budget in BUDGETS]
+    ranks = [critical(order(board, budget), budget, titles) for budget in BUDGETS]
     scores = [
-        *against_cost(found, "bytes", titles),
-        *against_cost(found, "flops", titles),
+        *against_cost(board, "bytes", titles),
+        *against_cost(board, "flops", titles),
         *clients(rows, titles),
     ]
     drawn = [*ranks, *scores, steadiness(*stability(rows, "rounds"), "rounds")]
@@ -112,8 +112,8 @@ def titles_of(rows: Sequence[Row]) -> dict[str, str]:
         {federation: title}.
     """
     known = _titles()
-    told = {(row.suite, row.setting): row.title for row in rows if row.title}
-    by = {**told, **known}
+    in_rows = {(row.suite, row.setting): row.title for row in rows if row.title}
+    by = {**in_rows, **known}
     named = {row.federation: by.get((row.suite, row.setting), row.setting) for row in rows}
     several = {title for title, count in Counter(named.values()).items() if count > 1}
     return {
@@ -132,11 +132,11 @@ def _titles() -> dict[tuple[str, str], str]:
     }
 
 
-def _lead(found: Sequence[Entry]) -> str:
+def _lead(board: Sequence[Entry]) -> str:
     """Who is best at equal rounds, on how many federations, and where training alone is enough."""
     best: dict[str, str] = {}
-    for federation in dict.fromkeys(one.federation for one in found):
-        mine = [one for one in found if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
+    for federation in dict.fromkeys(one.federation for one in board):
+        mine = [one for one in board if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
             first = max(ranked, key=lambda one: one.score)
@@ -176,14 +176,14 @@ def _left_out(before: int) -> str:
     )
 
 
-def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> str:
+def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]) -> str:
     """What a new method must beat, by federation and budget."""
     head = [("federation", ""), ("equal", ""), ("best", ""), ("test", "n")]
     head += [(name, "n") for name in BASELINES] + [("not distinguished from the best", "long")]
     lines = []
-    for federation in dict.fromkeys(one.federation for one in found):
+    for federation in dict.fromkeys(one.federation for one in board):
         for budget in BUDGETS:
-            mine = [one for one in found if (one.federation, one.budget) == (federation, budget)]
+            mine = [one for one in board if (one.federation, one.budget) == (federation, budget)]
             ranked = [one for one in mine if one.method != POOLED]
             if not ranked:
                 continue
@@ -205,12 +205,12 @@ def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]
     )
 
 
-def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
+def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
     head = [("federation", ""), ("equal", ""), ("method", ""), ("test", "n"), ("± seeds", "n")]
     head += [("on local", "n"), ("worst decile", "n"), ("helped", "n"), ("hurt", "n")]
     head += [("rounds", "n"), ("sent", "n"), ("multiplied", "n"), ("time", "n"), ("ε", "n")]
     head += [("chosen", "long"), ("rows", "long")]
-    lines = [_line(one, titles) for one in found]
+    lines = [_line(one, titles) for one in board]
     note = (
         "Choose a heading to sort; search for words, such as “digits rounds”. "
         "On local: how much better than training alone, in points of a share. Helped, hurt: "
@@ -279,13 +279,13 @@ def markdown(rows: Sequence[Row]) -> str:
         A table; shares of clients in per cent.
     """
     rows = newest(rows)
-    found = _at_equal_rounds(rows)
+    board = _at_equal_rounds(rows)
     titles = titles_of(rows)
-    federations = list(dict.fromkeys(one.federation for one in found))
+    federations = list(dict.fromkeys(one.federation for one in board))
     by: dict[str, dict[str, Entry]] = {}
-    for one in found:
+    for one in board:
         by.setdefault(one.method, {})[one.federation] = one
-    ranks = order(found, EQUAL_ROUNDS)
+    ranks = order(board, EQUAL_ROUNDS)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *columns, "on local", "hurt", "mean rank"]
@@ -310,11 +310,11 @@ def mean_ranks(rows: Sequence[Row]) -> str:
     Returns:
         A sentence or two, or "".
     """
-    found = order(_at_equal_rounds(newest(rows)), EQUAL_ROUNDS)
-    if found is None:
+    ranked = order(_at_equal_rounds(newest(rows)), EQUAL_ROUNDS)
+    if ranked is None:
         return ""
-    over = f"{formatting.many(len(found.names), 'method')} over {found.blocks} federations"
-    return f"Mean ranks are of {over}. {by_chance(found)}\n"
+    over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
+    return f"Mean ranks are of {over}. {by_chance(ranked)}\n"
 
 
 def _at_equal_rounds(rows: Sequence[Row]) -> list[Entry]:

@@ -271,11 +271,11 @@ def incomplete(rows: Sequence[Row]) -> list[str]:
 
 def _latest(rows: Sequence[Row]) -> list[Row]:
     """Each once, where it was written last."""
-    found: dict[str, Row] = {}
+    latest: dict[str, Row] = {}
     for row in rows:
-        found.pop(row.id, None)
-        found[row.id] = row
-    return list(found.values())
+        latest.pop(row.id, None)
+        latest[row.id] = row
+    return list(latest.values())
 
 
 def _text(row: Row) -> str:

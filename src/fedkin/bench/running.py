@@ -86,13 +86,13 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     except OSError as error:
         raise FedkinError(f"{asked.out} cannot be made: {error.strerror}") from None
     with _alone(asked.out):
-        for said in half_written(asked.out / ROWS):
-            tell(said)
+        for remark in half_written(asked.out / ROWS):
+            tell(remark)
         digests = _digests(asked, chosen, tell)
         cases = [
-            case_of(asked.name, asked.suite, label, method, found, _own(asked, method))
+            case_of(asked.name, asked.suite, label, method, digest, _own(asked, method))
             for method in methods
-            for label, found in digests.items()
+            for label, digest in digests.items()
         ]
         _say_untried(asked, cases, tell)
         held = {
@@ -161,7 +161,7 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
     """The digest of each setting's data; a setting whose data are not here is left out, and one
     without validation samples, by which nobody could choose.
     """
-    found: dict[str, str] = {}
+    by_label: dict[str, str] = {}
     reasons = []
     for label in labels:
         spec = asked.suite.settings[label].spec
@@ -172,13 +172,13 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
             population = population_of(whole, wanted=False)
             if not population.sizes("val").any():
                 raise FedkinError(NO_VALIDATION)
-            found[label] = population.digest()[:12]
+            by_label[label] = population.digest()[:12]
         except FedkinError as error:
             reasons.append(f"{label} is left out: {error}")
             tell(reasons[-1])
-    if not found:
+    if not by_label:
         raise FedkinError(f"no setting can be run: {reasons[0]}")
-    return found
+    return by_label
 
 
 def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
@@ -204,8 +204,10 @@ def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
 def _by_others(cases: Sequence[Case], known: Sequence[Row]) -> str:
     """What other versions of fedkin measured: it stays, and is said."""
     asked, own = {case.digest for case in cases}, versions()["fedkin"]
-    found = {row.case: row.versions.get("fedkin", "unknown") for row in known if row.case in asked}
-    others = [version for version in found.values() if version != own]
+    version_of = {
+        row.case: row.versions.get("fedkin", "unknown") for row in known if row.case in asked
+    }
+    others = [version for version in version_of.values() if version != own]
     if not others:
         return ""
     return (

@@ -156,12 +156,12 @@ def groups(ranks: Sequence[float], gap: float) -> list[tuple[int, int]]:
     Returns:
         Places, from 0.
     """
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = max(k for k in range(first, len(ranks)) if ranks[k] - ranks[first] <= gap)
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs
 
 
 def holm(chances: Sequence[float]) -> list[float]:
@@ -177,11 +177,11 @@ def holm(chances: Sequence[float]) -> list[float]:
         In their order, in 0..1.
     """
     order = sorted(range(len(chances)), key=lambda k: chances[k])
-    found, largest = [0.0] * len(chances), 0.0
+    corrected, largest = [0.0] * len(chances), 0.0
     for place, k in enumerate(order):
         largest = max(largest, min(1.0, (len(chances) - place) * chances[k]))
-        found[k] = largest
-    return found
+        corrected[k] = largest
+    return corrected
 
 
 def agreement(scores: NDArray[np.float64]) -> float | None:

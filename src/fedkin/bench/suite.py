@@ -156,7 +156,7 @@ def parsed(content: Content, where: str) -> Suite:
         FedkinError: The first mistake, in one sentence.
     """
     try:
-        found = Suite.model_validate(content)
+        checked = Suite.model_validate(content)
     except ValidationError as error:
         if "settings" not in content and content.keys() & Spec.model_fields.keys():
             raise FedkinError(
@@ -164,12 +164,12 @@ def parsed(content: Content, where: str) -> Suite:
                 "spec of a setting (docs/bench.md)"
             ) from None
         raise FedkinError(f"{where}: {_said(error)}") from None
-    for label, setting in found.settings.items():
+    for label, setting in checked.settings.items():
         for key in ("method", "transforms"):
             if key in setting.spec:
                 raise FedkinError(f"{where}: settings.{label}.spec.{key} is the suite's to choose")
         parse(setting.spec, where=f"{where}: settings.{label}.spec")
-    return found
+    return checked
 
 
 def digest(content: Any) -> str:

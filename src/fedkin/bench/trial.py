@@ -98,50 +98,53 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
         FedkinError: It cannot be run, or has no finite validation score.
     """
     _trained(content, folder, data_dir)
-    seen, found = read_with_summary(folder, folder.name)
+    seen, summary = read_with_summary(folder, folder.name)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
         raise FedkinError(DIVERGED)
     spent = cost(folder)
-    seconds = found["seconds"]["total"] if spent is None else spent.total
+    seconds = summary["seconds"]["total"] if spent is None else spent.total
     with opened(folder) as record:
         digest = str(record.facts.get("data_digest", ""))[:12]
         by_round = bytes_by_round(record)
-    rounds = found["rounds"]
+    rounds = summary["rounds"]
     each = tuple(by_round.get(number, (0, 0))[1] for number in range(1, rounds + 1))
-    setup, finish = (_parts(found["communication"])[at]["total"] for at in (0, 2))
+    setup, finish = (_parts(summary["communication"])[at]["total"] for at in (0, 2))
     flops = _kept(folder, rounds) or _again(content, folder, data_dir, rounds)
     sent = Used(setup, each, finish)
-    return Ran(seen, found, sent, flops, seconds, seen.validation, digest)
+    return Ran(seen, summary, sent, flops, seconds, seen.validation, digest)
 
 
-def up_and_down(found: Mapping[str, Any]) -> tuple[int, int]:
+def up_and_down(communication: Mapping[str, Any]) -> tuple[int, int]:
     """Bytes of every message, of a summary's communication.
 
     Args:
-        found: The "communication" of a summary.
+        communication: The "communication" of a summary.
 
     Returns:
         (bytes up, bytes down), before, in and after the rounds together.
     """
-    up, down = (sum(part[way] for part in _parts(found)) for way in ("up", "down"))
+    up, down = (sum(part[way] for part in _parts(communication)) for way in ("up", "down"))
     return up, down
 
 
-def _parts(found: Mapping[str, Any]) -> list[Mapping[str, int]]:
+def _parts(communication: Mapping[str, Any]) -> list[Mapping[str, int]]:
     """Bytes before the first round, in all rounds, after the last."""
-    return [part["unicast"]["bytes"] for part in (found["setup"], found, found["finish"])]
+    return [
+        part["unicast"]["bytes"]
+        for part in (communication["setup"], communication, communication["finish"])
+    ]
 
 
-def epsilon_of(found: Mapping[str, Any]) -> float | None:
+def epsilon_of(summary: Mapping[str, Any]) -> float | None:
     """What privacy had cost in the end, of the client it cost most; None without [privacy].
 
     Args:
-        found: A summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         ε, from 0.
     """
-    values = [value for value in found["extras"].get(EPSILON, {}).values() if value is not None]
+    values = [value for value in summary["extras"].get(EPSILON, {}).values() if value is not None]
     return max(map(float, values)) if values else None
 
 
@@ -169,29 +172,29 @@ def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
 
 def _keep(folder: Path, marks: Sequence[tuple[str, int]]) -> None:
     """Beside what earlier sessions kept: (what was done, counted until then), in order."""
-    found, before = _read(folder), 0
+    counted, before = _read(folder), 0
     for done, until in marks:
-        found[done], before = until - before, until
-    write_file(folder / KEPT, json.dumps(found).encode())
+        counted[done], before = until - before, until
+    write_file(folder / KEPT, json.dumps(counted).encode())
 
 
 def _read(folder: Path) -> dict[str, int]:
     try:
-        found = json.loads(read_file(folder / KEPT, LARGEST))
+        counted = json.loads(read_file(folder / KEPT, LARGEST))
     except (OSError, RecursionError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return counted if isinstance(counted, dict) else {}
 
 
 def _kept(folder: Path, rounds: int) -> Used | None:
     """None where a session was killed before it could say what it had counted."""
-    found = _read(folder)
+    counted = _read(folder)
     before, after = (
-        [number for done, number in found.items() if done.startswith(phase)]
+        [number for done, number in counted.items() if done.startswith(phase)]
         for phase in ("setup", "finish")
     )
     names = [f"round {number}" for number in range(1, rounds + 1)]
-    each = tuple(found[name] for name in names if name in found)
+    each = tuple(counted[name] for name in names if name in counted)
     if not before or not after or len(each) < rounds:
         return None
     return Used(sum(before), each, sum(after))
@@ -202,8 +205,8 @@ def _again(content: Content, folder: Path, data_dir: str | None, rounds: int) ->
     apart = folder.with_name(f"{folder.name}-counted")
     rmtree(apart, ignore_errors=True)  # of a bench that was killed
     _trained(content, apart, data_dir)
-    found = _kept(apart, rounds)
+    used = _kept(apart, rounds)
     rmtree(apart, ignore_errors=True)
-    if found is None:
+    if used is None:
         raise FedkinError(f"{folder}: what its rounds multiply cannot be counted")
-    return found
+    return used

@@ -69,15 +69,15 @@ def named(rows: Sequence[Row], name: str) -> Row:
     Raises:
         FedkinError: There is none, several, or one that cannot be run again.
     """
-    found = {row.id: row for row in rows if row.id.startswith(name)}
-    if len(name) < SHORTEST or not found:
+    matches = {row.id: row for row in rows if row.id.startswith(name)}
+    if len(name) < SHORTEST or not matches:
         raise FedkinError(
             f"no row has the id {name!r}: an id has twelve letters, of which the first "
             f"{SHORTEST} or more say which it is"
         )
-    if len(found) > 1:
-        raise FedkinError(f"{name!r} begins {len(found)} ids: write more of it")
-    (row,) = found.values()
+    if len(matches) > 1:
+        raise FedkinError(f"{name!r} begins {len(matches)} ids: write more of it")
+    (row,) = matches.values()
     if row.missing:
         raise FedkinError(f"{row.id} cannot be repeated, for it was not run: {row.missing}")
     return row

@@ -51,10 +51,10 @@ def packaged() -> dict[str, Any]:
     Returns:
         Plain values, read once.
     """
-    found: dict[str, Any] = json.loads(
+    content: dict[str, Any] = json.loads(
         files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8")
     )
-    return found
+    return content
 
 
 def held(name: str | None = None) -> list[Held]:
@@ -88,8 +88,8 @@ def _held(name: str, recipe: Callable[..., Any]) -> Held:
 
 
 def _of_transform(name: str) -> Held:
-    found = packaged()["transforms"].get(name)
-    return _beside(name, found, lambda: transforms.digest(name))
+    certificate = packaged()["transforms"].get(name)
+    return _beside(name, certificate, lambda: transforms.digest(name))
 
 
 def _beside(name: str, content: dict[str, Any] | None, digested: Callable[[], str]) -> Held:
@@ -138,11 +138,11 @@ def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
         {"readings": […], "deviations": […]}, a text each.
     """
     others = {other.__name__ for other in METHODS.values() if other is not recipe}
-    found: dict[str, list[str]] = {"readings": [], "deviations": []}
+    by_kind: dict[str, list[str]] = {"readings": [], "deviations": []}
     for text in _docstrings(_file(recipe), others):
-        for kind, said in paragraphs(text):
-            found[kind].append(said)
-    return found
+        for kind, paragraph in paragraphs(text):
+            by_kind[kind].append(paragraph)
+    return by_kind
 
 
 def paragraphs(text: str) -> Iterator[tuple[str, str]]:
@@ -158,9 +158,9 @@ def paragraphs(text: str) -> Iterator[tuple[str, str]]:
     pattern = (
         r"^[ \t]*(Reading|Deviation)s?:[ \t]*(.*?)(?=^[ \t]*(?:Reading|Deviation)s?:|^[ \t]*$|\Z)"
     )
-    for word, said in re.findall(pattern, text, re.DOTALL | re.MULTILINE):
-        if said.strip():
-            yield f"{word.lower()}s", " ".join(said.split())
+    for word, paragraph in re.findall(pattern, text, re.DOTALL | re.MULTILINE):
+        if paragraph.strip():
+            yield f"{word.lower()}s", " ".join(paragraph.split())
 
 
 def lacking(certificate: dict[str, Any]) -> list[str]:

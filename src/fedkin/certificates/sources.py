@@ -18,14 +18,14 @@ def files_from(roots: Mapping[str, Path], packages: Sequence[str]) -> dict[str, 
     Returns:
         In the order of the modules' names.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = list(roots.items())
     while waiting:
         module, path = waiting.pop()
-        if module not in found:
-            found[module] = path
+        if module not in files:
+            files[module] = path
             waiting += [(name, file_of(name)) for name in imported(path, packages)]
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def file_of(module: str) -> Path:

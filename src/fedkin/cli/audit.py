@@ -15,19 +15,19 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
 
     find_own_code()
-    with heard(SlowLines()):
-        found = attack(folder, trust_code)
-    path = write_page(found, folder)
+    with progress_to(ThrottledLines()):
+        result = attack(folder, trust_code)
+    path = write_page(result, folder)
     if as_json:
-        print_json({**found, "written": [str(path)]})
+        print_json({**result, "written": [str(path)]})
         return
-    for shown in tables(found):
+    for shown in tables(result):
         console().print(_table(shown))
-    if found["canaries"] is None:
+    if result["canaries"] is None:
         say("no canaries: train with --set audit.canaries=100 to have a lower bound on epsilon")
     say(path)
 

@@ -46,11 +46,11 @@ def list_(as_json: AsJson = False) -> None:
     """List the suites of fedkin."""
     from fedkin.bench.suite import names, suite
 
-    found = {name: suite(name) for name in names()}
+    suites = {name: suite(name) for name in names()}
     if as_json:
-        print_json({name: one.model_dump(mode="json") for name, one in found.items()})
+        print_json({name: one.model_dump(mode="json") for name, one in suites.items()})
         return
-    for name, one in found.items():
+    for name, one in suites.items():
         size = f"{len(one.all_methods)} methods, {one.trials} trials, {len(one.seeds)} seeds"
         say(f"{name}: {size}. {one.about}")
         for label, setting in one.settings.items():
@@ -106,19 +106,19 @@ def page(
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import mean_ranks, not_run, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
-    from fedkin.runs.outside import MARKDOWN, write_outside
+    from fedkin.runs.output_files import MARKDOWN, write_outside
 
     files = [_rows_file(one) for one in rows or [Path("bench")]]
     read = [row for file in files for row in read_rows(file)]
-    cut = [said for file in files for said in half_written(file)]
-    for said in [*cut, *incomplete(read)]:
-        warn(said)
-    found = whole_cases(read)
+    cut = [remark for file in files for remark in half_written(file)]
+    for remark in [*cut, *incomplete(read)]:
+        warn(remark)
+    cases = whole_cases(read)
     if markdown is not None:
-        parts = [as_markdown(found), mean_ranks(found), not_run(found)]
+        parts = [as_markdown(cases), mean_ranks(cases), not_run(cases)]
         say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
     else:
-        say(write_page(found, out))
+        say(write_page(cases, out))
 
 
 @app.command()
@@ -189,13 +189,13 @@ def verify(
 
     file = _rows_file(rows or Path("bench"))
     whole = read_rows(file)
-    for said in half_written(file):
-        warn(said)
-    found = named(whole, row)
+    for remark in half_written(file):
+        warn(remark)
+    claimed = named(whole, row)
     find_own_code()
-    done = again(found, path_as_text(data_dir), trust_code, whole)
+    done = again(claimed, path_as_text(data_dir), trust_code, whole)
     if as_json:
-        print_json({**done._asdict(), "row": found.id})
+        print_json({**done._asdict(), "row": claimed.id})
     else:
         say(done.sentence)
     if not done.true:
@@ -277,7 +277,7 @@ def _names(asked: str | None) -> tuple[str, ...]:
     """A list with commas; empty where nothing was asked for."""
     if asked is None:
         return ()
-    found = tuple(word.strip() for word in asked.split(",") if word.strip())
-    if not found:
+    names = tuple(word.strip() for word in asked.split(",") if word.strip())
+    if not names:
         raise FedkinError(f"{asked!r} names nothing: write names with commas between them")
-    return found
+    return names

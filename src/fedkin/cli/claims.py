@@ -5,9 +5,13 @@ here.
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedkin.cli.talk.json_output import print_json
+
+if TYPE_CHECKING:
+    from fedkin.reproduce.claim import Register
+    from fedkin.reproduce.claim_runs import Asked
 
 NAME = "claims"
 
@@ -34,28 +38,17 @@ def judge(options: ClaimOptions) -> None:
     claims.csv and claims.json. With a folder of finished rows, their verdict at the papers' own
     scale stands beside each, and a kept verdict takes the place of runs that are not here.
     """
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.reproduce.claim import register
     from fedkin.reproduce.claim_page import lines, write
-    from fedkin.reproduce.claim_runs import Asked, complete, judged, state
+    from fedkin.reproduce.claim_runs import complete, judged, state
     from fedkin.reproduce.claim_words import verdict
-    from fedkin.reproduce.estimate import speed
-    from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.row_spec import check
-    from fedkin.reproduce.told.full_scale import full_scale
-    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
-    found = register(options.paper)
-    asked = Asked(
-        found, options.scale, options.seeds, options.out / "runs", options.changes, speed()
-    )
-    if options.from_ is not None:
-        asked = asked._replace(kept=kept_verdicts(options.from_))
-        if options.scale == "small":  # at the full one they are what the claims are judged by
-            told = full_scale(found, read(options.from_), options.changes)
-            asked = asked._replace(full=told)
+    claims = register(options.paper)
+    asked = _asked(options, claims)
     rows = asked.rows()
     check(list(rows.values()), options.changes)
     there = state(asked, rows)
@@ -64,12 +57,12 @@ def judge(options: ClaimOptions) -> None:
     if options.dry_run:
         return
     if not options.finished:
-        with heard(SlowLines()):
+        with progress_to(ThrottledLines()):
             some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
         there = {**there, **some}
     judgements = judged(asked, rows, there)
     options.out.mkdir(parents=True, exist_ok=True)
-    written = write(found, judgements, options.scale, _command(options), options.out)
+    written = write(claims, judgements, options.scale, _command(options), options.out)
     if options.as_json:
         print_json(
             {
@@ -83,6 +76,25 @@ def judge(options: ClaimOptions) -> None:
         print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
     for path in written:
         print(path)
+
+
+def _asked(options: ClaimOptions, claims: "Register") -> "Asked":
+    """What is judged, and what is known of it from elsewhere."""
+    from fedkin.reproduce.claim_runs import Asked
+    from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.finished_rows import read
+    from fedkin.reproduce.told.full_scale import full_scale
+    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
+
+    asked = Asked(
+        claims, options.scale, options.seeds, options.out / "runs", options.changes, speed()
+    )
+    if options.from_ is None:
+        return asked
+    asked = asked._replace(kept=kept_verdicts(options.from_))
+    if options.scale != "small":  # at the full scale they are what the claims are judged by
+        return asked
+    return asked._replace(full=full_scale(claims, read(options.from_), options.changes))
 
 
 def _check_folders(options: ClaimOptions) -> None:

@@ -82,7 +82,7 @@ def _apart(files: Mapping[str, Path | None]) -> None:
 
 
 def _written(
-    found: "Comparison",
+    comparison: "Comparison",
     markdown: Path | None,
     latex: Path | None,
     html: Path | None,
@@ -90,18 +90,18 @@ def _written(
 ) -> list[Path]:
     """What was asked for of a comparison, as files."""
     from fedkin.report.comparison import tables
-    from fedkin.runs.outside import LATEX, MARKDOWN, write_outside
+    from fedkin.runs.output_files import LATEX, MARKDOWN, write_outside
 
     written = []
     if markdown is not None:
-        written.append(write_outside(markdown, tables.markdown(found), MARKDOWN))
+        written.append(write_outside(markdown, tables.markdown(comparison), MARKDOWN))
     if latex is not None:
-        written.append(write_outside(latex, tables.latex(found), LATEX))
+        written.append(write_outside(latex, tables.latex(comparison), LATEX))
     if html is not None or figures is not None:  # charts take their time to be imported
         from fedkin.report.comparison.page import write_charts, write_comparison
 
-        written += [] if html is None else [write_comparison(found, html)]
-        written += [] if figures is None else write_charts(found, figures)
+        written += [] if html is None else [write_comparison(comparison, html)]
+        written += [] if figures is None else write_charts(comparison, figures)
     return written
 
 
@@ -109,7 +109,7 @@ def _without_files(folders: list[Path]) -> list[Path]:
     """What is left of ``runs/*`` without the files beside runs, such as a page; in a sweep those
     that are passed over are named. A run's own file is a slip, which is reported.
     """
-    from fedkin.runs.outside import STUDY
+    from fedkin.runs.output_files import STUDY
 
     files = [path for path in folders if path.is_file() and not begun(path.parent)]
     if files and len(files) == len(folders):

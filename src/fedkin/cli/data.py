@@ -30,11 +30,11 @@ def data(context: typer.Context, data_dir: DataDir = None, as_json: AsJson = Fal
         return
     from fedkin.cli.listing import lists
 
-    found = lists.data(data_dir)
+    listing = lists.data(data_dir)
     if as_json:
-        print_json(found)
+        print_json(listing)
     else:
-        lists.show_data(console(), found)
+        lists.show_data(console(), listing)
 
 
 @app.command()
@@ -72,8 +72,8 @@ def check(
     """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
     from fedkin.data.quality.clients import SMALL_CLIENT
     from fedkin.doctor.checked import checked
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
 
     columns = [
@@ -87,34 +87,34 @@ def check(
         file, {"data": None if file else path, "data_dir": path_as_text(data_dir)}, settings
     )
     tell_hints(hints)
-    with heard(SlowLines()):
-        found, _, faults = checked(spec)
+    with progress_to(ThrottledLines()):
+        result, _, faults = checked(spec)
     typed = [path, *(word for text in settings for word in ("--set", text))]
     if fix is not None:
         again = shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)])
-        _write(fix, Path(path), spec, found, again)
+        _write(fix, Path(path), spec, result, again)
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        _show(console(), found)
-        _next(path, typed, spec, found, fix)
-    small = [problem for problem in found["problems"] if problem["kind"] == SMALL_CLIENT]
+        _show(console(), result)
+        _next(path, typed, spec, result, fix)
+    small = [problem for problem in result["problems"] if problem["kind"] == SMALL_CLIENT]
     if faults or any(not one["fix"] or spec.split.empty != "drop" for one in small):
         raise typer.Exit(UNREADABLE)
 
 
 def _next(
-    path: str, typed: list[str], spec: "Spec", found: dict[str, Any], fix: Path | None
+    path: str, typed: list[str], spec: "Spec", result: dict[str, Any], fix: Path | None
 ) -> None:
     if fix is not None:
         _line(console(), "fixed", f"{fix}")
         _line(console(), "next", shlex.join(["fedkin", "run", str(fix), "--method", "local"]))
-    elif found["likely_clients"] and not path.endswith(".toml"):
-        column = next(iter(found["likely_clients"]))
+    elif result["likely_clients"] and not path.endswith(".toml"):
+        column = next(iter(result["likely_clients"]))
         _line(
             console(), "next", shlex.join(["fedkin", "data", "check", *typed, "--client", column])
         )
-    elif any(problem["fix"] for problem in found["problems"]):
+    elif any(problem["fix"] for problem in result["problems"]):
         _line(
             console(),
             "next",
@@ -124,7 +124,7 @@ def _next(
         start = [path] if path.endswith(".toml") else ["--data", *typed]
         natural = (
             []
-            if spec.split.name == "natural" or found["clients"] is None
+            if spec.split.name == "natural" or result["clients"] is None
             else ["--split", "natural"]
         )
         _line(
@@ -132,50 +132,50 @@ def _next(
         )
 
 
-def _write(fix: Path, read: Path, spec: "Spec", found: dict[str, Any], command: str) -> None:
+def _write(fix: Path, read: Path, spec: "Spec", result: dict[str, Any], command: str) -> None:
     """The specification with all fixes, which must be one that can be read, and no file that was
     read.
     """
     from fedkin.doctor.fixed_spec import fixed_spec
-    from fedkin.runs.outside import EXPERIMENTS, write_outside
+    from fedkin.runs.output_files import EXPERIMENTS, write_outside
     from fedkin.runs.spec import parse
 
-    names = [column["name"] for column in found["columns"]]
-    text = fixed_spec(spec, found["problems"], command, columns=names)
+    names = [column["name"] for column in result["columns"]]
+    text = fixed_spec(spec, result["problems"], command, columns=names)
     parse(tomllib.loads(text), text, str(fix))
     if fix.is_file() and fix != read and fix.read_bytes() != text.encode():
         raise FedkinError(f"{fix} is there already: choose another name with --fix")
     write_outside(fix, text, EXPERIMENTS, [read])
 
 
-def _show(out: Console, found: dict[str, Any]) -> None:
-    _line(out, "data", f"{found['name']}: {many(found['samples'], 'sample')}, {_shape(found)}")
-    if found["official_test"] is not None:
-        _line(out, "", f"official test samples among them: {found['official_test']:,}")
-    if found["clients"] is not None:
-        _line(out, "clients", _clients(found["clients"]))
-    _line(out, "labels", _labels(found))
-    for number, column in enumerate(found["columns"][:40]):
+def _show(out: Console, result: dict[str, Any]) -> None:
+    _line(out, "data", f"{result['name']}: {many(result['samples'], 'sample')}, {_shape(result)}")
+    if result["official_test"] is not None:
+        _line(out, "", f"official test samples among them: {result['official_test']:,}")
+    if result["clients"] is not None:
+        _line(out, "clients", _clients(result["clients"]))
+    _line(out, "labels", _labels(result))
+    for number, column in enumerate(result["columns"][:40]):
         _line(out, "" if number else "columns", _column(column))
-    if len(found["columns"]) > 40:
-        _line(out, "", f"… {len(found['columns'])} in all")
-    _line(out, "same", _same(found["duplicates"]))
-    for number, sentence in enumerate(found["said"] or ["nothing"]):
+    if len(result["columns"]) > 40:
+        _line(out, "", f"… {len(result['columns'])} in all")
+    _line(out, "same", _same(result["duplicates"]))
+    for number, sentence in enumerate(result["said"] or ["nothing"]):
         _line(out, "" if number else "left out", sentence)
-    for number, problem in enumerate(found["problems"]):
+    for number, problem in enumerate(result["problems"]):
         _line(
             out,
             "" if number else "problems",
             f"{'' if problem['sure'] else 'perhaps: '}{problem['sentence']}",
         )
-    if not found["problems"]:
+    if not result["problems"]:
         _line(out, "problems", "none was found")
 
 
-def _shape(found: dict[str, Any]) -> str:
-    if found["columns"]:
-        return many(len(found["columns"]), "column")
-    return "×".join(map(str, found["shape"])) + " numbers each"
+def _shape(result: dict[str, Any]) -> str:
+    if result["columns"]:
+        return many(len(result["columns"]), "column")
+    return "×".join(map(str, result["shape"])) + " numbers each"
 
 
 def _clients(clients: dict[str, Any]) -> str:
@@ -193,12 +193,12 @@ def _clients(clients: dict[str, Any]) -> str:
     return text
 
 
-def _labels(found: dict[str, Any]) -> str:
-    if not found["classes"]:
+def _labels(result: dict[str, Any]) -> str:
+    if not result["classes"]:
         return "numbers (regression)"
-    classes = sorted(found["classes"], key=lambda one: -one["samples"])
+    classes = sorted(result["classes"], key=lambda one: -one["samples"])
     shown = ", ".join(
-        f"{one['name']} {percent(one['samples'] / found['samples'])}" for one in classes[:8]
+        f"{one['name']} {percent(one['samples'] / result['samples'])}" for one in classes[:8]
     )
     return f"{many(len(classes), 'class', 'classes')}: {shown}{', …' if len(classes) > 8 else ''}"
 

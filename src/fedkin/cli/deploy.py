@@ -162,28 +162,28 @@ def run(
     need_extra()
     from fedkin.cli.talk.training import train, train_quietly
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.flower.operator.earlier import said_before
+    from fedkin.flower.operator.earlier_costs import earlier_costs
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.database import before_resume
     from fedkin.runs.directory import begun
     from fedkin.setup.own_code import permit
 
-    found = prepared(folder, resume)
-    permit(found.spec)  # the folder is its operator's own
+    deployable = prepared(folder, resume)
+    permit(deployable.spec)  # the folder is its operator's own
     find_own_code()
-    done = before_resume(found.out) if begun(found.out) else (0, 0)
-    if not resume and (before_it := said_before(folder, found.spec)):
+    done = before_resume(deployable.out) if begun(deployable.out) else (0, 0)
+    if not resume and (before_it := earlier_costs(folder, deployable.spec)):
         warn(f"note: {before_it}")
-    work = partial(submit, folder, found.out)
+    work = partial(submit, folder, deployable.out)
     if ends_with_connection():
         warn(
             "note: when this SSH connection breaks, the run ends after its round, and --resume "
             "continues it: to let it go on, begin it in tmux or with nohup"
         )
     if as_json:
-        train_quietly(found.spec, work, new=found.looked_at)
+        train_quietly(deployable.spec, work, new=deployable.looked_at)
     else:
-        train(found.spec, work, done, new=found.looked_at, divided=found.divided)
+        train(deployable.spec, work, done, new=deployable.looked_at, divided=deployable.divided)
 
 
 @app.command()

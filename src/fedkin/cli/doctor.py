@@ -59,8 +59,8 @@ def doctor(
     from fedkin.core.system.own_code import find_own_code
     from fedkin.doctor.candidates import split_names
     from fedkin.doctor.diagnosis import diagnosis
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import chooses_method, specification
 
     options = {
@@ -75,7 +75,7 @@ def doctor(
     tell_hints(hints)
     find_own_code()
     more = split_names(methods or "")
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         named = bool(method or spec or chooses_method(set_ or []))
         findings = diagnosis(given, rounds, more, named=named)
     if as_json:
@@ -84,57 +84,57 @@ def doctor(
         _show(findings, given.method.name if named and not given.method.safe else "")
 
 
-def _show(found: dict[str, Any], asked: str) -> None:
+def _show(diagnosis: dict[str, Any], asked: str) -> None:
     """As text. ``asked``: the method that somebody chose; "" where nobody did, or it is safe."""
     out = console()
-    for line in _data_lines(found["data"]):
+    for line in _data_lines(diagnosis["data"]):
         out.print(line, highlight=False, markup=False)
-    for line in _verdict_lines(found["verdict"]):
+    for line in _verdict_lines(diagnosis["verdict"]):
         out.print(line, highlight=False, markup=False)
-    if found["left_out"]:
+    if diagnosis["left_out"]:
         out.print(
-            f"  the methods of the best way are {', '.join(found['left_out'])}: this experiment's "
-            "[privacy] or transforms take none of them",
+            f"  the methods of the best way are {', '.join(diagnosis['left_out'])}: this "
+            "experiment's [privacy] or transforms take none of them",
             highlight=False,
             markup=False,
         )
-    if found["privacy"] is not None:
-        if found["verdict"] is not None:
+    if diagnosis["privacy"] is not None:
+        if diagnosis["verdict"] is not None:
             out.print("  all that is without noise: what the noise costs, a run shows")
         from fedkin.report.words.run_words import privacy
 
-        out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)
-    if found["candidates"]:
-        federate = bool(found["verdict"] and found["verdict"]["federate"])
-        out.print(_candidate_table(found["candidates"], federate, found["may_lose"]))
-    if found["may_lose"]:
-        out.print(_may_lose_line(found["may_lose"], asked), highlight=False, markup=False)
-    if found["safe"]:
-        out.print(_safe_line(found["safe"]), highlight=False, markup=False)
-    out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
-    for trap in found["traps"]:
+        out.print(f"Privacy: {privacy(diagnosis['privacy'])}", highlight=False, markup=False)
+    if diagnosis["candidates"]:
+        federate = bool(diagnosis["verdict"] and diagnosis["verdict"]["federate"])
+        out.print(_candidate_table(diagnosis["candidates"], federate, diagnosis["may_lose"]))
+    if diagnosis["may_lose"]:
+        out.print(_may_lose_line(diagnosis["may_lose"], asked), highlight=False, markup=False)
+    if diagnosis["safe"]:
+        out.print(_safe_line(diagnosis["safe"]), highlight=False, markup=False)
+    out.print("Traps" if diagnosis["traps"] else "No trap that is known", style="bold")
+    for trap in diagnosis["traps"]:
         out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
-    if found["probes"]:
-        out.print(_cost_table(found))
+    if diagnosis["probes"]:
+        out.print(_cost_table(diagnosis))
 
 
-def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
+def _verdict_lines(verdict: dict[str, Any] | None) -> list[str]:
     from fedkin.report import formatting
 
-    if found is None:
+    if verdict is None:
         return ["", "Verdict: none. It takes clients with rows to train on and to validate"]
-    measure = found["measure"]
+    measure = verdict["measure"]
     alone, together, constant = (
-        formatting.value(measure, found[name]) for name in ("alone", "federated", "constant")
+        formatting.value(measure, verdict[name]) for name in ("alone", "federated", "constant")
     )
-    gain = f"{found['gain']:+.4f} [{found['low']:+.4f}, {found['high']:+.4f}]"
+    gain = f"{verdict['gain']:+.4f} [{verdict['low']:+.4f}, {verdict['high']:+.4f}]"
     return [
         "",
-        f"Verdict: {found['says']} (chance of being wrong "
-        f"{formatting.percent_or_dash(found['wrong'])})",
+        f"Verdict: {verdict['says']} (chance of being wrong "
+        f"{formatting.percent_or_dash(verdict['wrong'])})",
         f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
         f"the most frequent class, or the mean: {constant}",
-        f"  gain {gain} (95 %) over {formatting.many(found['clients'], 'client')}, linear and "
+        f"  gain {gain} (95 %) over {formatting.many(verdict['clients'], 'client')}, linear and "
         "small models, every row predicted by models that have not seen it",
     ]
 
@@ -145,10 +145,11 @@ def _may_lose_line(caution: dict[str, Any], asked: str) -> str:
 
     beside, named = caution["beside"], set(caution["methods"])
     one = own_name(asked, named)
-    told = f"; {one}, which this experiment has, is one of them" if {one} <= named else ""
+    own_method = f"; {one}, which this experiment has, is one of them" if {one} <= named else ""
     return (
         f"With their defaults {in_words(named)} may end points below {' or '.join(beside)} on such "
-        f"data: run {' and '.join(f'--method {method}' for method in beside)} beside them{told}"
+        f"data: run {' and '.join(f'--method {method}' for method in beside)} beside them"
+        f"{own_method}"
     )
 
 
@@ -188,15 +189,15 @@ def _candidate_table(
     return table
 
 
-def _cost_table(found: dict[str, Any]) -> "Table":
+def _cost_table(diagnosis: dict[str, Any]) -> "Table":
     from rich.text import Text
 
     from fedkin.report import formatting
 
-    title = f"The whole experiment ({found['of']} rounds) in one process, from "
-    title += f"{formatting.many(found['rounds'], 'round')} of each"
+    title = f"The whole experiment ({diagnosis['of']} rounds) in one process, from "
+    title += f"{formatting.many(diagnosis['rounds'], 'round')} of each"
     table = _table(title, ("method", "time", "sent", "states"))
-    for one in found["probes"]:
+    for one in diagnosis["probes"]:
         if one["failed"]:
             table.add_row(one["method"], Text(f"cannot run: {one['failed']}"))
             continue

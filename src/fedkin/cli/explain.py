@@ -33,13 +33,13 @@ def explain(
             for one in known.values():
                 say(f"{one.code}  {one.title}")
         return
-    found = known.get(code.upper().strip("[]"))
-    if found is None:
+    family = known.get(code.upper().strip("[]"))
+    if family is None:
         raise unknown("error code", code, known)
     if as_json:
-        print_json(_facts(found))
+        print_json(_facts(family))
     else:
-        say("\n".join(_lines(found)))
+        say("\n".join(_lines(family)))
 
 
 def _facts(one: Family) -> dict[str, object]:

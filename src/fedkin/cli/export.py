@@ -96,11 +96,11 @@ def export(
 
 
 def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import counted, heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to, tracked
 
-    with heard(SlowLines()):
-        yield from counted("exporting models", members)
+    with progress_to(ThrottledLines()):
+        yield from tracked("exporting models", members)
 
 
 def predict(
@@ -141,13 +141,13 @@ def predict(
 
 
 def tell_answers(
-    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, as_json: bool
+    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, as_json: bool
 ) -> None:
     """What a model says of new samples, as a table or as JSON.
 
     Args:
         frame: A row a sample.
-        said: Sentences worth saying.
+        remarks: Sentences, printed below the table.
         data: The file of the samples, which is never replaced.
         out: A file for the table; None: standard output.
         as_json: As JSON.
@@ -156,9 +156,9 @@ def tell_answers(
         FedkinError: ``out`` cannot be written, or is ``data``.
     """
     if as_json:
-        print_json({"predictions": frame.to_dict("records"), "said": list(said)})
+        print_json({"predictions": frame.to_dict("records"), "said": list(remarks)})
     if not as_json or out is not None:
-        tell_table(frame, said, data, out, quiet=as_json)
+        tell_table(frame, remarks, data, out, quiet=as_json)
 
 
 def tell_written(done: "Written", as_json: bool) -> None:
@@ -203,18 +203,18 @@ def as_csv(frame: "DataFrame") -> str:
     for name in whole.columns:
         if whole[name].dtype.kind == "O":  # text, however pandas keeps it
             whole[name] = [cell(one) if isinstance(one, str) else one for one in whole[name]]
-    found: str = whole.to_csv(index=False, float_format="%.6g")
-    return found
+    text: str = whole.to_csv(index=False, float_format="%.6g")
+    return text
 
 
 def tell_table(
-    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, quiet: bool = False
+    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, quiet: bool = False
 ) -> None:
     """Predictions as CSV, what is worth saying on standard error.
 
     Args:
         frame: A row a sample.
-        said: Sentences worth saying.
+        remarks: Sentences, printed below the table.
         data: The file of the samples, which is never replaced.
         out: A file for the table; None: standard output.
         quiet: Whether the file is not named on standard output.
@@ -222,13 +222,13 @@ def tell_table(
     Raises:
         FedkinError: ``out`` cannot be written, or is ``data``.
     """
-    for sentence in said:
+    for sentence in remarks:
         warn(f"note: {sentence}")
     text = as_csv(frame)
     if out is None:
         say_all(text)
         return
-    from fedkin.runs.outside import write_outside
+    from fedkin.runs.output_files import write_outside
 
     written = write_outside(out, text, inputs=[data])
     if not quiet:

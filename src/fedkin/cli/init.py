@@ -52,17 +52,17 @@ def init(
 
     Trains only the doctor's small probes; test data are not read."""
     from fedkin.doctor.plan import plan
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runs.outside import write_outside
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runs.output_files import write_outside
+    from fedkin.runtime.progress import progress_to
 
     if out.exists():
         raise FedkinError(f"{out} is there already: choose another name with --out")
     answers = _answers(data, label, client, parameters, alike, yes, path_as_text(data_dir))
-    with heard(SlowLines()):
-        found = plan(answers, f"fedkin init {shlex.quote(answers.data)}")
-    write_outside(out, found.text)
-    _tell(out, found)
+    with progress_to(ThrottledLines()):
+        proposal = plan(answers, f"fedkin init {shlex.quote(answers.data)}")
+    write_outside(out, proposal.text)
+    _tell(out, proposal)
 
 
 def _answers(
@@ -138,30 +138,30 @@ def _client(table: "Proposals", label: str, settled: bool, invented: bool) -> st
         return likely[0] if likely else None
     names = [*likely, *(name for name in table.columns if name not in (label, *likely)), NOBODY]
     proposed = likely[0] if likely else NOBODY
-    found = choose("Who is a client? The column that names it", names, proposed, "--client COLUMN")
-    return None if found == NOBODY else found
+    answer = choose("Who is a client? The column that names it", names, proposed, "--client COLUMN")
+    return None if answer == NOBODY else answer
 
 
-def _tell(out: Path, found: "Plan") -> None:
-    mended = sum(bool(one["fix"]) and one["sure"] for one in found.problems)
-    perhaps = sum(bool(one["fix"]) and not one["sure"] for one in found.problems)
+def _tell(out: Path, proposal: "Plan") -> None:
+    mended = sum(bool(one["fix"]) and one["sure"] for one in proposal.problems)
+    perhaps = sum(bool(one["fix"]) and not one["sure"] for one in proposal.problems)
     say(f"\nwrote   {out}")
-    say(f"method  {found.method}: {found.why}")
-    if found.problems:
-        by_hand = len(found.problems) - mended - perhaps
+    say(f"method  {proposal.method}: {proposal.why}")
+    if proposal.problems:
+        by_hand = len(proposal.problems) - mended - perhaps
         say(
-            f"data    {many(len(found.problems), 'remark')}: {mended} mended in it, {perhaps} "
+            f"data    {many(len(proposal.problems), 'remark')}: {mended} mended in it, {perhaps} "
             f"proposed behind a #, {by_hand} by hand: read it once"
         )
     file = shlex.quote(str(out))
     say("next")
-    for method in dict.fromkeys(["local", found.beside, found.method]):
+    for method in dict.fromkeys(["local", proposal.beside, proposal.method]):
         say(f"  fedkin run {file} --method {method} --out runs/{_stem(method)}")
-    pair = " ".join(f"runs/{_stem(method)}" for method in dict.fromkeys(["local", *_two(found)]))
+    pair = " ".join(f"runs/{_stem(method)}" for method in dict.fromkeys(["local", *_two(proposal)]))
     say(f"  fedkin compare {pair}")
-    say(f"  fedkin export runs/{found.method} --all")
-    if found.safe:
-        _tell_of_safe(file, found.method)
+    say(f"  fedkin export runs/{proposal.method} --all")
+    if proposal.safe:
+        _tell_of_safe(file, proposal.method)
 
 
 def _tell_of_safe(file: str, method: str) -> None:
@@ -176,5 +176,5 @@ def _stem(method: str) -> str:
     return method.partition(":")[0]
 
 
-def _two(found: "Plan") -> tuple[str, str]:
-    return found.beside, found.method
+def _two(proposal: "Plan") -> tuple[str, str]:
+    return proposal.beside, proposal.method

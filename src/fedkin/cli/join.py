@@ -40,50 +40,50 @@ def join(
     No other client takes part; the run is not changed.
     """
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.newcomers.join import join as work
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
     find_own_code()
-    with heard(SlowLines()):
-        found = work(
+    with progress_to(ThrottledLines()):
+        outcome = work(
             folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
         )
-    for sentence in found["said"]:
+    for sentence in outcome["said"]:
         warn(f"note: {sentence}")
-    tell(found, as_json)
+    tell(outcome, as_json)
     if not (as_json or quiet()):
-        place = Path(found["model"]).parent
+        place = Path(outcome["model"]).parent
         member = place.relative_to(folder) if place.is_relative_to(folder) else place
         options = ["--client", str(member), "--data", "FILE"]
         say(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
 
 
-def tell(found: Mapping[str, Any], as_json: bool) -> None:
+def tell(outcome: Mapping[str, Any], as_json: bool) -> None:
     """Print what came of a join.
 
     Args:
-        found: What ``newcomers.join.join`` gave.
+        outcome: What ``newcomers.join.join`` gave.
         as_json: As JSON.
     """
     if as_json:
-        print_json(found)
+        print_json(outcome)
     else:
-        say("\n".join(lines(found)))
+        say("\n".join(lines(outcome)))
 
 
-def lines(found: Mapping[str, Any]) -> list[str]:
+def lines(outcome: Mapping[str, Any]) -> list[str]:
     """What came of it, for people.
 
     Args:
-        found: What ``newcomers.join.join`` gave.
+        outcome: What ``newcomers.join.join`` gave.
 
     Returns:
         Lines, without their ends.
     """
     from fedkin.report import formatting
 
-    scores = found["scores"]["personal"]
+    scores = outcome["scores"]["personal"]
     measure, form = "accuracy", formatting.percent_or_dash
     if all(part["accuracy"] is None for part in scores.values()):
         measure, form = "loss", formatting.decimal
@@ -91,20 +91,24 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     remarks = [
         f"{name} {measure} {form(scores[split][measure])}"
         for name, split in parts.items()
-        if found[split]
+        if outcome[split]
     ]
-    by = "" if found["chosen_by"] == "given" else f", chosen on its {found['chosen_by']} data"
-    place = "" if found["place"] is None else f", place {found['place']} of {found['places']}"
-    notes = "; ".join(f"{name} {formatting.plain(value)}" for name, value in found["notes"].items())
-    sizes = f"{found['train']} training, {found['val']} validation, {found['test']} test samples"
+    by = "" if outcome["chosen_by"] == "given" else f", chosen on its {outcome['chosen_by']} data"
+    place = "" if outcome["place"] is None else f", place {outcome['place']} of {outcome['places']}"
+    notes = "; ".join(
+        f"{name} {formatting.plain(value)}" for name, value in outcome["notes"].items()
+    )
+    sizes = (
+        f"{outcome['train']} training, {outcome['val']} validation, {outcome['test']} test samples"
+    )
     return [
         f"result  {', '.join(remarks) or 'no validation or test data to measure by'}",
-        f"client  {found['client']}: {sizes}",
-        f"work    {formatting.many(found['rounds'], 'round')}{place}{by}, "
-        f"{formatting.seconds(found['seconds'])}",
-        *_measured(found["measures"].get("personal", {}), parts),
+        f"client  {outcome['client']}: {sizes}",
+        f"work    {formatting.many(outcome['rounds'], 'round')}{place}{by}, "
+        f"{formatting.seconds(outcome['seconds'])}",
+        *_measured(outcome["measures"].get("personal", {}), parts),
         *([f"metrics {notes}"] if notes else []),
-        f"model   {found['model']}",
+        f"model   {outcome['model']}",
     ]
 
 

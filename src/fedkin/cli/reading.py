@@ -67,15 +67,17 @@ def _methods_loaded(name: str | None, certificate: bool, as_json: bool) -> None:
 
     if name is not None and is_own(name):
         own_found(name)
-    found = registry.held(name)
+    certificates_held = registry.held(name)
     if not certificate:
-        say_all(choosing.table([one.name for one in found]))
+        say_all(choosing.table([one.name for one in certificates_held]))
     elif as_json:
-        print_json([{"name": one.name, "state": one.state, **one.content} for one in found])
+        print_json(
+            [{"name": one.name, "state": one.state, **one.content} for one in certificates_held]
+        )
     elif name is None:
-        console().print(certificates.overview(found))
+        console().print(certificates.overview(certificates_held))
     else:
-        console().print(certificates.whole(found[0], registry.packaged()["about"]))
+        console().print(certificates.whole(certificates_held[0], registry.packaged()["about"]))
 
 
 def report(

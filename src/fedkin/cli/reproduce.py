@@ -156,15 +156,15 @@ class Asking(NamedTuple):
     elsewhere: "Keeping"
 
 
-def _named(found: "Preset", words: str | None) -> "tuple[Row, ...]":
+def _named(chosen_preset: "Preset", words: str | None) -> "tuple[Row, ...]":
     """The rows that --rows asks for."""
     from fedkin.reproduce.preset import contains
 
-    chosen = tuple(row for row in found.rows if contains(row, words))
+    chosen = tuple(row for row in chosen_preset.rows if contains(row, words))
     if not chosen:
         raise FedkinError(
-            f"no row of {found.name} contains {words}: they are "
-            f"{', '.join(row.name for row in found.rows)}"
+            f"no row of {chosen_preset.name} contains {words}: they are "
+            f"{', '.join(row.name for row in chosen_preset.rows)}"
         )
     return chosen
 
@@ -184,19 +184,19 @@ def _command(
 
 
 def _run(asking: Asking, as_json: bool) -> None:
-    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.report import formatting
     from fedkin.reproduce.estimate import estimate, speed, together
     from fedkin.reproduce.pages import cells, flags, lines, write
     from fedkin.reproduce.running import known, outcomes
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
 
-    found, changes, here = asking.preset, asking.changes, speed()
+    table, changes, here = asking.preset, asking.changes, speed()
     total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
     rows, runs = formatting.many(len(asking.rows), "row"), asking.out / "runs"
-    warn(f"{found.title}: {rows}, processor time {total} if none is done")
+    warn(f"{table.title}: {rows}, processor time {total} if none is done")
     asking.out.mkdir(parents=True, exist_ok=True)
-    for text in flags(found):
+    for text in flags(table):
         warn(text)
     done = []
     settings = (asking.seeds, runs, changes, here)
@@ -205,7 +205,7 @@ def _run(asking: Asking, as_json: bool) -> None:
         if asking.finished
         else outcomes(asking.rows, *settings, elsewhere=asking.elsewhere)
     )
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         for one in made:
             done.append(one)
             for line in lines([one]):
@@ -214,16 +214,16 @@ def _run(asking: Asking, as_json: bool) -> None:
     now = {one.row.name: one for one in done}
     whole = [
         now.get(row.name) or known(row, asking.seeds, runs, changes, here, asking.elsewhere)
-        for row in found.rows
+        for row in table.rows
     ]
-    written = write(found, whole, asking.scale, asking.asked, asking.out)
+    written = write(table, whole, asking.scale, asking.asked, asking.out)
     if as_json:
         print_json(
             {
-                "name": found.name,
-                "title": found.title,
+                "name": table.name,
+                "title": table.title,
                 "scale": asking.scale,
-                "flagged": [flag.says for flag in found.flagged],
+                "flagged": [flag.says for flag in table.flagged],
                 "lines": lines(done),
             }
         )
@@ -238,11 +238,11 @@ def _told(cells: Sequence[str], missing: str) -> str:
     """A line of the page while it is made. ``missing``: why there is no number; "" where there is
     one.
     """
-    row, what, published, measured, difference, seeds, estimated, taken, _ = cells
+    row, what, published, measured, difference, seeds, estimated, spent, _ = cells
     if missing:
         return f"{row}: {what}: published {published}, {missing}; estimated {estimated}"
     apart = f", difference {difference}" if difference else ""
-    times = f"seeds {seeds}; estimated {estimated}, taken {taken}"
+    times = f"seeds {seeds}; estimated {estimated}, taken {spent}"
     return f"{row}: {what}: published {published}, measured {measured}{apart} ({times})"
 
 
@@ -251,17 +251,17 @@ def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
 
     if wrong := [text for text in settings if "=" not in text]:
         raise FedkinError(f"--set {wrong[0]} is not understood: write --set section.key=value")
-    found = {key: literal(value) for key, _, value in (text.partition("=") for text in settings)}
-    return found | ({"data.dir": str(data_dir)} if data_dir is not None else {})
+    changes = {key: literal(value) for key, _, value in (text.partition("=") for text in settings)}
+    return changes | ({"data.dir": str(data_dir)} if data_dir is not None else {})
 
 
-def _list(found: "list[Preset]", as_json: bool) -> None:
+def _list(presets: "list[Preset]", as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 
     from fedkin.reproduce.estimate import estimate, together
 
-    costs = [together(map(estimate, one.rows)) for one in found]
+    costs = [together(map(estimate, one.rows)) for one in presets]
     plain = [
         {
             "name": one.name,
@@ -271,7 +271,7 @@ def _list(found: "list[Preset]", as_json: bool) -> None:
             "estimate_is_rough": cost.rough,
             "about": one.about,
         }
-        for one, cost in zip(found, costs, strict=True)
+        for one, cost in zip(presets, costs, strict=True)
     ]
     if as_json:
         print_json(plain)
@@ -279,6 +279,6 @@ def _list(found: "list[Preset]", as_json: bool) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("name", "what", "rows", "processor time"):
         table.add_column(column, overflow="fold")
-    for one, cost in zip(found, costs, strict=True):
+    for one, cost in zip(presets, costs, strict=True):
         table.add_row(one.name, one.title, str(len(one.rows)), str(cost))
     console().print(table)

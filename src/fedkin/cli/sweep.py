@@ -79,8 +79,8 @@ def sweep(
     Start it several times with the same --out to work in parallel.
     """
     from fedkin.core.system.own_code import find_own_code
-    from fedkin.experiment.slow_lines import SlowLines
-    from fedkin.runtime.under_way import heard
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
     from fedkin.sweep import dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
@@ -91,7 +91,7 @@ def sweep(
     base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
-    with heard(SlowLines()):
+    with progress_to(ThrottledLines()):
         study = search(base, searched, out, trials, sampler, _tell)
     found = outcome(study, out)
     if as_json:
@@ -129,8 +129,8 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    told = ("validation", "measure", "rank", "tie", "unscored")
-    searched = [key for key in plain[0] if key not in told]
+    scores = ("validation", "measure", "rank", "tie", "unscored")
+    searched = [key for key in plain[0] if key not in scores]
     for column in ("rank", f"validation {formatting.label(plain[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
     for row in plain:

@@ -221,15 +221,15 @@ def _grouped(how: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[Group, Me
         members.setdefault(group, {})[client] = Reply(rest, weight)
         if not isinstance(replies, Elsewhere):
             sums.setdefault(group, ExactSum()).add(summed_of(how, message), weight)
-    found = {}
+    means = {}
     for group in sorted(members):
         mine = members[group]
         total = replies.total(mine) if isinstance(replies, Elsewhere) else sums[group]
         each = {client: reply.message for client, reply in mine.items()}
         weights = {client: reply.weight for client, reply in mine.items()}
         mean = total.mean() if total.weight else {}
-        found[group] = Mean(tuple(mine), mean, each, total.weight, weights=weights)
-    return found
+        means[group] = Mean(tuple(mine), mean, each, total.weight, weights=weights)
+    return means
 
 
 def _ruled(
@@ -297,10 +297,12 @@ def merged_groups(groups: Sequence[Mean]) -> Mean:
     Returns:
         Their weighted mean, with all their clients in order.
     """
-    heard = [group for group in groups if group.weight]
+    with_replies = [group for group in groups if group.weight]
     weights = {client: weight for group in groups for client, weight in group.weights.items()}
     each = {client: message for group in groups for client, message in group.each.items()}
     mean = (
-        weighted_mean((one.mean for one in heard), (one.weight for one in heard)) if heard else {}
+        weighted_mean((one.mean for one in with_replies), (one.weight for one in with_replies))
+        if with_replies
+        else {}
     )
     return Mean(tuple(sorted(weights)), mean, each, sum(weights.values()), weights=weights)

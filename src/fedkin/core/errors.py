@@ -88,9 +88,9 @@ def some(names: Iterable[str], most: int = 5) -> str:
     Returns:
         The words of a message.
     """
-    found = list(names)
-    return ", ".join(found[:most]) + (
-        f" and {len(found) - most:,} more" if len(found) > most else ""
+    listed = list(names)
+    return ", ".join(listed[:most]) + (
+        f" and {len(listed) - most:,} more" if len(listed) > most else ""
     )
 
 
@@ -176,8 +176,8 @@ def near(name: str, choices: Iterable[str]) -> str:
     Returns:
         Words to put behind the name in a message.
     """
-    found = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=ALIKE)
-    return f": did you mean {found[0]!r}?" if found else ""
+    matches = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=ALIKE)
+    return f": did you mean {matches[0]!r}?" if matches else ""
 
 
 def cut(text: str, most: int = 1000) -> str:

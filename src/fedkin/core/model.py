@@ -81,7 +81,7 @@ class Learner(Protocol):
 
         Args:
             state: As ``fit`` or ``start`` left it.
-            parts: (x, y) of a mini-batch each.
+            parts: One ``Part`` a mini-batch.
 
         Returns:
             The new state, again named arrays of numbers.
@@ -294,22 +294,24 @@ _refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffe
 
 @contextmanager
 def collecting_buffers() -> Iterator[list[Params]]:
-    """Collect the running statistics that training-mode forward passes leave behind (used by the
-    kit's gradient).
+    """Collect the running statistics that training-mode forward passes leave behind
+    (``core.ops.gradient`` asks for them).
 
     Yields:
         A list, to which every pass within the block adds {name: refreshed statistics}.
     """
-    found: list[Params] = []
-    token = _refreshed.set(found)
+    buffers: list[Params] = []
+    token = _refreshed.set(buffers)
     try:
-        yield found
+        yield buffers
     finally:
         _refreshed.reset(token)
 
 
 class _Forward(NamedTuple):
-    """The forward pass of a torch module, as a function of parameters and running statistics."""
+    """The forward pass of a torch module, as a function of parameters and running statistics:
+    linear predictors [batch, C] of samples [batch, …].
+    """
 
     module: nn.Module
     inputs: Inputs
@@ -328,14 +330,16 @@ class _Forward(NamedTuple):
         fixed = {key: value.to(x.device, copy=True) for key, value in self.left_out.items()}
         entering = self.inputs(x, next(one for one in values.values() if one.is_floating_point()))
         self._set_mode(training)
-        given = {**values, **own, **fixed}
+        tensors = {**values, **own, **fixed}
         out: Tensor = torch.func.functional_call(
-            self.module, given, (entering,), tie_weights=self.tied
+            self.module, tensors, (entering,), tie_weights=self.tied
         )
-        if own and seen is not None:  # written in place, or assigned anew: ``given`` has that then
+        if (
+            own and seen is not None
+        ):  # written in place, or assigned anew: ``tensors`` has that then
             seen.append(
                 {
-                    BUFFER + key: value if given[key] is value else given[key].detach()
+                    BUFFER + key: value if tensors[key] is value else tensors[key].detach()
                     for key, value in own.items()
                 }
             )

@@ -38,12 +38,12 @@ def _is(value: object) -> bool:
 
 def _first_names(module: nn.Module) -> dict[str, str]:
     """Every name of a parameter or buffer → the first name that its tensor has."""
-    found: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for each in (module.named_parameters, module.named_buffers):
         names = {id(tensor): name for name, tensor in each()}
         for name, tensor in each(remove_duplicate=False):
-            found[name] = names[id(tensor)]
-    return found
+            first_names[name] = names[id(tensor)]
+    return first_names
 
 
 def _value(w: Values, name: str, otherwise: Tensor) -> Tensor:

@@ -76,8 +76,8 @@ def as_json(text: str) -> str:
         Text that parses to the same value.
     """
 
-    def shown(found: re.Match[str]) -> str:
-        return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+    def shown(match: re.Match[str]) -> str:
+        return match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}"
 
     return COMMANDS.sub(shown, text)
 
@@ -161,8 +161,8 @@ def cell(text: str) -> str:
     return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 
-def _shown(found: re.Match[str]) -> str:
-    mark = found[0]
+def _shown(match: re.Match[str]) -> str:
+    mark = match[0]
     if mark in "\n\r\t":
         return " "
     return f"\\x{ord(mark):02x}" if ord(mark) < 256 else f"\\u{ord(mark):04x}"

@@ -76,8 +76,8 @@ def python_draws() -> int:
     Returns:
         The same number until somebody draws from one of them.
     """
-    found = np.random.get_state(legacy=False)["state"]
-    parts = (part.tobytes() if isinstance(part, np.ndarray) else part for part in found.values())
+    state = np.random.get_state(legacy=False)["state"]
+    parts = (part.tobytes() if isinstance(part, np.ndarray) else part for part in state.values())
     return hash((random.getstate(), *map(repr, parts)))
 
 
@@ -147,8 +147,8 @@ class Secret(NamedTuple):
         name = f"fedkin:{purpose}:{round}".encode()
         own = hashlib.sha256(self.key + len(name).to_bytes(4, "big") + name).digest()
         words = np.frombuffer(_keystream(own, 8 * size), dtype="<u8") >> np.uint64(11)
-        found: np.ndarray[tuple[int], np.dtype[np.float64]] = (words + np.float64(1.0)) * WIDE
-        return found
+        numbers: np.ndarray[tuple[int], np.dtype[np.float64]] = (words + np.float64(1.0)) * WIDE
+        return numbers
 
     def normal(self, purpose: str, round: int, size: int) -> "Tensor":
         """Standard normal numbers, float64 [size], by Box and Muller (1958).

@@ -62,8 +62,8 @@ def plant(population: Population, count: int, key: Key) -> Population:
             f"audit.canaries: client {population.names[empty]} would have no training row left: "
             "ask for fewer"
         )
-    found = np.stack([rows[chosen], owner[chosen], inside.astype(np.int64)], 1)
-    return replace(population, y=y, train=train, truth={**population.truth, NAME: found})
+    canaries = np.stack([rows[chosen], owner[chosen], inside.astype(np.int64)], 1)
+    return replace(population, y=y, train=train, truth={**population.truth, NAME: canaries})
 
 
 def canaries_of(population: Population) -> Canaries | None:
@@ -75,5 +75,5 @@ def canaries_of(population: Population) -> Canaries | None:
     Returns:
         Rows and labels of the canaries, and which were taken in.
     """
-    found = population.truth.get(NAME)
-    return None if found is None else Canaries(found[:, 0], found[:, 1], found[:, 2] == 1)
+    rows = population.truth.get(NAME)
+    return None if rows is None else Canaries(rows[:, 0], rows[:, 1], rows[:, 2] == 1)

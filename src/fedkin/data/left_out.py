@@ -23,14 +23,14 @@ def not_chosen(source: Source, part: Partition) -> list[str]:
     """
     if source.client is None or "natural" not in part.truth:
         return []
-    there, taken = len(np.unique(source.client)), len(part.indices)
-    if taken == there:
+    there, drawn = len(np.unique(source.client)), len(part.indices)
+    if drawn == there:
         return []
     rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
     return [
-        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the "
-        f"other {there - taken:,} "
-        f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
+        f"{drawn:,} of the {there:,} natural clients were drawn, as run.clients asks; the "
+        f"other {there - drawn:,} "
+        f"{'holds' if there - drawn == 1 else 'hold'} {rows:,} rows"
     ]
 
 

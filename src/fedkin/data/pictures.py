@@ -72,5 +72,5 @@ def cropped_and_flipped(x: Array) -> Array:
     wide = np.pad(x, margins)
     every = np.arange(n)[:, None, None]
     # [n, height, width, channels]: the channel axis lies between two indexed ones
-    taken = wide[every, :, rows[:, :, None], columns[:, None, :]]
-    return np.ascontiguousarray(taken.transpose(0, 3, 1, 2))
+    crops = wide[every, :, rows[:, :, None], columns[:, None, :]]
+    return np.ascontiguousarray(crops.transpose(0, 3, 1, 2))

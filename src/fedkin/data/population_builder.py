@@ -263,10 +263,10 @@ def _partition(
 
 def _truth(source: Source, name: str, part: Partition) -> dict[str, Array]:
     truth = {k: v for k, v in source.truth.items() if k not in source.per_client}
-    if taken := sorted(truth.keys() & {*part.truth, *OWN} - {"natural"}):
+    if clashes := sorted(truth.keys() & {*part.truth, *OWN} - {"natural"}):
         raise FedkinError(
-            f"{source.name}: column {taken[0]!r} has a name that split.name={name} gives to a fact "
-            "of its own: rename the column"
+            f"{source.name}: column {clashes[0]!r} has a name that split.name={name} gives to a "
+            "fact of its own: rename the column"
         )
     if name == "natural" and source.client is not None:
         # Rows of per-client truth follow the sorted labels of ALL natural clients of the source.

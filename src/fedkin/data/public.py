@@ -103,8 +103,8 @@ def draw(
     y = None
     if spec.labeled:
         y = source.y if spec.source is None else _labels(source, spec.source)
-    said = () if len(chosen) == spec.size else (_nearest(len(chosen), spec.size),)
-    return Drawn(origin.x[chosen], None if y is None else y[chosen], left, said=said)
+    remarks = () if len(chosen) == spec.size else (_nearest(len(chosen), spec.size),)
+    return Drawn(origin.x[chosen], None if y is None else y[chosen], left, said=remarks)
 
 
 def _whole_groups(

@@ -87,13 +87,13 @@ def check_name(name: str, dir: Path | str | None) -> None:
         return
     _refuse_unread_file(name)
     folder = data_folder(dir)
-    found = npz_names(folder) if folder else []
+    files = npz_names(folder) if folder else []
     if "/" in name:
         raise FedkinError(
             f"{name} does not exist: check the path of the folder, or name a file in it"
         )
-    if name not in found:
-        raise unknown("data set", name, {*SOURCES, *found})
+    if name not in files:
+        raise unknown("data set", name, {*SOURCES, *files})
 
 
 def _refuse_unread_file(name: str) -> None:

@@ -81,21 +81,7 @@ def synthetic_mixture(
         test_rows=test_rows,
         alpha=alpha,
     )
-    if features not in ("uniform", "normal"):
-        raise FedkinError(
-            f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
-        )
-    _seed("synthetic_mixture", seed)
-    if draws == "script" and seed >= SEEDS:
-        raise FedkinError(
-            f"synthetic_mixture: draws='script' has seeds up to {SEEDS - 1}, not {seed}"
-        )
-    if draws not in DRAWS:
-        raise FedkinError(f"synthetic_mixture: draws={draws!r} is not known: use 'own' or 'script'")
-    if draws == "script" and features != "uniform":
-        raise FedkinError(
-            "synthetic_mixture: draws='script' has features='uniform' only, as the script has"
-        )
+    _check_draws(features, draws, seed)
     if largest < smallest or noise < 0 or sigma < 0:
         raise FedkinError(
             "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
@@ -128,6 +114,24 @@ def synthetic_mixture(
         },
         per_client=("alpha",),
     )
+
+
+def _check_draws(features: str, draws: str, seed: int) -> None:
+    if features not in ("uniform", "normal"):
+        raise FedkinError(
+            f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
+        )
+    _seed("synthetic_mixture", seed)
+    if draws == "script" and seed >= SEEDS:
+        raise FedkinError(
+            f"synthetic_mixture: draws='script' has seeds up to {SEEDS - 1}, not {seed}"
+        )
+    if draws not in DRAWS:
+        raise FedkinError(f"synthetic_mixture: draws={draws!r} is not known: use 'own' or 'script'")
+    if draws == "script" and features != "uniform":
+        raise FedkinError(
+            "synthetic_mixture: draws='script' has features='uniform' only, as the script has"
+        )
 
 
 class _Drawn(NamedTuple):
@@ -191,7 +195,7 @@ def _as_the_script(
     """
     components, dim = theta.shape
     rows = int(sizes.sum())
-    found = _Drawn(np.empty((rows, dim), np.float32), np.empty(rows), np.empty(rows, np.int8))
+    drawn = _Drawn(np.empty((rows, dim), np.float32), np.empty(rows), np.empty(rows, np.int8))
     ends = np.cumsum(sizes)
     for part_number, n in enumerate(sizes.ravel()):
         client = part_number // 2
@@ -206,9 +210,9 @@ def _as_the_script(
         order = np.arange(n)
         rng.shuffle(order)
         part = slice(ends[part_number] - n, ends[part_number])
-        found.x[part], found.noisy[part] = x[order], noisy[order]
-        found.component[part] = component[order]
-    return found
+        drawn.x[part], drawn.noisy[part] = x[order], noisy[order]
+        drawn.component[part] = component[order]
+    return drawn
 
 
 def linear_toy(

@@ -105,11 +105,11 @@ def _owned_once(p: Population, owner: Ints, k: int, rows: Ints, split: str) -> N
             f"{p.name}: the {split} rows of client {p.names[k]} are not rows 0 to "
             f"{len(p.x) - 1} of x"
         )
-    taken = rows[owner[rows] >= 0]
-    if len(taken):
-        other = p.names[owner[taken[0]]]
+    owned = rows[owner[rows] >= 0]
+    if len(owned):
+        other = p.names[owner[owned[0]]]
         raise FedkinError(
-            f"{p.name}: sample {taken[0]} belongs to clients or splits twice ({other} and "
+            f"{p.name}: sample {owned[0]} belongs to clients or splits twice ({other} and "
             f"{p.names[k]})"
         )
     owner[rows] = k

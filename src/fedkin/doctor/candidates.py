@@ -32,7 +32,7 @@ REASONS = {
 
 
 def candidates(
-    found: Examined,
+    examination: Examined,
     names: Sequence[str],
     federate: bool,
     layers: int = 2,
@@ -43,7 +43,7 @@ def candidates(
     federate, so is a method that may lose on such data, unless all may.
 
     Args:
-        found: What cross-validation found.
+        examination: What cross-validation found.
         names: Of the population's clients.
         federate: Whether the verdict is to federate.
         layers: How many layers with parameters the experiment's model has; of one layer nothing is
@@ -55,7 +55,7 @@ def candidates(
         clients), "needs"; "gain", "low" and "high" are against each client alone, in the measure's
         unit.
     """
-    ways = _hopeful(found.ways)
+    ways = _hopeful(examination.ways)
     fitting = {way: _fitting(way, layers) for way in ways}
     depth = max(len(methods) for methods in fitting.values())
     order = [(fitting[way][k], way) for k in range(depth) for way in ways if k < len(fitting[way])]
@@ -69,7 +69,7 @@ def candidates(
     lines = []
     for method in able[:MOST]:
         way = chosen[method]
-        gain = found.ways[way]
+        gain = examination.ways[way]
         low, high = gain.interval()
         lose = [names[k] for k in losers(gain)]
         name, options = split_name(method)
@@ -88,19 +88,19 @@ def candidates(
     return lines
 
 
-def left_out(found: Examined, layers: int, runs: Callable[[str], bool]) -> list[str]:
+def left_out(examination: Examined, layers: int, runs: Callable[[str], bool]) -> list[str]:
     """Methods of the first way, where the experiment takes none of them: what is gained by it is
     not to be had. Empty where it takes one.
 
     Args:
-        found: What cross-validation found.
+        examination: What cross-validation found.
         layers: How many layers with parameters the experiment's model has.
         runs: Whether the experiment takes a method.
 
     Returns:
         Methods as they are typed after --method.
     """
-    first = [method for way in _hopeful(found.ways)[:1] for method in _fitting(way, layers)]
+    first = [method for way in _hopeful(examination.ways)[:1] for method in _fitting(way, layers)]
     return [] if any(runs(method) for method in first) else first
 
 
@@ -178,13 +178,13 @@ def needs(of: Needs) -> list[str]:
     Returns:
         A few words each; [] where it asks for nothing.
     """
-    said = ["one architecture"] if of.one_architecture else []
+    words = ["one architecture"] if of.one_architecture else []
     if of.public != "none":
-        said.append("a public set" + (" with labels" if of.public == "labeled" else ""))
+        words.append("a public set" + (" with labels" if of.public == "labeled" else ""))
     if of.full_participation:
-        said.append("every client in every round")
+        words.append("every client in every round")
     if of.classes:
-        said.append("classes, not numbers")
+        words.append("classes, not numbers")
     if of.validation:
-        said.append("validation rows at every client")
-    return said
+        words.append("validation rows at every client")
+    return words

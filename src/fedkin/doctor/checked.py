@@ -48,9 +48,9 @@ def checked(spec: Spec) -> Checked:
     """
     faults: list[Problem] = []
     source, mended = _read(spec, faults)
-    found = findings(source, mended.data.label or "label")
-    found["problems"] = [*(fault.plain() for fault in faults), *found["problems"]]
-    return Checked(found, mended, tuple(faults))
+    facts = findings(source, mended.data.label or "label")
+    facts["problems"] = [*(fault.plain() for fault in faults), *facts["problems"]]
+    return Checked(facts, mended, tuple(faults))
 
 
 def data_notes(spec: Spec) -> list[str]:
@@ -71,14 +71,14 @@ def data_notes(spec: Spec) -> list[str]:
     if not is_path(spec.data.name):
         return []
     source = source_of(spec)
-    found = [*_plain_faults(source, spec.data.label)]
+    faults = [*_plain_faults(source, spec.data.label)]
     if source.columns is not None:
         columns = seen_in(source.columns.columns, source.x)
         plain = [one for one in columns if not is_dates(one)]
         after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
         cheats = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
-        found += {one.columns: one for one in cheats}.values()
-    return [one.sentence for one in found]
+        faults += {one.columns: one for one in cheats}.values()
+    return [one.sentence for one in faults]
 
 
 def _plain_faults(source: Source, label: str | None) -> list[Problem]:

@@ -12,7 +12,7 @@ import numpy as np
 from fedkin.core.rng import Key
 from fedkin.doctor.features import Floats, Ints, Rows, folds_of
 from fedkin.doctor.fits import FEDERATED, WAYS, Products, fits, products
-from fedkin.runtime.under_way import tell
+from fedkin.runtime.progress import report_progress
 
 FOLDS, SEEDS = 5, 3
 CROSSING = "comparing ways to share"
@@ -40,9 +40,9 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
         Predictions [seeds, n, outputs] of each way, and how often each federated way was chosen,
         shares in 0..1.
     """
-    found = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
+    predictions = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
-    tell(CROSSING, 0, seeds * FOLDS)
+    report_progress(CROSSING, 0, seeds * FOLDS)
     for repeat in range(seeds):
         fold = folds_of(rows, FOLDS, Key(seed, repeat).numpy("doctor folds"))
         of = {view: _by_fold(rows, view, fold) for view in rows.views}
@@ -51,18 +51,19 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
             chosen = _choose(rows, of, fold, out, aside, seed)
             for way, models in _refit(rows, of, out, chosen, seed).items():
                 here = fold == out
-                found[way][repeat][here] = _predict(
+                predictions[way][repeat][here] = _predict(
                     rows.views[chosen[way].view][here], models, rows.owner[here]
                 )
             best = min(
                 (way for way in FEDERATED if way in chosen), key=lambda way: chosen[way].error
             )
-            found[BEST][repeat][fold == out] = found[best][repeat][fold == out]
+            predictions[BEST][repeat][fold == out] = predictions[best][repeat][fold == out]
             wins[best] += 1
-            tell(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
-    known = [way for way in found if way == BEST or way in chosen]
+            report_progress(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
+    known = [way for way in predictions if way == BEST or way in chosen]
     return Crossed(
-        {way: found[way] for way in known}, {way: n / (seeds * FOLDS) for way, n in wins.items()}
+        {way: predictions[way] for way in known},
+        {way: n / (seeds * FOLDS) for way, n in wins.items()},
     )
 
 
@@ -114,20 +115,20 @@ def _refit(
     rows: Rows, of: dict[str, list[Products]], out: int, chosen: dict[str, _Chosen], seed: int
 ) -> dict[str, Floats]:
     """The chosen settings, fitted on all folds but ``out``."""
-    found: dict[str, Floats] = {}
+    models_of: dict[str, Floats] = {}
     for view in rows.views:
         wanted = {way: one.setting for way, one in chosen.items() if one.view == view}
         if not wanted:
             continue
         for one in fits(_training(of[view], (out,)), seed):
             if wanted.get(one.way) == one.setting:
-                found[one.way] = one.models
-    return found
+                models_of[one.way] = one.models
+    return models_of
 
 
 def _predict(x: Floats, models: Floats, owner: Ints) -> Floats:
     """[n, outputs]: each row by its client's model."""
-    found = np.empty((len(x), models.shape[2]))
+    predictions = np.empty((len(x), models.shape[2]))
     for k in np.unique(owner):
-        found[owner == k] = x[owner == k] @ models[k]
-    return found
+        predictions[owner == k] = x[owner == k] @ models[k]
+    return predictions

@@ -20,18 +20,18 @@ from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
 from fedkin.methods.own import allow
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 from fedkin.setup.arguments.given import check_method
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.population import reading_once
 
-Asked = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
+ExtraMethods = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
 
 
 def diagnosis(
     spec: Spec,
     rounds: int,
-    methods: Asked = (),
+    methods: ExtraMethods = (),
     named: bool = True,
     given: Method | None = None,
 ) -> dict[str, Any]:
@@ -61,13 +61,13 @@ def diagnosis(
         parts = assemble(spec, given)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
-    found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
+    examination = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     runs = partial(_takes, parts)
-    judged = None if found is None else verdict(found)
+    judged = None if examination is None else verdict(examination)
     first: list[dict[str, Any]] = []
-    if found is not None and judged is not None:
-        first = candidates(found, everyone.names, judged["federate"], layers, runs)
+    if examination is not None and judged is not None:
+        first = candidates(examination, everyone.names, judged["federate"], layers, runs)
     wanted = {spec.method.name: (spec.method, given)} if named else {}
     for one in (*(one["method"] for one in first), *more):
         _want(wanted, one)
@@ -75,14 +75,14 @@ def diagnosis(
     asked = list(wanted.items()) if rounds else []
     probes = [
         probe(spec, text, section, lasting, value)
-        for text, (section, value) in counted("probing methods", asked)
+        for text, (section, value) in tracked("probing methods", asked)
     ]
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps,
         "verdict": judged,
         "candidates": first,
-        "left_out": [] if found is None else left_out(found, layers, runs),
+        "left_out": [] if examination is None else left_out(examination, layers, runs),
         "may_lose": None if judged is None else may_lose(judged["federate"], first)._asdict(),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],

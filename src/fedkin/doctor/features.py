@@ -61,8 +61,8 @@ def rows_of(population: Population, seed: int) -> Rows:
     network = _with_units(linear, Key(seed).numpy("doctor units"))
     views = {"linear": _with_ones(linear), "network": _with_ones(network)}
     if patches.is_picture(population.x):
-        found = patches.seen(population.x[index], Key(seed).numpy("doctor patches"))
-        views["patches"] = _with_ones(_narrow(found, WIDE))
+        pictures = patches.seen(population.x[index], Key(seed).numpy("doctor patches"))
+        views["patches"] = _with_ones(_narrow(pictures, WIDE))
     clients, groups = tuple(int(k) for k in chosen), groups_of(population)
     group = None if groups is None else groups[index]
     if population.classes:
@@ -113,7 +113,7 @@ def folds_of(rows: Rows, folds: int, rng: np.random.Generator) -> Ints:
     Returns:
         int64 [n], from 0 to folds − 1.
     """
-    found = np.empty(len(rows.owner), dtype=np.int64)
+    fold_of = np.empty(len(rows.owner), dtype=np.int64)
     for client in range(len(rows.clients)):
         own = np.flatnonzero(rows.owner == client)
         number = np.arange(len(own)) if rows.group is None else rows.group[own]
@@ -122,8 +122,8 @@ def folds_of(rows: Rows, folds: int, rng: np.random.Generator) -> Ints:
         order = order[np.argsort(rows.y[own[first[order]]], kind="stable")]
         fold = np.empty(len(first), dtype=np.int64)
         fold[order] = (np.arange(len(first)) + rng.integers(folds)) % folds
-        found[own] = fold[number]
-    return found
+        fold_of[own] = fold[number]
+    return fold_of
 
 
 def _numbers(population: Population, index: Ints) -> Floats:
@@ -133,8 +133,8 @@ def _numbers(population: Population, index: Ints) -> Floats:
         symbols = population.classes + 2  # beyond classes: the unknown symbol and padding
         hot: Sequence[Floats] = [np.eye(symbols)[last[:, k]] for k in range(last.shape[1])]
         return np.concatenate(hot, 1)
-    found: Floats = x.flatten(1).double().numpy()
-    return found
+    numbers: Floats = x.flatten(1).double().numpy()
+    return numbers
 
 
 def _narrow(x: Any, width: int = WIDTH) -> Floats:

@@ -107,8 +107,8 @@ class _Near:
 
     def __call__(self, where: Floats, pull: float) -> Floats:
         right = self.turned @ (self.p.xy + pull * where)
-        found: Floats = self.vectors @ (right / (self.values + pull)[:, :, None])
-        return found
+        models: Floats = self.vectors @ (right / (self.values + pull)[:, :, None])
+        return models
 
 
 def pooled(p: Products, weight: Floats) -> Floats:
@@ -166,8 +166,8 @@ def _spread(p: Products, start: Floats, groups: int, rng: np.random.Generator) -
         missed = (_errors(p, start[chosen]).min(0) - own) / np.maximum(p.n, 1)
         missed[chosen] = -np.inf
         chosen.append(int(missed.argmax()))
-    found: Floats = start[chosen].copy()
-    return found
+    models: Floats = start[chosen].copy()
+    return models
 
 
 def _errors(p: Products, centres: Floats) -> Floats:
@@ -177,5 +177,5 @@ def _errors(p: Products, centres: Floats) -> Floats:
 
 def _error(xx: Floats, xy: Floats, model: Floats) -> Floats:
     """wᵀ(XᵀX)w − 2 wᵀXᵀY, of one client or of all."""
-    found: Floats = (model * (xx @ model - 2 * xy)).sum((-2, -1))
-    return found
+    errors: Floats = (model * (xx @ model - 2 * xy)).sum((-2, -1))
+    return errors

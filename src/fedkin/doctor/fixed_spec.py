@@ -42,12 +42,12 @@ def fixed_spec(
     lines = [*_comment(f"Written by: {command}"), *_comment(_counted(problems))]
     for problem in by_hand:
         lines += _comment(f"By hand: {problem['sentence']}.", "  ")
-    for section, given in sections.items():
+    for section, section_content in sections.items():
         why = _comment(reasons[section]) if section in reasons else []
-        lines += ["", f"[{section}]", *why, *_section(section, given, problems, columns)]
+        lines += ["", f"[{section}]", *why, *_section(section, section_content, problems, columns)]
     for name, entries in listed.items():
-        for given in entries:
-            lines += ["", f"[[{name}]]", *_section(name, given, [], ())]
+        for section_content in entries:
+            lines += ["", f"[[{name}]]", *_section(name, section_content, [], ())]
     return "\n".join(lines) + "\n"
 
 
@@ -65,7 +65,7 @@ def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
 
 def _section(
     section: str,
-    given: Mapping[str, Any],
+    content: Mapping[str, Any],
     problems: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
 ) -> Iterator[str]:
@@ -77,16 +77,16 @@ def _section(
                 fixes.setdefault(last, []).append(
                     (value, f"{problem['says']}: {problem['why']}.", problem["sure"])
                 )
-    tables = {key for key, found in fixes.items() if isinstance(found[0][0], Mapping)}
-    for key, value in given.items():
+    tables = {key for key, fixes_of_key in fixes.items() if isinstance(fixes_of_key[0][0], Mapping)}
+    for key, value in content.items():
         if key not in fixes:
             yield f"{key} = {toml_literal(value)}"
-    for key, found in fixes.items():
+    for key, fixes_of_key in fixes.items():
         if key not in tables:
-            yield from _key(key, given.get(key), found)
+            yield from _key(key, content.get(key), fixes_of_key)
     for key in sorted(tables):
         yield from ["", f"[{section}.{key}]"]
-        before = _by_column(given.get(key), columns)
+        before = _by_column(content.get(key), columns)
         mended = {name for value, _, sure in fixes[key] if sure for name in value}
         for column, cells in before.items():
             if column not in mended:  # a key may be there once
@@ -101,27 +101,33 @@ def _section(
                 yield f"{'' if sure else '# '}{toml_key(name)} = {toml_literal(both)}"
 
 
-def _by_column(given: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
+def _by_column(setting: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
     """Column → what was said of it; a list was said of all."""
-    if isinstance(given, Mapping):
-        return {name: list(cells) for name, cells in given.items()}
-    listed = list(given) if isinstance(given, list | tuple) else []
+    if isinstance(setting, Mapping):
+        return {name: list(cells) for name, cells in setting.items()}
+    listed = list(setting) if isinstance(setting, list | tuple) else []
     return {name: list(listed) for name in columns} if listed else {}
 
 
-def _key(key: str, given: Any, found: Sequence[tuple[Any, str, bool]]) -> Iterator[str]:
-    if not isinstance(found[0][0], list):
-        value, reason, sure = found[-1]
+def _key(key: str, before_it: Any, fixes: Sequence[tuple[Any, str, bool]]) -> Iterator[str]:
+    if not isinstance(fixes[0][0], list):
+        value, reason, sure = fixes[-1]
         yield from _comment(reason)
         yield f"{'' if sure else '# '}{key} = {toml_literal(value)}"
-        if not sure and given is not None:
-            yield f"{key} = {toml_literal(given)}"
+        if not sure and before_it is not None:
+            yield f"{key} = {toml_literal(before_it)}"
         return
     yield f"{key} = ["
-    before = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    before = (
+        before_it
+        if isinstance(before_it, list | tuple)
+        else []
+        if before_it is None
+        else [before_it]
+    )
     yield from (f"    {toml_literal(item)}," for item in before)
     items = {toml_literal(item) for item in before}
-    for value, reason, sure in found:
+    for value, reason, sure in fixes:
         for item in map(toml_literal, value):
             if item not in items:
                 yield from _comment(reason, "    ")

@@ -72,8 +72,8 @@ def in_words(methods: Collection[str]) -> str:
             kinds.append(kind + _but(others))
         else:
             single += named
-    said = [f"methods with {listed(kinds, 'or')}"] if kinds else []
-    return ", and ".join([*said, *([listed(single)] if single else [])])
+    words = [f"methods with {listed(kinds, 'or')}"] if kinds else []
+    return ", and ".join([*words, *([listed(single)] if single else [])])
 
 
 def _but(others: Sequence[str]) -> str:

@@ -42,12 +42,12 @@ def seen(x: Tensor, rng: np.random.Generator) -> Floats:
         [n, FILTERS · REGIONS²], not standardised.
     """
     filters, threshold = _filters(x, rng)
-    found = []
+    features = []
     for first in range(0, len(x), AT_ONCE):
         maps = functional.conv2d(_even(x[first : first + AT_ONCE]), filters, stride=STRIDE)
         kept = functional.relu(maps - threshold[:, None, None])
-        found.append(functional.adaptive_avg_pool2d(kept, REGIONS).flatten(1))
-    return torch.cat(found).double().numpy()
+        features.append(functional.adaptive_avg_pool2d(kept, REGIONS).flatten(1))
+    return torch.cat(features).double().numpy()
 
 
 def _even(x: Tensor) -> Tensor:

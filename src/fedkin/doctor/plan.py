@@ -78,10 +78,10 @@ def plan(answers: Answers, command: str) -> Plan:
         FedkinError: Data that cannot be read, for which there is no fix.
     """
     content = _asked(answers)
-    found, _, _ = checked(parse(content)[0])
-    problems = found["problems"]
+    facts, _, _ = checked(parse(content)[0])
+    problems = facts["problems"]
     mended = _read(fixed_spec(parse(content)[0], problems, command))
-    chosen = _chosen(answers, mended, bool(found["classes"]))
+    chosen = _chosen(answers, mended, bool(facts["classes"]))
     content.update(chosen.sections)
     text = fixed_spec(parse(content)[0], problems, command, _reasons(answers, chosen))
     method = chosen.sections["method"]["name"]
@@ -96,8 +96,8 @@ def _read(text: str) -> Spec:
 
 def _asked(answers: Answers) -> dict[str, Any]:
     columns = {"dir": answers.data_dir, "client": answers.client, "label": answers.label}
-    given = {key: value for key, value in columns.items() if value is not None}
-    content: dict[str, Any] = {"data": {"name": answers.data, **given}}
+    named = {key: value for key, value in columns.items() if value is not None}
+    content: dict[str, Any] = {"data": {"name": answers.data, **named}}
     if answers.invented:
         content["split"] = {"name": "iid"}
     return content

@@ -60,11 +60,11 @@ def probe(
 
 
 def _probe_of(folder: Path, name: str, times: float) -> Probe:
-    found = summary(folder)
+    result = summary(folder)
     with opened(folder) as run_:
         once = sum(spent.get("total", 0.0) for phase, spent in run_.seconds() if phase != "round")
-    sent = found["communication"]
+    sent = result["communication"]
     apart = sum(sent[phase]["unicast"]["bytes"]["total"] for phase in ("setup", "finish"))
     states = sum(path.stat().st_size for path in states_of(folder).iterdir())
-    seconds = (found["seconds"]["per_round"] or 0.0) * found["rounds"] * times + once
+    seconds = (result["seconds"]["per_round"] or 0.0) * result["rounds"] * times + once
     return Probe(name, seconds, sent["unicast"]["bytes"]["total"] * times + apart, states)

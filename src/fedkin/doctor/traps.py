@@ -22,7 +22,7 @@ def traps_of(parts: Assembled) -> list[str]:
     Returns:
         A sentence a trap.
     """
-    known = [said for trap in TRAPS if (said := trap(parts))]
+    known = [sentence for trap in TRAPS if (sentence := trap(parts))]
     return [*known, *remarks(parts), *data_notes(parts.spec)]
 
 

@@ -104,32 +104,34 @@ def _examined(population: Population, measure_name: str, seed: int) -> Examined 
     rows = rows_of(population, seed)
     if rows.views["linear"].shape[1] < 2:
         return None
-    found = crossed(rows, seed)
-    gains = _gains(rows, found, measure_name)
+    cross_validated = crossed(rows, seed)
+    gains = _gains(rows, cross_validated, measure_name)
     if BEST not in gains:
         return None
     best = gains[BEST]
     bounded = math.isfinite(measure_named(measure_name).most) and measure_name != "brier"
     worth = LEAST if bounded else 2 * LEAST * abs(best.alone)
     ways = {way: gains[way] for way in FEDERATED if way in gains}
-    return Examined(measure_name, best, ways, found.chosen, worth, _constant(rows, measure_name))
+    return Examined(
+        measure_name, best, ways, cross_validated.chosen, worth, _constant(rows, measure_name)
+    )
 
 
-def verdict(found: Examined) -> dict[str, Any]:
+def verdict(examination: Examined) -> dict[str, Any]:
     """Whether to federate, as plain values.
 
     Args:
-        found: What ``examined`` gave.
+        examination: What ``examined`` gave.
 
     Returns:
         {"federate": true or false, "says": a sentence, "wrong": the chance that the advice is
         wrong, "gain", "low", "high": of the mean over clients, in the measure's unit, …}.
     """
-    best = found.best
+    best = examination.best
     low, high = best.interval()
     helps = 1 - best.chance_above(0.0)
-    worth = best.chance_above(found.worth)
-    federate = helps < SURE and best.mean > found.worth
+    worth = best.chance_above(examination.worth)
+    federate = helps < SURE and best.mean > examination.worth
     if federate:
         says = "federate: it is likely to help"
     elif worth < SURE:
@@ -143,12 +145,12 @@ def verdict(found: Examined) -> dict[str, Any]:
         "gain": best.mean,
         "low": low,
         "high": high,
-        "measure": found.measure,
+        "measure": examination.measure,
         "alone": best.alone,
         "federated": best.value,
-        "constant": found.constant,
+        "constant": examination.constant,
         "clients": len(best.by_client),
-        "worth": found.worth,
+        "worth": examination.worth,
     }
 
 
@@ -164,12 +166,14 @@ def losers(gain: Gain) -> list[int]:
     return [k for k, (mean, error) in gain.by_client.items() if mean < 0 and mean < -2 * error]
 
 
-def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
+def _gains(rows: Rows, cross_validated: Crossed, name: str) -> dict[str, Gain]:
     """Of each way against alone: means over seeds, on the same rows and the same bootstrap samples
     of them.
     """
     sign = measure_named(name).sign
-    predictions = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
+    predictions = {
+        way: _predictions(rows, scores) for way, scores in cross_validated.predicted.items()
+    }
     each: dict[str, dict[int, tuple[float, float, float, float]]] = {
         way: {} for way in predictions if way != "alone"
     }
@@ -219,12 +223,12 @@ def _summed(by_client: dict[int, tuple[float, float, float, float]]) -> Gain:
 
 def _constant(rows: Rows, name: str) -> float | None:
     """Each client's rows by their own mean: the most frequent class, or the mean of the numbers."""
-    found = []
+    values = []
     for place in range(len(rows.clients)):
         own = np.flatnonzero(rows.owner == place)
         scores = np.repeat(rows.target[own].mean(0, keepdims=True), len(own), 0)
-        found += list(_values([_as_predicted(rows, scores, rows.y[own])], name))
-    known = [value for value in found if math.isfinite(value)]
+        values += list(_values([_as_predicted(rows, scores, rows.y[own])], name))
+    known = [value for value in values if math.isfinite(value)]
     return float(np.mean(known)) if known else None
 
 
@@ -243,5 +247,5 @@ def _as_predicted(rows: Rows, scores: Floats, y: Any) -> Predicted:
 def _values(made: list[Predicted], name: str) -> Floats:
     """The measure of each; nan where it is not defined."""
     family = CATEGORICAL if made[0].y.dtype == np.int64 else GAUSSIAN
-    found = (measure(family, name, one) for one in made)
-    return np.array([math.nan if value is None else value for value in found])
+    values = (measure(family, name, one) for one in made)
+    return np.array([math.nan if value is None else value for value in values])

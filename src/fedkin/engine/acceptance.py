@@ -95,8 +95,8 @@ def check_version(answer: TaskResult, version: int) -> None:
     if answer.message is None and answer.held is None:
         return  # its reason says more
     if answer.version != version:
-        said = "no state" if answer.version is None else f"the state after round {answer.version}"
-        raise BadMessage(f"it answers {said} of the server, this round's is after round {version}")
+        state = "no state" if answer.version is None else f"the state after round {answer.version}"
+        raise BadMessage(f"it answers {state} of the server, this round's is after round {version}")
 
 
 def _check_weight(info: ClientInfo, answer: TaskResult) -> None:
@@ -122,7 +122,7 @@ def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
     Returns:
         {client: reason}; {} where nobody is.
     """
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for kind in COMPARED:
         by = {client: numbers[kind] for client, numbers in largest.items() if kind in numbers}
         if not by:
@@ -131,8 +131,8 @@ def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
         limit = FAR * max(usual, 1.0)
         for client, value in by.items():
             if value > limit and math.isfinite(limit):
-                found[client] = (
+                reasons[client] = (
                     f"{kind}: a number of {value:.3g} is {TOO_LARGE}, the usual largest one "
                     f"is {usual:.3g}"
                 )
-    return found
+    return reasons

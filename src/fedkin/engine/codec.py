@@ -241,9 +241,9 @@ def check_kinds(message: Tree, method: str) -> None:
         BadMessage: Its top level is no dict, or has another key than KINDS.
     """
     if not isinstance(message, dict) or not set(message) <= set(KINDS):
-        found = sorted(message) if isinstance(message, dict) else type(message).__name__
+        kinds = sorted(message) if isinstance(message, dict) else type(message).__name__
         raise BadMessage(
-            f"method {method!r} sends {found}: the top level of a message must be among "
+            f"method {method!r} sends {kinds}: the top level of a message must be among "
             f"{list(KINDS)}"
         )
 

@@ -39,7 +39,7 @@ from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.unchanged import Unchanged
 from fedkin.masks.wire import NoSum
 from fedkin.runs.record import Record
-from fedkin.runtime.under_way import arriving
+from fedkin.runtime.progress import tracked_stream
 
 STATE = "the server's state"  # as messages call it
 MOST_WITHOUT_SUM = 3  # rounds under masks, one after the other, in which somebody lied
@@ -199,7 +199,7 @@ class Coordinator:
             tasks, _ = self._broadcasts.tasks(self.state, everyone, sent)
             tasks, lost = _after(tasks, number, trained), set[int]()
             answers = reaching(self.transport.ask("finish", number, tasks), lost)
-            for answer in arriving("finishing clients", answers, len(tasks)):
+            for answer in tracked_stream("finishing clients", answers, len(tasks)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
             taken_back(sent, tasks, lost)
@@ -228,8 +228,8 @@ class Coordinator:
             raise FedkinError(
                 f"{self.federation.named(client)} has no model to show: {answer.error}"
             )
-        found: dict[str, Tree] = decode(answer.message)
-        return found
+        decoded: dict[str, Tree] = decode(answer.message)
+        return decoded
 
     def fingerprint(self) -> str:
         """sha256 over the server state and all personal states, in client order.
@@ -261,7 +261,7 @@ class Coordinator:
         before = Unchanged(self.state)
         with one_thread():
             try:
-                found = guarded(
+                updated = guarded(
                     lambda usable: update(before.handed(), usable, tools),
                     self.state,
                     replies,
@@ -270,8 +270,8 @@ class Coordinator:
             except NotFinite as error:
                 raise FedkinError(diverged(number, str(error), self.method)) from None
         before.check(self.method.name, STATE)
-        self.state = found.state
-        missing |= found.left_out
+        self.state = updated.state
+        missing |= updated.left_out
 
     def _record(
         self,
@@ -285,15 +285,15 @@ class Coordinator:
         sent = [
             item for item in course.sent if item.direction == "down" or item.client not in missing
         ]
-        found = _Evaluated()
+        evaluated = _Evaluated()
         if asked:
             tasks, _ = self._broadcasts.tasks(self.state, asked, [])
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is None:
-                found = self._scored(number, answers)
+                evaluated = self._scored(number, answers)
             else:
                 means, masked = self._masked_scores(number, tasks, answers)
-                found = _Evaluated(means.scores, {}, means.measures, means.counted)
+                evaluated = _Evaluated(means.scores, {}, means.measures, means.counted)
                 sent += masked.sent
                 unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
                 missing = {**unscored, **missing}
@@ -305,27 +305,27 @@ class Coordinator:
             participants=course.participants,
             sent=sent,
             missing=missing,
-            scores=found.scores,
-            notes=found.notes,
+            scores=evaluated.scores,
+            notes=evaluated.notes,
             server_metrics=_of(course.participants, self.method.server_metrics(self.state)),
             seconds=seconds,
-            measures=found.measures,
+            measures=evaluated.measures,
             moved=self._receiver.moved(),
-            counted=found.counted,
+            counted=evaluated.counted,
         )
 
     def _scored(self, number: int, answers: Iterable[TaskResult]) -> "_Evaluated":
         """What each client tells of itself."""
-        found = _Evaluated({}, {}, {})
+        evaluated = _Evaluated({}, {}, {})
         for answer in answers:
             if answer.error is not None:
                 one = self.federation.named(answer.client)
                 raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
-            found.scores[answer.client] = answer.record.scores
-            found.notes[answer.client] = dict(answer.record.notes)
-            found.measures[answer.client] = dict(answer.record.measures)
-        check_losses(number, found.scores, self.method)
-        return found
+            evaluated.scores[answer.client] = answer.record.scores
+            evaluated.notes[answer.client] = dict(answer.record.notes)
+            evaluated.measures[answer.client] = dict(answer.record.measures)
+        check_losses(number, evaluated.scores, self.method)
+        return evaluated
 
     def _masked_scores(
         self, number: int, tasks: Sequence[Task], answers: Iterable[TaskResult]

@@ -131,8 +131,8 @@ def _plain(
     with torch.inference_mode():
         for part in parts(rows):
             x, y = take(part)
-            found = grade(model, predict(model, view, x), y, torch.ones(len(part)))
-            loss, hits = loss + float(found[0]), hits + float(found[1])
+            sums = grade(model, predict(model, view, x), y, torch.ones(len(part)))
+            loss, hits = loss + float(sums[0]), hits + float(sums[1])
     return loss, hits
 
 
@@ -169,8 +169,8 @@ def each_view(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, An
     Returns:
         {view: what was found}.
     """
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
     for view in views.values():
-        if id(view) not in found:
-            found[id(view)] = of(view)
-    return {name: found[id(view)] for name, view in views.items()}
+        if id(view) not in results:
+            results[id(view)] = of(view)
+    return {name: results[id(view)] for name, view in views.items()}

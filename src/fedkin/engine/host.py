@@ -310,8 +310,8 @@ class Host:
         if self.held is None:
             return TaskResult(client, encode(message), samples)
         rest, size = self.held.put(client, message, samples)
-        said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
-        return TaskResult(client, rest, samples, held=said)
+        size_facts = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
+        return TaskResult(client, rest, samples, held=size_facts)
 
     def evaluated(self, task: Task, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
@@ -342,8 +342,8 @@ def _introduce(host: Host, round: int, task: Task) -> TaskResult:
 def _local(host: Host, round: int, task: Task) -> TaskResult:
     with host.given(task, round) as (down, own):
         data = host.training(round, task.client)
-        found = host.method.client_update(down, own, data)
-    state, message = state_and_message(host.method, found)
+        returned = host.method.client_update(down, own, data)
+    state, message = state_and_message(host.method, returned)
     answer = host.answer(task, message, host.receive(task).handed(), round)
     host.keep(task.client, state)
     return answer
@@ -364,8 +364,8 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
     measures = each_view(
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
-    told = measures if any(measures.values()) else {}
-    record = Evaluation(scores, notes_of(host.method, own), told)
+    defined = measures if any(measures.values()) else {}
+    record = Evaluation(scores, notes_of(host.method, own), defined)
     return host.evaluated(task, record, round)
 
 

@@ -22,10 +22,10 @@ def digits_for(weight: float) -> int:
     Returns:
         Digits of 40 bits, two or more.
     """
-    found = FEWEST
-    while largest_of(found) < weight * USUAL:
-        found += 1
-    return found
+    digits = FEWEST
+    while largest_of(digits) < weight * USUAL:
+        digits += 1
+    return digits
 
 
 def largest_of(digits: int) -> float:
@@ -102,9 +102,9 @@ def mean_of(total: Vector, like: Tree, weight: float, clients: int) -> Tree:
             "the sum under masks is no sum of messages: a client did not mask what it sent with "
             "the keys that it advertised"
         )
-    found = ExactSum()
-    found.add(map_tree(lambda leaf: leaf.new_zeros(leaf.shape), like), 0.0)
-    found.weight = weight
+    total_sum = ExactSum()
+    total_sum.add(map_tree(lambda leaf: leaf.new_zeros(leaf.shape), like), 0.0)
+    total_sum.weight = weight
     size = size_of(like)
-    found.digits = [whole[at : at + size] for at in range(0, len(whole), size)]
-    return found.mean()
+    total_sum.digits = [whole[at : at + size] for at in range(0, len(whole), size)]
+    return total_sum.mean()

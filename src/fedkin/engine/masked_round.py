@@ -14,12 +14,12 @@ from fedkin.engine.masked_numbers import FEWEST, digits_for, mean_of, size_of
 from fedkin.engine.masked_scores import (
     DIGITS,
     Means,
-    blank,
     blank_counts,
-    counted_of,
+    blank_scores,
+    client_counts,
+    encode_places,
     means_of,
-    opened,
-    say_opened,
+    revealed_places,
 )
 from fedkin.engine.op import (
     COUNT_STAGES,
@@ -192,13 +192,13 @@ def digest_of_sent(tasks: Sequence[Task], verify: Verify | None) -> bytes:
     if verify is None:
         return b""
     messages = {id(task.message): task.message for task in tasks}
-    found = {heard_of(message) for message in messages.values()}
-    if len(found) > 1:
+    digests = {heard_of(message) for message in messages.values()}
+    if len(digests) > 1:
         raise FedkinError(
             "[privacy] secure_aggregation: the method sends clients different messages, and nodes "
             "reveal a sum only of clients who were sent the same: take a method that sends one"
         )
-    return found.pop()
+    return digests.pop()
 
 
 def of_updates(
@@ -289,9 +289,9 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         FedkinError: Fewer than the threshold are left at some stage.
         NoSum: One of them lies.
     """
-    found = counting.mean(transport, answers)
-    counted = counted_of(found.mean, len(found.clients))
-    places = opened(counted, counting.threshold)
+    presence = counting.mean(transport, answers)
+    counted = client_counts(presence.mean, len(presence.clients))
+    places = revealed_places(counted, counting.threshold)
     if not places:
         return means_of(counted)
     adding = MaskedRound(
@@ -299,15 +299,15 @@ def scored(counting: MaskedRound, transport: Transport, answers: Iterable[TaskRe
         counting.number,
         of_scores(counting.number),
         counting.threshold,
-        blank(places),
-        dict.fromkeys(found.clients, 1.0),  # they weigh themselves
+        blank_scores(places),
+        dict.fromkeys(presence.clients, 1.0),  # they weigh themselves
         DIGITS,
         NOTHING,
         counting.verify,
         counting.sent_digest,
     )
     try:
-        sums = adding.mean(transport, adding.begun(transport, OPENING, say_opened(places)))
+        sums = adding.mean(transport, adding.begun(transport, OPENING, encode_places(places)))
     finally:  # what was sent counts, whatever came of it
         counting.sent += adding.sent
         counting.missing |= adding.missing

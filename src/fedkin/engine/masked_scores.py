@@ -1,4 +1,5 @@
-"""What clients say of an evaluation under masks: numbers whose sums are the federation's means.
+"""Evaluation under secure aggregation: each client sends numbers whose sums give the federation's
+means.
 
 First it is counted, under masks as well, how many clients have a value for each place of
 ``PLACES``; one place of each view and split counts those with samples there. Then clients are asked
@@ -61,15 +62,15 @@ class Means(NamedTuple):
     some_loss: bool
 
 
-class Counted(NamedTuple):
+class ClientCounts(NamedTuple):
     """How many clients have a value for each place, and of how many clients that is."""
 
     having: Mapping[Place, int]
     clients: int
 
 
-def counts_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
-    """What a client says of its evaluation first.
+def presence_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
+    """A client's first message: which places it has a value for.
 
     Args:
         record: Of it, scores and measures.
@@ -85,11 +86,11 @@ def counts_of(record: Evaluation, samples: Mapping[str, int]) -> Tree:
     return {"counts": torch.tensor(having, dtype=torch.float64)}
 
 
-def counted_of(mean: Tree, clients: int) -> Counted:
-    """How many clients have each place, from the mean of what so many said.
+def client_counts(mean: Tree, clients: int) -> ClientCounts:
+    """How many clients have a value for each place, from the mean of their first messages.
 
     Args:
-        mean: Of ``counts_of`` of all clients.
+        mean: Of ``presence_of`` of all clients: {"counts": [places]}.
         clients: How many there were.
 
     Returns:
@@ -97,11 +98,11 @@ def counted_of(mean: Tree, clients: int) -> Counted:
     """
     numbers: Tensor = mean["counts"]
     whole = [round(share * clients) for share in numbers.tolist()]
-    return Counted(dict(zip(PLACES, whole, strict=True)), clients)
+    return ClientCounts(dict(zip(PLACES, whole, strict=True)), clients)
 
 
-def opened(counted: Counted, threshold: int) -> tuple[Place, ...]:
-    """The places whose sums may be known.
+def revealed_places(counted: ClientCounts, threshold: int) -> tuple[Place, ...]:
+    """The places whose sums may be revealed.
 
     Args:
         counted: Who has what.
@@ -115,8 +116,9 @@ def opened(counted: Counted, threshold: int) -> tuple[Place, ...]:
     return tuple(place for place in PLACES if place.name != LOST and counted.having[place] >= least)
 
 
-def say_opened(places: Collection[Place]) -> bytes:
-    """The question for their values, the same for all: a byte a place, 1 where it is asked for.
+def encode_places(places: Collection[Place]) -> bytes:
+    """The request for their values, the same for all clients: a byte a place, 1 where it is asked
+    for.
 
     Args:
         places: Those that are asked for.
@@ -127,11 +129,11 @@ def say_opened(places: Collection[Place]) -> bytes:
     return bytes(place in places for place in PLACES)
 
 
-def read_opened(message: bytes) -> tuple[Place, ...]:
+def decode_places(message: bytes) -> tuple[Place, ...]:
     """The places that a client is asked for.
 
     Args:
-        message: Of ``say_opened``, or of anybody.
+        message: Of ``encode_places``; or of anybody, who may lie.
 
     Returns:
         At least one.
@@ -139,15 +141,17 @@ def read_opened(message: bytes) -> tuple[Place, ...]:
     Raises:
         Refused: The message names none.
     """
-    asked = len(message) == len(PLACES) and set(message) <= {0, 1}
-    found = tuple(place for place, one in zip(PLACES, message, strict=False) if one)
-    if not asked or not found or any(place.name == LOST for place in found):
+    well_formed = len(message) == len(PLACES) and set(message) <= {0, 1}
+    places = tuple(place for place, one in zip(PLACES, message, strict=False) if one)
+    if not well_formed or not places or any(place.name == LOST for place in places):
         raise Refused("score_keys: no list of scores")
-    return found
+    return places
 
 
-def numbers_of(record: Evaluation, samples: Mapping[str, int], places: Sequence[Place]) -> Tree:
-    """What a client sends of its evaluation.
+def weighted_scores(
+    record: Evaluation, samples: Mapping[str, int], places: Sequence[Place]
+) -> Tree:
+    """A client's second message: its values of the places that are asked for.
 
     Args:
         record: Of it, scores and measures.
@@ -187,7 +191,7 @@ def _is_number(value: float, weight: float) -> bool:
 
 
 def blank_counts() -> Tree:
-    """A message of the form of ``counts_of``.
+    """A message of the form of ``presence_of``.
 
     Returns:
         {"counts": float64 [places]}.
@@ -195,8 +199,8 @@ def blank_counts() -> Tree:
     return {"counts": torch.zeros(len(PLACES), dtype=torch.float64)}
 
 
-def blank(places: Sequence[Place]) -> Tree:
-    """A message of the form of ``numbers_of``.
+def blank_scores(places: Sequence[Place]) -> Tree:
+    """A message of the form of ``weighted_scores``.
 
     Args:
         places: Those that are asked for.
@@ -208,9 +212,9 @@ def blank(places: Sequence[Place]) -> Tree:
 
 
 def means_of(
-    counted: Counted, places: Sequence[Place] = (), mean: Tree | None = None, clients: int = 0
+    counted: ClientCounts, places: Sequence[Place] = (), mean: Tree | None = None, clients: int = 0
 ) -> Means:
-    """The federation's means, from the mean of clients' numbers.
+    """The federation's means, from the mean of the clients' second messages.
 
     Args:
         counted: Who has what.
@@ -225,11 +229,11 @@ def means_of(
     """
     rows: list[list[float]] = [] if mean is None else mean["scores"].tolist()
     sums = dict(zip(places, rows, strict=True))
-    found = {place: value / weight for place, (weight, value) in sums.items() if weight > 0}
+    means = {place: value / weight for place, (weight, value) in sums.items() if weight > 0}
     having = counted.having
     for view in VIEWS:
         if having[Place(view, "val", LOST)] > having[Place(view, "val", "loss")]:
-            found[Place(view, "val", "loss")] = math.nan
+            means[Place(view, "val", "loss")] = math.nan
     views = [
         view
         for view in VIEWS
@@ -238,15 +242,15 @@ def means_of(
     scores: dict[str, dict[str, tuple[float, float]]] = {
         view: {
             split: (
-                found.get(Place(view, split, "loss"), math.nan),
-                found.get(Place(view, split, "accuracy"), math.nan),
+                means.get(Place(view, split, "loss"), math.nan),
+                means.get(Place(view, split, "accuracy"), math.nan),
             )
             for split in SPLITS
-            if split != "train" or Place(view, split, "loss") in found
+            if split != "train" or Place(view, split, "loss") in means
         }
         for view in views
     }
-    measures = {view: _measures(found, view) for view in views}
+    measures = {view: _measures(means, view) for view in views}
     in_sums = {place: round(weight * clients) for place, (weight, _) in sums.items()}
     return Means(
         {FEDERATION: scores},
@@ -260,20 +264,20 @@ def _counted(
     in_sums: Mapping[Place, int], having: Mapping[Place, int], view: str
 ) -> dict[str, tuple[int, int]]:
     """{loss, accuracy or a measure on test: (clients in the mean, others with test samples)}."""
-    asked = having[Place(view, "test", LOST)]
+    tested = having[Place(view, "test", LOST)]
     of_view = [p for p in PLACES if p.view == view and p.split == "test" and p.name != LOST]
     # scores last: a measure that is a score as well (the log-loss) is counted as one
     ordered = sorted(of_view, key=lambda place: not place.name.startswith("measure "))
     counted = {}
     for place in ordered:
         known = in_sums.get(place, 0)
-        counted[place.name.removeprefix("measure ")] = (known, max(0, asked - known))
+        counted[place.name.removeprefix("measure ")] = (known, max(0, tested - known))
     return counted
 
 
-def _measures(found: Mapping[Place, float], view: str) -> dict[str, dict[str, float]]:
+def _measures(means: Mapping[Place, float], view: str) -> dict[str, dict[str, float]]:
     by_split: dict[str, dict[str, float]] = {}
-    for place, value in found.items():
+    for place, value in means.items():
         kind, _, name = place.name.partition(" ")
         if place.view == view and kind == "measure":
             by_split.setdefault(place.split, {})[name] = value

@@ -12,7 +12,7 @@ from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
 from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.masked_numbers import vector_of
-from fedkin.engine.masked_scores import counts_of, numbers_of, read_opened
+from fedkin.engine.masked_scores import decode_places, presence_of, weighted_scores
 from fedkin.engine.op import (
     COUNT_STAGES,
     OPENING,
@@ -68,7 +68,7 @@ class Masking:
         self._waiting: dict[tuple[str, int], list[Waiting]] = {}
 
     def begin(
-        self, round: int, client: int, message: Tree, samples: float, heard: bytes = b""
+        self, round: int, client: int, message: Tree, samples: float, sent_digest: bytes = b""
     ) -> bytes:
         """Keep a round's message back.
 
@@ -77,12 +77,12 @@ class Masking:
             client: Whose it is.
             message: What its update returned.
             samples: Its number of training samples.
-            heard: Stands for what it was sent, from which its work began.
+            sent_digest: Stands for what it was sent, from which its work began.
 
         Returns:
             What it says in the message's place: its public keys.
         """
-        masking = self._client(client, round, self._threshold, heard)
+        masking = self._client(client, round, self._threshold, sent_digest)
         waiting = Waiting(masking, message, self._how.weight_of(samples))
         # an older request that arrives late must not take this round's keys away
         self._keep(STAGES[-1], client, waiting)
@@ -94,7 +94,7 @@ class Masking:
         client: int,
         record: Evaluation,
         samples: Mapping[str, int],
-        heard: bytes = b"",
+        sent_digest: bytes = b"",
     ) -> bytes:
         """Keep an evaluation's scores back, and which of them there are.
 
@@ -103,15 +103,15 @@ class Masking:
             client: Whose they are.
             record: Its scores, measures and notes.
             samples: Its "val" and "test" samples.
-            heard: Stands for what it was sent, and evaluated.
+            sent_digest: Stands for what it was sent, and evaluated.
 
         Returns:
             What it says in their place: public keys for the count of who has which.
         """
         threshold = self._threshold if self._scoring is None else self._scoring(round)
-        counting = self._client(client, of_counts(round), threshold, heard)
-        scoring = self._client(client, of_scores(round), threshold, heard)
-        counts = Waiting(counting, counts_of(record, samples), 1.0)
+        counting = self._client(client, of_counts(round), threshold, sent_digest)
+        scoring = self._client(client, of_scores(round), threshold, sent_digest)
+        counts = Waiting(counting, presence_of(record, samples), 1.0)
         self._keep(COUNT_STAGES[-1], client, counts)
         # without a number until it is known which of them enough clients have
         self._keep(SCORE_STAGES[-1], client, Waiting(scoring, {}, 1.0, record, samples))
@@ -124,9 +124,11 @@ class Masking:
         newest = sorted(others, key=lambda one: one.client.round)[-1:]
         self._waiting[last, client] = [*newest, waiting]
 
-    def _client(self, client: int, session: int, threshold: int, heard: bytes) -> MaskingClient:
+    def _client(
+        self, client: int, session: int, threshold: int, sent_digest: bytes
+    ) -> MaskingClient:
         return MaskingClient(
-            client, session, threshold, self._draw(session, client), self._identity, heard
+            client, session, threshold, self._draw(session, client), self._identity, sent_digest
         )
 
     def waiting(self, client: int, last: Stage | ScoringStage = STAGES[-1]) -> Waiting | None:
@@ -139,8 +141,8 @@ class Masking:
         Returns:
             None where nothing waits.
         """
-        found = self._waiting.get((last, client))
-        return found[-1] if found else None
+        messages = self._waiting.get((last, client))
+        return messages[-1] if messages else None
 
     def answer(self, stage: Stage | ScoringStage, round: int, client: int, message: bytes) -> bytes:
         """A client's answer to a later stage.
@@ -164,7 +166,7 @@ class Masking:
         if waiting is None:
             raise Refused(f"{stage}: this client has no work of round {round} that waits")
         if stage == OPENING:
-            opened = numbers_of(waiting.record, waiting.samples, read_opened(message))
+            opened = weighted_scores(waiting.record, waiting.samples, decode_places(message))
             advertised = waiting.client.advertise()  # once: another list has no keys
             known[known.index(waiting)] = waiting._replace(message=opened)
             return advertised

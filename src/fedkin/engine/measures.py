@@ -96,65 +96,67 @@ def from_scores(family: Family, name: str, loss: float) -> float | None:
 
 
 def measures(
-    family: Family, found: Predicted, text: bool = False, chosen: str = ""
+    family: Family, predicted: Predicted, text: bool = False, chosen: str = ""
 ) -> dict[str, float]:
     """{name: value} of everything that is defined for these labels; ``text``: labels are the
     symbols of a text.
 
     Args:
         family: What predictions are.
-        found: Predictions and labels of one split.
+        predicted: Predictions and labels of one split.
         text: Whether labels are the symbols of a text.
         chosen: The experiment's measure, which may be of one's own.
 
     Returns:
         {} where there are no samples.
     """
-    if not len(found.y):
+    if not len(predicted.y):
         return {}
-    kind = kind_of(found.p.shape[1] if family.classes else 0, text)
+    kind = kind_of(predicted.p.shape[1] if family.classes else 0, text)
     names = [name for name in suited(kind) if name not in IN_SCORES]
     names += [chosen] if is_own(chosen) else []
-    return {name: value for name in names if (value := measure(family, name, found)) is not None}
+    return {
+        name: value for name in names if (value := measure(family, name, predicted)) is not None
+    }
 
 
-def measure(family: Family, name: str, found: Predicted) -> float | None:
+def measure(family: Family, name: str, predicted: Predicted) -> float | None:
     """One measure; None where it is not defined, or a prediction is no number.
 
     Args:
         family: What predictions are.
         name: Of the measure.
-        found: Predictions and labels of one split.
+        predicted: Predictions and labels of one split.
 
     Returns:
         In the measure's own unit.
     """
-    if not len(found.y) or not np.isfinite(found.p).all():
+    if not len(predicted.y) or not np.isfinite(predicted.p).all():
         return None
     if is_own(name):
-        return own_value(name, found.p, found.y)
+        return own_value(name, predicted.p, predicted.y)
     if name == "deviance":
-        return _poisson(found) if family.name == POISSON.name else _squared(found)
-    value = OF[name](found)
+        return _poisson(predicted) if family.name == POISSON.name else _squared(predicted)
+    value = OF[name](predicted)
     return None if value is None else float(value)
 
 
-def standard_error(family: Family, name: str, found: Predicted) -> float | None:
+def standard_error(family: Family, name: str, predicted: Predicted) -> float | None:
     """By bootstrap over the rows, the same draws at each call; None where it is undefined.
 
     Args:
         family: What predictions are.
         name: Of the measure.
-        found: Predictions and labels of one split.
+        predicted: Predictions and labels of one split.
 
     Returns:
         In the measure's own unit.
     """
-    if len(found.y) < TWO:
+    if len(predicted.y) < TWO:
         return None
     rng = np.random.default_rng(0)
     drawn = (
-        measure(family, name, found.rows(rng.integers(len(found.y), size=len(found.y))))
+        measure(family, name, predicted.rows(rng.integers(len(predicted.y), size=len(predicted.y))))
         for _ in range(DRAWS)
     )
     values = [value for value in drawn if value is not None]
@@ -176,20 +178,25 @@ def share_error(share: float, rows: int) -> float:
     return math.sqrt(likely * (1 - likely) / (rows + 4))
 
 
-def threshold(found: Predicted) -> float:
+def threshold(predicted: Predicted) -> float:
     """The probability of class 1 from which on sensitivity + specificity is greatest; 0.5 where it
     is undefined.
 
     Args:
-        found: Predictions and labels of two classes, of validation data.
+        predicted: Predictions and labels of two classes, of validation data.
 
     Returns:
         Half-way between two scores, in 0..1.
     """
-    positive = found.y == 1
-    if not len(found.y) or positive.all() or not positive.any() or not np.isfinite(found.p).all():
+    positive = predicted.y == 1
+    if (
+        not len(predicted.y)
+        or positive.all()
+        or not positive.any()
+        or not np.isfinite(predicted.p).all()
+    ):
         return 0.5
-    values, place = np.unique(found.p[:, 1], return_inverse=True)
+    values, place = np.unique(predicted.p[:, 1], return_inverse=True)
     ones, zeros = (
         np.bincount(place[of], minlength=len(values))[::-1] for of in (positive, ~positive)
     )
@@ -202,30 +209,38 @@ def threshold(found: Predicted) -> float:
     return float((values[at] + below) / 2)
 
 
-def _accuracy(found: Predicted) -> float:
-    return float((found.best == found.y).mean())
+def _accuracy(predicted: Predicted) -> float:
+    return float((predicted.best == predicted.y).mean())
 
 
-def _balanced(found: Predicted) -> float:
-    return float(np.mean([(found.best[found.y == c] == c).mean() for c in np.unique(found.y)]))
+def _balanced(predicted: Predicted) -> float:
+    return float(
+        np.mean([(predicted.best[predicted.y == c] == c).mean() for c in np.unique(predicted.y)])
+    )
 
 
-def _macro_f1(found: Predicted) -> float:
-    best = found.best
+def _macro_f1(predicted: Predicted) -> float:
+    best = predicted.best
     values = []
-    for c in np.union1d(found.y, best):
-        both = int(((best == c) & (found.y == c)).sum())
-        values.append(2 * both / (int((best == c).sum()) + int((found.y == c).sum())))
+    for c in np.union1d(predicted.y, best):
+        both = int(((best == c) & (predicted.y == c)).sum())
+        values.append(2 * both / (int((best == c).sum()) + int((predicted.y == c).sum())))
     return float(np.mean(values))
 
 
-def _each_class(found: Predicted, of: Callable[[Floats, NDArray[np.bool_]], float]) -> float | None:
+def _each_class(
+    predicted: Predicted, of: Callable[[Floats, NDArray[np.bool_]], float]
+) -> float | None:
     """Of two classes that of class 1; of several the mean over the classes that occur, one against
     the rest.
     """
-    present = [1] if found.p.shape[1] == TWO else [int(c) for c in np.unique(found.y)]
-    usable = [c for c in present if 0 < int((found.y == c).sum()) < len(found.y)]
-    return float(np.mean([of(found.p[:, c], found.y == c) for c in usable])) if usable else None
+    present = [1] if predicted.p.shape[1] == TWO else [int(c) for c in np.unique(predicted.y)]
+    usable = [c for c in present if 0 < int((predicted.y == c).sum()) < len(predicted.y)]
+    return (
+        float(np.mean([of(predicted.p[:, c], predicted.y == c) for c in usable]))
+        if usable
+        else None
+    )
 
 
 def _area(scores: Floats, positive: NDArray[np.bool_]) -> float:
@@ -253,63 +268,69 @@ def _average_precision(scores: Floats, positive: NDArray[np.bool_]) -> float:
     return float((np.diff(recall, prepend=0.0) * precision).sum())
 
 
-def _log_loss(found: Predicted) -> float:
+def _log_loss(predicted: Predicted) -> float:
     return float(
-        -np.log(np.maximum(found.p[np.arange(len(found.y)), found.y], np.finfo(float).tiny)).mean()
+        -np.log(
+            np.maximum(predicted.p[np.arange(len(predicted.y)), predicted.y], np.finfo(float).tiny)
+        ).mean()
     )
 
 
-def _brier(found: Predicted) -> float:
+def _brier(predicted: Predicted) -> float:
     """Of two classes the squared error of the probability of class 1, of several the sum over the
     classes.
     """
-    if found.p.shape[1] == TWO:
-        return float(((found.p[:, 1] - found.y) ** 2).mean())
-    apart = found.p.copy()
-    apart[np.arange(len(found.y)), found.y] -= 1.0
+    if predicted.p.shape[1] == TWO:
+        return float(((predicted.p[:, 1] - predicted.y) ** 2).mean())
+    apart = predicted.p.copy()
+    apart[np.arange(len(predicted.y)), predicted.y] -= 1.0
     return float((apart**2).sum(1).mean())
 
 
-def _calibration(found: Predicted) -> float:
-    sure, right = found.p.max(1), found.best == found.y
+def _calibration(predicted: Predicted) -> float:
+    sure, right = predicted.p.max(1), predicted.best == predicted.y
     bins = np.clip(np.ceil(sure * BINS).astype(int) - 1, 0, BINS - 1)
     apart = np.bincount(bins, weights=right.astype(float) - sure, minlength=BINS)
     return float(np.abs(apart).sum() / len(sure))
 
 
-def _sensitivity(found: Predicted) -> float | None:
-    positive = found.y == 1
-    return float((found.p[positive, 1] >= found.threshold).mean()) if positive.any() else None
+def _sensitivity(predicted: Predicted) -> float | None:
+    positive = predicted.y == 1
+    return (
+        float((predicted.p[positive, 1] >= predicted.threshold).mean()) if positive.any() else None
+    )
 
 
-def _specificity(found: Predicted) -> float | None:
-    negative = found.y != 1
-    return float((found.p[negative, 1] < found.threshold).mean()) if negative.any() else None
+def _specificity(predicted: Predicted) -> float | None:
+    negative = predicted.y != 1
+    return (
+        float((predicted.p[negative, 1] < predicted.threshold).mean()) if negative.any() else None
+    )
 
 
-def _error(found: Predicted) -> Floats:
-    apart: Floats = found.p[:, 0] - found.y.astype(np.float64)
+def _error(predicted: Predicted) -> Floats:
+    apart: Floats = predicted.p[:, 0] - predicted.y.astype(np.float64)
     return apart
 
 
-def _squared(found: Predicted) -> float:
-    return float((_error(found) ** 2).mean())
+def _squared(predicted: Predicted) -> float:
+    return float((_error(predicted) ** 2).mean())
 
 
-def _poisson(found: Predicted) -> float | None:
+def _poisson(predicted: Predicted) -> float | None:
     """Twice the log-likelihood ratio to a model that predicts every label."""
-    mean, y = found.p[:, 0], found.y.astype(np.float64)
+    mean, y = predicted.p[:, 0], predicted.y.astype(np.float64)
     if (mean <= 0).any() or (y < 0).any():
         return None
     ratio = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0) / mean), 0.0)
     return float(2 * (ratio - y + mean).mean())
 
 
-def _r2(found: Predicted) -> float | None:
-    y = found.y.astype(np.float64)
+def _r2(predicted: Predicted) -> float | None:
+    y = predicted.y.astype(np.float64)
     if len(y) < TWO:
         return None
-    left, total = float((_error(found) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    left, total = float((_error(predicted) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
     if total == 0:
         return 1.0 if left == 0 else 0.0
     return 1 - left / total

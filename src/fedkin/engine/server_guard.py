@@ -64,8 +64,8 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
         search.all()
         if len(search.good) < max(least, 1):
             raise
-        said = str(error) if isinstance(error, FailedAtServer) else named_line(error)
-        why = f"the server's update fails with its message ({said})"
+        reason = str(error) if isinstance(error, FailedAtServer) else named_line(error)
+        why = f"the server's update fails with its message ({reason})"
         left_out = {one: why if one in search.bad else UNTRIED for one in search.rest()}
         return Updated(search.state, left_out)
 

@@ -16,8 +16,8 @@ from fedkin.core.model import Model
 from fedkin.core.tree import Tree, leaves, map_tree
 
 
-class Nobody(NamedTuple):
-    """A client without samples: whatever asks for some makes its model of them, and stops here."""
+class NoSamples(NamedTuple):
+    """A ``ClientContext`` without samples: whatever a method asks of them is a LookupError."""
 
     info: ClientInfo
     model: Model
@@ -54,8 +54,11 @@ def begins_untrained(
     own = method.client(model.initial, info)
 
     def personal(client: int, kept: Tree, of: Model) -> Sequence[Any]:
-        received, nobody = method.broadcast(state, client), cast(ClientContext, Nobody(info, of))
-        return leaves(method.personal_models(received, kept, nobody)["personal"])
+        received, no_samples = (
+            method.broadcast(state, client),
+            cast(ClientContext, NoSamples(info, of)),
+        )
+        return leaves(method.personal_models(received, kept, no_samples)["personal"])
 
     try:
         first = personal(info.client, own, model)

@@ -22,14 +22,14 @@ ROUNDS = (
 
 
 def always_missing(
-    database: Database, names: tuple[str, ...], taken: Mapping[int, int]
+    database: Database, names: tuple[str, ...], rounds_of: Mapping[int, int]
 ) -> list[str]:
     """A sentence where clients failed in all rounds that they took part in.
 
     Args:
         database: Whose rounds are committed.
         names: Of the clients.
-        taken: Client → in how many rounds it took part.
+        rounds_of: Client → in how many rounds it took part.
 
     Returns:
         With a reason of the first of them.
@@ -37,7 +37,7 @@ def always_missing(
     failed = [
         (client, reason)
         for client, rounds, reason in database.rows(MISSING)
-        if rounds >= taken.get(client, 0)
+        if rounds >= rounds_of.get(client, 0)
     ]
     if not failed:
         return []

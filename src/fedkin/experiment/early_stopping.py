@@ -72,25 +72,27 @@ class EarlyStopping:
         if scores:
             self._judge(record.round, scores, named)
 
-    def again(self, database: Database) -> None:
-        """The committed rounds of a run that is resumed.
+    def replay(self, database: Database) -> None:
+        """Take up the committed rounds of a run that is resumed.
 
         Args:
             database: The run's record.
         """
         if self.patience is None:
             return
-        there = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'")
+        has_measures = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'")
         for (round,) in database.rows(ROUNDS):  # one at a time: all of them fill the memory
             rows = database.rows(SCORES, round, VIEW, SPLIT)
             named: dict[int, dict[str, float | None]] = {}
-            for client, name, value in database.rows(MEASURES, round, VIEW, SPLIT) if there else ():
+            for client, name, value in (
+                database.rows(MEASURES, round, VIEW, SPLIT) if has_measures else ()
+            ):
                 named.setdefault(client, {})[name] = value
             if rows:
                 scores = {client: (loss, accuracy) for client, loss, accuracy in rows}
                 self._judge(round, scores, named)
 
-    def said(self, rounds: int) -> list[str]:
+    def remarks(self, rounds: int) -> list[str]:
         """Why training ended before its last round, in one sentence.
 
         Args:

@@ -29,11 +29,11 @@ def _histograms(parts: Assembled) -> list[list[float]]:
     return [info.histogram.tolist() for info in parts.infos.values()]
 
 
-def federation_means(found: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def federation_means(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Of each baseline its mean over clients, and no client's own number.
 
     Args:
-        found: {name: {client: its measure on test}}.
+        baselines: {name: {client: its measure on test}}.
 
     Returns:
         {name: {the number of the federation: the mean}}; without those that fewer clients have than
@@ -41,7 +41,7 @@ def federation_means(found: Mapping[str, Mapping[str, float]]) -> dict[str, dict
     """
     return {
         name: {str(FEDERATION): math.fsum(values.values()) / len(values)}
-        for name, values in found.items()
+        for name, values in baselines.items()
         if len(values) >= LEAST
     }
 

@@ -8,22 +8,24 @@ from fedkin.engine.untrained import begins_untrained
 from fedkin.setup.build import Assembled
 
 
-def never_drawn(parts: Assembled, state: Tree, taken: Mapping[int, int]) -> list[str]:
+def never_drawn(parts: Assembled, state: Tree, rounds_of: Mapping[int, int]) -> list[str]:
     """A sentence where clients took part in no round and deploy something that nobody trained.
 
     Args:
         parts: The run's objects.
         state: The server's state after the last round.
-        taken: client → in how many rounds it took part.
+        rounds_of: client → in how many rounds it took part.
 
     Returns:
         [] or one sentence.
     """
-    left = [client for client in parts.infos if not taken.get(client)]
+    left = [client for client in parts.infos if not rounds_of.get(client)]
     if not left:
         return []
     info, method = parts.infos[left[0]], parts.method
-    alike = (k for k in taken if taken[k] and parts.infos[k].architecture == info.architecture)
+    alike = (
+        k for k in rounds_of if rounds_of[k] and parts.infos[k].architecture == info.architecture
+    )
     model = parts.models[info.architecture]
     if not begins_untrained(method, state, model, info, next(alike, None)):
         return []

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fedkin.experiment.progress import Tally, line
-from fedkin.experiment.slow_lines import SlowLines
+from fedkin.experiment.throttled_lines import ThrottledLines
 from fedkin.runs.record import Record
 
 PAUSE = 0.25  # seconds between two drawings
@@ -21,8 +21,8 @@ def in_notebook() -> bool:
         False on a terminal, and in IPython there.
     """
     shell = sys.modules.get("IPython")
-    found = shell.get_ipython() if shell is not None else None
-    return found is not None and hasattr(found, "kernel")
+    ipython = shell.get_ipython() if shell is not None else None
+    return ipython is not None and hasattr(ipython, "kernel")
 
 
 class Bar:
@@ -37,7 +37,7 @@ class Bar:
         self.tally, self._show = tally, show or _displayed
         self._drawn = 0.0
         self._handle: Any = None
-        self.heard = SlowLines(self._hear, patience=0.0)
+        self.show_progress = ThrottledLines(self._show_line, patience=0.0)
 
     def update(self, record: Record) -> None:
         """A round happened.
@@ -60,8 +60,8 @@ class Bar:
     ) -> None:
         self._draw()
 
-    def _hear(self, said: str) -> None:
-        self.tally.under_way = said
+    def _show_line(self, line: str) -> None:
+        self.tally.progress_line = line
         self._draw_again()
 
     def _draw_again(self) -> None:

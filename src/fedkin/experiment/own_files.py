@@ -40,8 +40,8 @@ def _known(method: str) -> bool:
     if method in METHODS:  # no other package is imported for it
         return True
     known = registry()
-    found = known.get(own_name(method, known))
-    return found is not None and not isinstance(found, Unloadable)
+    known_method = known.get(own_name(method, known))
+    return known_method is not None and not isinstance(known_method, Unloadable)
 
 
 def method_file(method: str) -> dict[str, str]:

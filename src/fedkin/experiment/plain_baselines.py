@@ -39,23 +39,23 @@ def plain_baselines(population: Population, name: str, family: str) -> dict[str,
         Values in the measure's own unit; "linear" is missing where no client can have one.
     """
     of = FAMILIES[family]
-    found: dict[str, dict[str, float]] = {CONSTANT: {}}
+    values: dict[str, dict[str, float]] = {CONSTANT: {}}
     fitted = _affordable(population)
     if fitted:
-        found[LINEAR] = {}
+        values[LINEAR] = {}
     for client in range(population.clients):
         _, y = population.part(client, "test")
         if len(y):
             scores = np.repeat(_targets(population, client, "train").mean(0)[None], len(y), 0)
-            _keep(found[CONSTANT], client, _measured(of, name, scores, y, whole=True))
+            _keep(values[CONSTANT], client, _measured(of, name, scores, y, whole=True))
     for client in fitted:
         _, y = population.part(client, "test")
         if len(y):
             held, scores = _ridge(population, client)
             _, known = population.part(client, "val")
             cut = _threshold(of, population.classes, held, known)
-            _keep(found[LINEAR], client, _measured(of, name, scores, y, threshold=cut))
-    return found
+            _keep(values[LINEAR], client, _measured(of, name, scores, y, threshold=cut))
+    return values
 
 
 def _affordable(population: Population) -> list[int]:
@@ -75,8 +75,8 @@ def _affordable(population: Population) -> list[int]:
 
 def _numbers(population: Population, client: int, part: Any) -> Floats:
     x, _ = population.part(client, part)
-    found: Floats = x.flatten(1).double().numpy()
-    return found
+    numbers: Floats = x.flatten(1).double().numpy()
+    return numbers
 
 
 def _targets(population: Population, client: int, part: Any) -> Floats:
@@ -86,8 +86,8 @@ def _targets(population: Population, client: int, part: Any) -> Floats:
         hot = np.zeros((len(y), population.classes))
         hot[np.arange(len(y)), y.numpy()] = 1.0
         return hot
-    found: Floats = y.double().numpy()[:, None]
-    return found
+    targets: Floats = y.double().numpy()[:, None]
+    return targets
 
 
 def _ridge(population: Population, client: int) -> tuple[Floats, Floats]:
@@ -112,8 +112,8 @@ def _ridge(population: Population, client: int) -> tuple[Floats, Floats]:
     errors = [float(((val @ w + mean - wanted) ** 2).sum()) for w in models]
     chosen = models[int(np.argmin(errors))] if len(val) else models[1]
     held: Floats = val @ chosen + mean
-    found: Floats = scaled("test") @ chosen + mean
-    return held, found
+    tested: Floats = scaled("test") @ chosen + mean
+    return held, tested
 
 
 def _threshold(family: Family, classes: int, scores: Floats, y: torch.Tensor) -> float:
@@ -147,6 +147,6 @@ def _measured(
     return measure(family, name, Predicted(shares, y.numpy(), threshold))
 
 
-def _keep(found: dict[str, float], client: int, value: float | None) -> None:
+def _keep(values: dict[str, float], client: int, value: float | None) -> None:
     if value is not None and math.isfinite(value):
-        found[str(client)] = value
+        values[str(client)] = value

@@ -18,8 +18,8 @@ from rich.text import Text
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.engine.evaluated import panel_size
-from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, quiet, say
+from fedkin.experiment.throttled_lines import ThrottledLines
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
 from fedkin.report.scores import tenth
@@ -56,7 +56,7 @@ class Tally:
         self.epsilon: float | None = (
             None  # what privacy has cost so far, of the client it cost most
         )
-        self.under_way = ""
+        self.progress_line = ""  # of a long step, until the next record
         self._paces: list[float] = []
         self._last = time.monotonic()
 
@@ -70,7 +70,7 @@ class Tally:
         if record.phase == "round":  # who follows another process may hear of several at once
             pace = max(now - self._last, record.seconds.get("total", 0.0))
             self._paces = [*self._paces[-WINDOW:], pace]
-        self._last, self.under_way = now, ""
+        self._last, self.progress_line = now, ""
         self.phase = record.phase
         self.round = self.round if self.phase == "finish" else record.round
         self.sent += sum(message.bytes for message in record.sent)
@@ -116,12 +116,18 @@ class Tally:
 
     def _score(self, record: Record, view: str) -> None:
         of = [views[view].get("test", {}) for views in record.measures.values() if view in views]
-        taken = next((name for one in of for name in one if record.phase == "round"), self.taken)
-        self.taken = taken  # the experiment's measure, where a round's record has one
-        found = sorted(one[taken] for one in of if taken in one and math.isfinite(one[taken]))
+        measure_name = next(
+            (name for one in of for name in one if record.phase == "round"), self.taken
+        )
+        self.taken = measure_name  # the experiment's measure, where a round's record has one
+        scores = sorted(
+            one[measure_name]
+            for one in of
+            if measure_name in one and math.isfinite(one[measure_name])
+        )
         summed = FEDERATION in record.scores  # under masks: one mean, and no client's own score
-        if found:
-            self._keep(view, taken, found, summed)
+        if scores:
+            self._keep(view, measure_name, scores, summed)
             return
         pairs = [
             views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})
@@ -152,13 +158,13 @@ class Display(Protocol):
             record: What happened in it.
         """
 
-    def heard(self, what: str, done: int, of: int) -> None:
-        """Something that lasts tells how far it is.
+    def show_progress(self, step: str, done: int, total: int) -> None:
+        """A long step reports how far it is (``runtime.progress``).
 
         Args:
-            what: Is under way.
-            done: How much of it.
-            of: How much there is.
+            step: What is in progress, in words.
+            done: How many items are done.
+            total: How many there are.
         """
 
     def __enter__(self) -> Self: ...
@@ -200,13 +206,13 @@ class Silent:
             record: What happened in a round.
         """
 
-    def heard(self, what: str, done: int, of: int) -> None:
+    def show_progress(self, step: str, done: int, total: int) -> None:
         """Nothing.
 
         Args:
-            what: Is under way.
-            done: How much of it.
-            of: How much there is.
+            step: What is in progress, in words.
+            done: How many items are done.
+            total: How many there are.
         """
 
     def __enter__(self) -> Self:
@@ -232,7 +238,7 @@ class LiveTable:
     def __init__(self, tally: Tally, console: Console) -> None:
         self.tally = tally
         # drawn with the rest, until the next record
-        self.heard = SlowLines(self._hear, patience=0.0)
+        self.show_progress = ThrottledLines(self._show_line, patience=0.0)
         self._live = Live(
             get_renderable=self._draw, console=console, refresh_per_second=4, transient=True
         )
@@ -245,8 +251,8 @@ class LiveTable:
         """
         self.tally.add(record)
 
-    def _hear(self, line: str) -> None:
-        self.tally.under_way = line
+    def _show_line(self, line: str) -> None:
+        self.tally.progress_line = line
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -300,7 +306,7 @@ class PlainLines:
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
         self._printed = -math.inf
-        self.heard = SlowLines(say)
+        self.show_progress = ThrottledLines(say)
 
     def update(self, record: Record) -> None:
         """A round happened.
@@ -377,8 +383,8 @@ def _time(tally: Tally) -> str:
         return "preparing: the first round may compile its steps"
     if tally.phase == "finish":
         return f"{clock(tally.pace)} a round"
-    if tally.under_way:
-        return tally.under_way
+    if tally.progress_line:
+        return tally.progress_line
     if tally.round == tally.rounds:
         return f"{clock(tally.pace)} a round, finishing"
     left = "" if tally.left is None else f", about {clock(math.ceil(tally.left))} left"

@@ -14,11 +14,11 @@ AGAIN, UNDER_WAY = "released_again", "under_way"  # facts of a run
 
 
 class Restarts(NamedTuple):
-    """again: rounds that may have been released once more. stopped: what a run's record says of a
-    server that ended between two rounds.
+    """released_again: rounds that may have been released once more. stopped: what a run's record
+    says of a server that ended between two rounds.
     """
 
-    again: int
+    released_again: int
     stopped: dict[str, Any]
 
 

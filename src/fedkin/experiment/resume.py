@@ -50,13 +50,13 @@ def resume(
     """
     check_value(method)
     engine = engine or Engine(assemble, hosts)
-    anew, how = unrecorded(folder), f"fedkin.resume({str(folder)!r}, method=THE METHOD)"
-    if not anew:
+    unstarted, how = unrecorded(folder), f"fedkin.resume({str(folder)!r}, method=THE METHOD)"
+    if not unstarted:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
-        if anew and not unrecorded(folder):  # to begin it again would remove what is there
+        if unstarted and not unrecorded(folder):  # to begin it again would remove what is there
             raise FedkinError(f"{folder}: another process began this run just now: resume it again")
-        if anew:
+        if unstarted:
             check_given(folder, method, noted(folder), how)
             spec = spec_of(folder, workers, trust_code)
             check_engine(spec, method)
@@ -74,14 +74,14 @@ def resume(
                     "--resume"
                 )
             spec = spec_of(folder, workers, trust_code)
-            unchanged(folder, spec, facts.get("spec", {}))
+            check_unchanged(folder, spec, facts.get("spec", {}))
             check_given(folder, method, facts, how)
             check_engine(spec, method)
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)
             differing = same_given(folder, parts, facts)
-            for said in [*changed_code(own_files(spec), facts), *differing]:
-                warn(f"note: {folder}: {said}")
+            for remark in [*changed_code(own_files(spec), facts), *differing]:
+                warn(f"note: {folder}: {remark}")
             train(parts, folder, database, progress, engine)
     return folder
 
@@ -108,7 +108,7 @@ def changed_code(now: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
+def check_unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
     """Rounds of one run belong to one specification; [engine] does not change results and may
     change.
 

@@ -57,13 +57,13 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
         **({"label_counts": summed_labels(parts)} if parts.federation.masked else {}),
-        **given_of(parts),
+        **given_digest(parts),
         **facts_of_values(parts),
         **({"code": code} if (code := own_files(parts.spec)) else {}),
     }
 
 
-def given_of(parts: Assembled) -> dict[str, str]:
+def given_digest(parts: Assembled) -> dict[str, str]:
     """The sha256 of data that were given from Python, by which runs know them again: each run has
     a copy of its own. {} of data that have a name.
 

@@ -54,8 +54,8 @@ def warn(text: object) -> None:
     Args:
         text: A sentence; "error: …" and "note: …" have levels of their own.
     """
-    said = str(text)
-    LOG.log(LEVELS.get(said.partition(":")[0], logging.INFO), "%s", said)
+    line = str(text)
+    LOG.log(LEVELS.get(line.partition(":")[0], logging.INFO), "%s", line)
 
 
 class ToStandardError(logging.Handler):
@@ -98,11 +98,11 @@ def console() -> Console:
     Returns:
         As wide as the terminal; WIDE columns where there is none.
     """
-    found = Console(markup=False, emoji=False, highlight=False)
-    if not (found.is_terminal or "COLUMNS" in os.environ):
-        found = Console(markup=False, emoji=False, highlight=False, width=WIDE)
-    found.push_render_hook(_Plainly())
-    return found
+    output = Console(markup=False, emoji=False, highlight=False)
+    if not (output.is_terminal or "COLUMNS" in os.environ):
+        output = Console(markup=False, emoji=False, highlight=False, width=WIDE)
+    output.push_render_hook(_Plainly())
+    return output
 
 
 def any_encoding() -> None:

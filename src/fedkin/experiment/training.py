@@ -40,7 +40,7 @@ from fedkin.setup.build import Assembled
 from fedkin.setup.opened import committed
 from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import alone, remarks
-from fedkin.setup.secure_aggregation import masks_said
+from fedkin.setup.secure_aggregation import masking_remarks
 
 __all__ = [
     "Engine",
@@ -149,7 +149,7 @@ def train(
     except KeyboardInterrupt:  # also while workers start
         last = max(database.last_round(), 0)
         raise Interrupted(
-            f"stopped at once, committed up to round {last}: {_again(folder, database)}"
+            f"stopped at once, committed up to round {last}: {_resume_command(folder, database)}"
         ) from None
 
 
@@ -160,25 +160,25 @@ def _train(
     deployed = "deployment" in engine.facts
     cut_off = restarts(database, spec, deployed)
     if spec.privacy.on:
-        secret = secret_for(spec, folder, cut_off.again)
+        secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
-        aside = folder if spec.engine.state == "disk" else None
+        state_folder = folder if spec.engine.state == "disk" else None
         coordinator = Coordinator(
-            parts.method, parts.federation, transport, aside, parts.scheduling
+            parts.method, parts.federation, transport, state_folder, parts.scheduling
         )
-        recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
+        recorder = Recorder(folder, database, _state_writer(coordinator), spec.run.commit_every)
         _restore(coordinator, folder, database)
-        taken = _taken_part(database)
-        stopping = _stopping(parts, database)
+        rounds_of = _rounds_of_clients(database)
+        stopping = _early_stopping(parts, database)
         for number in range(database.last_round() + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
             trained = stopping.last_round(spec.run.rounds)
-            record = _one(coordinator, spec, number, trained)
+            record = _one_round(coordinator, spec, number, trained)
             if record.phase == "round":
-                taken.update(record.participants)
-            record = _accounted(record, parts, taken, cut_off.again, trained)
+                rounds_of.update(record.participants)
+            record = _accounted(record, parts, rounds_of, cut_off.released_again, trained)
             recorder.add(record)
             if spec.privacy.on and deployed:
                 recorder.commit()  # what the next round tells nodes is never told otherwise
@@ -187,39 +187,42 @@ def _train(
                 progress(record)
                 if interrupted() and number <= spec.run.rounds:
                     raise Interrupted(
-                        f"stopped after round {number}; continue with: {_again(folder, database)}"
+                        f"stopped after round {number}; continue with: "
+                        f"{_resume_command(folder, database)}"
                     )
             except Interrupted:  # of a deployment's operator, or of this process
                 recorder.commit(**cut_off.stopped)
                 raise
-        joined = _join(parts, coordinator, recorder, interrupted)
-        said = [*transport.said(), *stopping.said(spec.run.rounds)]
+        joined = _join_held_out(parts, coordinator, recorder, interrupted)
+        remarks = [*transport.remarks(), *stopping.remarks(spec.run.rounds)]
         trained = stopping.last_round(spec.run.rounds)
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=_warnings(parts, coordinator.state, database, taken),
+            warnings=_warnings(parts, coordinator.state, database, rounds_of),
             **joined,
             **cut_off.stopped,
-            **_at_the_end(parts, deployed, cut_off.again, said, trained),
+            **_final_facts(parts, deployed, cut_off.released_again, remarks, trained),
             **engine.at_the_end(parts, coordinator.state),
         )
 
 
-def _warnings(parts: Assembled, state: Tree, database: Database, taken: Counter[int]) -> list[str]:
+def _warnings(
+    parts: Assembled, state: Tree, database: Database, rounds_of: Counter[int]
+) -> list[str]:
     """What may mislead about a finished run. state: the server's last one."""
     return [
-        *never_drawn(parts, state, taken),
-        *always_missing(database, parts.federation.names, taken),
+        *never_drawn(parts, state, rounds_of),
+        *always_missing(database, parts.federation.names, rounds_of),
         *mostly_missing(database),
         *(no_last_scores(database) if parts.federation.masked else []),
     ]
 
 
-def _at_the_end(
-    parts: Assembled, deployed: bool, again: int, said: Sequence[str], trained: int
+def _final_facts(
+    parts: Assembled, deployed: bool, again: int, comments: Sequence[str], trained: int
 ) -> dict[str, Any]:
-    """Facts of a finished run. again: rounds that were released once more. said: how it went.
-    trained: its last round, before the finish.
+    """Facts of a finished run. again: rounds that were released once more. comments: on how
+    training went. trained: its last round, before the finish.
     """
     spec = parts.spec
     changed = again or trained < spec.run.rounds  # since the record began
@@ -229,31 +232,31 @@ def _at_the_end(
             *parts.population.said,
             *remarks(parts),
             *remarks_of(spec, parts.costs, again, trained),
-            *masks_said(spec, parts.federation),
-            *said,
+            *masking_remarks(spec, parts.federation),
+            *comments,
         ],
         **({"baselines": {}} if deployed else _baselines(parts)),
         **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
     }
 
 
-def _stopping(parts: Assembled, database: Database) -> EarlyStopping:
+def _early_stopping(parts: Assembled, database: Database) -> EarlyStopping:
     """Where the committed rounds left [run] patience."""
     run = parts.spec.run
     sizes = {FEDERATION: 1, **dict(enumerate(parts.population.sizes("val").tolist()))}
     stopping = EarlyStopping(run.patience, run.measure, sizes)
-    stopping.again(database)
+    stopping.replay(database)
     return stopping
 
 
-def _taken_part(database: Database) -> Counter[int]:
+def _rounds_of_clients(database: Database) -> Counter[int]:
     """In how many committed rounds each client took part."""
     rows = database.rows("SELECT participants FROM rounds WHERE phase = 'round'")
     return Counter(client for (names,) in rows for client in json.loads(names))
 
 
 def _accounted(
-    record: Record, parts: Assembled, taken: Counter[int], again: int, trained: int
+    record: Record, parts: Assembled, rounds_of: Counter[int], again: int, trained: int
 ) -> Record:
     """The record with ε so far, where there is one; the finish releases no round, however far its
     number is from the last one that trained.
@@ -261,8 +264,8 @@ def _accounted(
     spec = parts.spec
     if not spec.privacy.on:
         return record
-    whose = parts.infos if spec.privacy.of_samples else record.participants
-    counts = {client: taken[client] for client in whose}
+    clients = parts.infos if spec.privacy.of_samples else record.participants
+    counts = {client: rounds_of[client] for client in clients}
     released = min(record.round, trained) + again
     epsilon = spent(spec, counts, released, parts.costs, trained)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
@@ -273,14 +276,14 @@ def _baselines(parts: Assembled) -> dict[str, Any]:
     its mean and of how many clients that is.
     """
     spec = parts.spec
-    found = plain_baselines(parts.population, spec.run.measure, spec.model.family)
+    by_baseline = plain_baselines(parts.population, spec.run.measure, spec.model.family)
     if not parts.federation.masked:
-        return {"baselines": found}
-    means = federation_means(found)
-    return {"baselines": means, "baselines_of": {name: len(found[name]) for name in means}}
+        return {"baselines": by_baseline}
+    means = federation_means(by_baseline)
+    return {"baselines": means, "baselines_of": {name: len(by_baseline[name]) for name in means}}
 
 
-def _join(
+def _join_held_out(
     parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]
 ) -> dict[str, Any]:
     """[run] holdout_clients: each joins the finished run, and what came of it is a fact of the run,
@@ -291,20 +294,20 @@ def _join(
     done = len({one["client"] for one in known})
     trained = recorder.database.last_trained()
     run = Learned(parts, coordinator.state, trained, Runtime(parts.spec.engine.compile))
-    for found in held_out(run, done):
-        known += found
+    for outcomes in held_out(run, done):
+        known += outcomes
         stopped = interrupted()
         if stopped or recorder.due:
             recorder.commit(newcomers=known)
         if stopped:
             raise Interrupted(
                 "stopped while held-out clients join; continue with: "
-                f"{_again(recorder.run, recorder.database)}"
+                f"{_resume_command(recorder.run, recorder.database)}"
             )
     return {"newcomers": known} if known else {}
 
 
-def _one(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Record:
+def _one_round(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Record:
     if number == 0:
         return coordinator.setup()
     if number > spec.run.rounds:
@@ -315,7 +318,7 @@ def _one(coordinator: Coordinator, spec: Spec, number: int, trained: int) -> Rec
         raise error.in_round(number) from error.__cause__
 
 
-def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
+def _state_writer(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
     def save(folder: Path, round: int) -> list[int]:
         write_file(folder / checkpoint.name(checkpoint.SERVER, round), encode(coordinator.state))
         return [checkpoint.SERVER, *coordinator.transport.save(folder, round)]
@@ -341,7 +344,7 @@ def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
     return {client: path for client, path in states.items() if client != checkpoint.SERVER}
 
 
-def _again(folder: Path, database: Database) -> str:
+def _resume_command(folder: Path, database: Database) -> str:
     return resumed_by(str(folder), database.facts())
 
 

@@ -106,8 +106,8 @@ def _of_client(run: Run, client: int, at: int) -> Own:
 def _deploys(run: Run, client: int, at: int) -> str | None:
     """None where the run is not safe, or not at its end."""
     query = "SELECT name, value FROM notes WHERE client = ? AND round = ? AND name IN (?, ?)"
-    found = run.rows(query, client, at, SHARE, CHANCE)
-    return of_notes({name: run.read(value) for name, value in found})
+    notes = run.rows(query, client, at, SHARE, CHANCE)
+    return of_notes({name: run.read(value) for name, value in notes})
 
 
 def _taken(run: Run, at: int) -> Counter[int]:
@@ -119,8 +119,8 @@ def _begins_untrained(run: Run, opened: Opened, member: Member) -> bool:
     """Whether a client that no round had deploys something that nobody trained."""
     assert member.number is not None
     parts, info = opened.parts, opened.parts.infos[member.number]
-    taken = _taken(run, opened.at.round)
-    alike = (k for k in taken if parts.infos[k].architecture == info.architecture)
+    participants = _taken(run, opened.at.round)
+    alike = (k for k in participants if parts.infos[k].architecture == info.architecture)
     model, state = parts.models[info.architecture], opened.coordinator.state
     return begins_untrained(parts.method, state, model, info, next(alike, None))
 
@@ -179,14 +179,17 @@ def input_of(population: Population, model: Model) -> dict[str, Any]:
         "shape", "dtype", "module" (what enters its torch module), and of a table "numbers" and
         "columns".
     """
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "shape": ["samples", *population.x.shape[1:]],
         "dtype": str(population.x.dtype).removeprefix("torch."),
         "module": preprocessing(population.x.dtype, model.inputs),
     }
     if population.encoding is not None:
-        found |= {"numbers": population.encoding.outputs, "columns": population.encoding.plain()}
-    return found
+        described |= {
+            "numbers": population.encoding.outputs,
+            "columns": population.encoding.plain(),
+        }
+    return described
 
 
 def output_of(population: Population, model: Model) -> dict[str, Any]:

@@ -98,18 +98,20 @@ def _mean(card: Mapping[str, Any]) -> str:
     return ", mean over clients" if _shared(card) else ""
 
 
-def _input(taken: Mapping[str, Any]) -> list[str]:
-    said = [f"`x`: {taken['dtype']} {taken['shape']}."]
-    if "names" in taken:
-        said += ["", f"{taken['encoded']}: {', '.join(taken['names'])}."]
-    if "columns" in taken:
-        said += ["", "| column | as |", "|---|---|", *map(_column, taken["columns"])]
-    return said
+def _input(model_input: Mapping[str, Any]) -> list[str]:
+    lines = [f"`x`: {model_input['dtype']} {model_input['shape']}."]
+    if "names" in model_input:
+        lines += ["", f"{model_input['encoded']}: {', '.join(model_input['names'])}."]
+    if "columns" in model_input:
+        lines += ["", "| column | as |", "|---|---|", *map(_column, model_input["columns"])]
+    return lines
 
 
-def _output(given: Mapping[str, Any]) -> list[str]:
-    classes = f", the classes {', '.join(given['classes'])}" if "classes" in given else ""
-    return [f"`y`: {given['is']} {given['shape']}{classes}."]
+def _output(model_output: Mapping[str, Any]) -> list[str]:
+    classes = (
+        f", the classes {', '.join(model_output['classes'])}" if "classes" in model_output else ""
+    )
+    return [f"`y`: {model_output['is']} {model_output['shape']}{classes}."]
 
 
 def _text(value: Any) -> Any:
@@ -131,9 +133,9 @@ def _rounds_of(card: Mapping[str, Any]) -> list[str]:
     """In how many rounds a client of the run took part."""
     if card.get("took_part") is None:
         return []
-    said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
+    participation = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
     what = f"what {card['method']} keeps of a personal model for its client alone is untrained here"
-    return [f"{said}: {what}" if card.get("untrained") else said]
+    return [f"{participation}: {what}" if card.get("untrained") else participation]
 
 
 def _remembered(card: Mapping[str, Any]) -> list[str]:

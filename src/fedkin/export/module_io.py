@@ -44,10 +44,10 @@ def postprocessing(family: Family) -> dict[str, Any]:
     Returns:
         ``y``: a formula; ``offset`` and ``scale`` where they are in it.
     """
-    found: dict[str, Any] = {"y": AFTER[family.name]}
-    if "scale" in found["y"]:
-        found |= {"offset": family.offset, "scale": family.scale}
-    return found
+    steps: dict[str, Any] = {"y": AFTER[family.name]}
+    if "scale" in steps["y"]:
+        steps |= {"offset": family.offset, "scale": family.scale}
+    return steps
 
 
 def in_words(card: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ class Opened:
         try:
             details = json.loads(read_file(folder / FOUND, LARGEST))
             name, architecture = details["client"], details["architecture"]
-            told = [details[key] for key in ("method", "seed", "data_digest", "experiment")]
+            identity = [details[key] for key in ("method", "seed", "data_digest", "experiment")]
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
         except (OSError, RecursionError, ValueError, KeyError, TypeError):
@@ -114,7 +114,7 @@ class Opened:
         parts = self.parts
         own = [parts.method.name, parts.spec.run.seed, parts.population.digest()]
         own.append(experiment_of(self.at.facts))
-        if told != own or architecture not in parts.models:
+        if identity != own or architecture not in parts.models:
             raise FedkinError(
                 f"{folder} holds a model of another run than {self.folder}: name the run it joined"
             )

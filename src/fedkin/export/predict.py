@@ -1,5 +1,5 @@
-"""New samples through a personal model: read as the training data were, answered with the labels'
-own names.
+"""Predictions of a personal model for new samples: they are read as the training data were, and the
+predictions have the labels' own names.
 """
 
 import tempfile
@@ -29,20 +29,20 @@ from fedkin.setup.arguments.given import given_data
 ROWS = 1024  # samples at a time
 
 
-class Asked(NamedTuple):
-    """Samples that came: x as the model takes it, the labels where the file has them, what is worth
-    saying.
+class NewSamples(NamedTuple):
+    """Samples of a file: ``x`` [rows, …] as the model takes it, ``labels`` where the file has them
+    (None in a row without one), and ``remarks``, sentences for whoever asked.
     """
 
     x: Tensor
     labels: list[str | None] | None
-    said: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def predict(
     exportable: Exportable, path: Path, copy: bool = False
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """What a personal model says of the samples in a file.
+    """What a personal model predicts for the samples in a file.
 
     Args:
         exportable: The model.
@@ -51,29 +51,29 @@ def predict(
             files.
 
     Returns:
-        (a row a sample, sentences worth saying). Columns: "prediction", and "p(LABEL)" in 0..1 for
-        each class.
+        (a row a sample, remarks on the file and on how well its labels are predicted). Columns:
+        "prediction", and "p(LABEL)" in 0..1 for each class.
 
     Raises:
         FedkinError: The file is not there, lacks a column, or has other samples than the model was
             trained on.
     """
     population = exportable.population
-    asked = _read(path, population, exportable.data, copy)
+    samples = _read(path, population, exportable.data, copy)
     with torch.inference_mode():
-        found = torch.cat(
-            [exportable.personal(part) for part in torch.split(asked.x, ROWS)]
+        outputs = torch.cat(
+            [exportable.personal(part) for part in torch.split(samples.x, ROWS)]
         ).numpy()
-    frame = answered(found, population)
-    return frame, (*asked.said, *_measured(frame, asked.labels, population.task))
+    frame = prediction_table(outputs, population)
+    return frame, (*samples.remarks, *_scores_in_words(frame, samples.labels, population.task))
 
 
-def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
+def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
     """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names; none where a
     model that diverged says nothing.
 
     Args:
-        found: Log-probabilities [rows, classes], or means [rows, 1] of a regression.
+        outputs: Log-probabilities [rows, classes], or means [rows, 1] of a regression.
         population: The run's, for the names of its classes.
 
     Returns:
@@ -81,15 +81,15 @@ def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFram
         class.
     """
     if population.task == "regression":
-        return pd.DataFrame({"prediction": found[:, 0]})
+        return pd.DataFrame({"prediction": outputs[:, 0]})
     names = list(population.class_names) or [str(c) for c in range(population.classes)]
-    frame = pd.DataFrame(np.exp(found), columns=[f"p({name})" for name in names])
-    best = zip(found.argmax(axis=1), np.isnan(found).any(axis=1), strict=True)
-    frame.insert(0, "prediction", [None if nothing else names[c] for c, nothing in best])
+    frame = pd.DataFrame(np.exp(outputs), columns=[f"p({name})" for name in names])
+    best = zip(outputs.argmax(axis=1), np.isnan(outputs).any(axis=1), strict=True)
+    frame.insert(0, "prediction", [None if undefined else names[c] for c, undefined in best])
     return frame
 
 
-def _read(path: Path, population: Population, data: DataSection, copy: bool = False) -> Asked:
+def _read(path: Path, population: Population, data: DataSection, copy: bool = False) -> NewSamples:
     if not path.exists():
         raise FedkinError(f"file {path} does not exist: check the path")
     if not path.is_file():
@@ -110,30 +110,32 @@ def _read(path: Path, population: Population, data: DataSection, copy: bool = Fa
     x = as_in_the_run(arrays["x"], population, str(path))
     if x.shape[1:] != tuple(population.x.shape[1:]):
         raise other_samples(x, population, str(path))
-    return Asked(torch.from_numpy(x), None)
+    return NewSamples(torch.from_numpy(x), None)
 
 
 def _table(
     path: Path, encoding: Encoding, classes: tuple[str, ...], data: DataSection, copy: bool = False
-) -> Asked:
+) -> NewSamples:
     label = data.label or "label"
     read = read_later(path, encoding, data.options, [label] if stay_text(classes) else [], copy)
-    x, said = encoded(read, encoding, [label])
+    x, remarks = encoded(read, encoding, [label])
     if label not in read.frame.columns:
-        return Asked(torch.from_numpy(x), None, said)
+        return NewSamples(torch.from_numpy(x), None, remarks)
     column = read.frame[label]
     gaps = gaps_of(column)
     labels = [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]
-    return Asked(torch.from_numpy(x), labels, said)
+    return NewSamples(torch.from_numpy(x), labels, remarks)
 
 
-def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -> tuple[str, ...]:
+def _scores_in_words(
+    frame: pd.DataFrame, labels: list[str | None] | None, task: str
+) -> tuple[str, ...]:
     """How the predictions compare with labels that the file has."""
     if labels is None:
         return ()
     pairs = [
-        (said, label)
-        for said, label in zip(frame["prediction"], labels, strict=True)
+        (prediction, label)
+        for prediction, label in zip(frame["prediction"], labels, strict=True)
         if label is not None
     ]
     if not pairs:
@@ -144,12 +146,12 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
         numbers = pd.to_numeric(
             pd.Series([label for _, label in pairs]), errors="coerce"
         ).to_numpy()
-        error = np.array([said for said, _ in pairs], dtype=float) - numbers
+        error = np.array([prediction for prediction, _ in pairs], dtype=float) - numbers
         return (
             "root mean squared error against the labels in the file: "
             f"{float(np.sqrt(np.mean(error**2))):g}{rest}",
         )
-    right = sum(said == label for said, label in pairs)
+    right = sum(prediction == label for prediction, label in pairs)
     (most, often), *_ = Counter(label for _, label in pairs).most_common(1)
     return (
         f"accuracy against the labels in the file: {percent(right / len(pairs), 2)} of "
@@ -158,7 +160,7 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
 
 
 def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> pd.DataFrame:
-    """What a client's model says of a file, of a DataFrame, or of samples as it takes them.
+    """What a client's model predicts for a file, a DataFrame, or samples as it takes them.
 
     Args:
         opened: The run.
@@ -167,7 +169,7 @@ def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> p
         view: The name of one of its views: "personal", or "global" for the shared model.
 
     Returns:
-        A row a sample, as of ``predict``; ``attrs["said"]`` holds what is worth saying.
+        A row a sample, as of ``predict``; ``attrs["said"]`` holds the remarks.
 
     Raises:
         FedkinError: The view is not there, or the samples are of another kind, shape or type than
@@ -175,7 +177,7 @@ def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> p
     """
     one = exportable(opened, member, view)
     if isinstance(x, str | Path):
-        frame, said = predict(one, Path(x))
+        frame, remarks = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):
         if one.population.encoding is None:
             raise FedkinError(
@@ -183,22 +185,22 @@ def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> p
                 f"{', '.join(map(str, one.population.x.shape[1:]))}], as x.to_numpy() may be"
             )
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            frame, said = predict(one, given_data(x).write(Path(folder)), copy=True)
+            frame, remarks = predict(one, given_data(x).write(Path(folder)), copy=True)
     else:
-        frame, said = _of_samples(one, x), ()
-    frame.attrs["said"] = list(said)
+        frame, remarks = _of_samples(one, x), ()
+    frame.attrs["said"] = list(remarks)
     return frame
 
 
 def _of_samples(one: Exportable, x: Any) -> pd.DataFrame:
-    wanted, given = one.population.x, _array_of(x)
-    if given.dtype.kind not in "buif":
+    wanted, array = one.population.x, _array_of(x)
+    if array.dtype.kind not in "buif":
         raise FedkinError(
             f"x is a {type(x).__name__}: give a file, a DataFrame, or samples as arrays"
         )
-    samples = given
-    if given.ndim > 1 and given.size:
-        samples = as_in_the_run(given, one.population, "x")
+    samples = array
+    if array.ndim > 1 and array.size:
+        samples = as_in_the_run(array, one.population, "x")
     if samples.shape[1:] != wanted.shape[1:] or samples.ndim < 2 or not len(samples):
         raise FedkinError(
             f"x has shape {list(samples.shape)}: the model takes [rows, "
@@ -206,8 +208,8 @@ def _of_samples(one: Exportable, x: Any) -> pd.DataFrame:
         )
     with torch.inference_mode():
         parts = torch.split(torch.from_numpy(samples), ROWS)
-        found = torch.cat([one.personal(part) for part in parts]).numpy()
-    return answered(found, one.population)
+        outputs = torch.cat([one.personal(part) for part in parts]).numpy()
+    return prediction_table(outputs, one.population)
 
 
 def _array_of(x: Any) -> np.ndarray[Any, Any]:

@@ -16,7 +16,7 @@ from fedkin.core.model import Model
 from fedkin.core.tree import Tree, map_tree, named_leaves
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
-from fedkin.engine.untrained import Nobody, same_leaf, shifted
+from fedkin.engine.untrained import NoSamples, same_leaf, shifted
 from fedkin.export.exportable import SAMPLES, Exportable, samples_of
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.export.shared_card import card_of
@@ -108,21 +108,23 @@ def shared_view(
         raise LookupError("its clients have models of several architectures")
     model = models[names[0]]
     moved = model._replace(initial=map_tree(shifted, model.initial))
-    found = _made(method, state, model, infos[0], move=False)
+    view = _shared_view(method, state, model, infos[0], move=False)
     for info in infos.values():
-        if not _same(found, _made(method, state, model, info, move=False)):
+        if not _same(view, _shared_view(method, state, model, info, move=False)):
             raise LookupError("clients get different ones")
-    if not _same(found, _made(method, state, moved, infos[0], move=True)):
+    if not _same(view, _shared_view(method, state, moved, infos[0], move=True)):
         raise LookupError("a part of it stays at the client")
-    return found
+    return view
 
 
-def _made(method: Method, state: Tree, model: Model, info: ClientInfo, move: bool) -> Tree:
-    nobody = cast(ClientContext, Nobody(info, model))
+def _shared_view(method: Method, state: Tree, model: Model, info: ClientInfo, move: bool) -> Tree:
+    no_samples = cast(ClientContext, NoSamples(info, model))
     own = method.client(model.initial, info)
     received = method.broadcast(state, info.client)
     try:
-        views = method.personal_models(received, map_tree(shifted, own) if move else own, nobody)
+        views = method.personal_models(
+            received, map_tree(shifted, own) if move else own, no_samples
+        )
     except Exception:  # of any kind: a method may do anything with samples
         raise LookupError("it makes its models of a client's samples") from None
     if SHARED not in views:

@@ -38,9 +38,9 @@ def card_of(
     model, people = parts.models[architecture], parts.population
     with records(folder) as run:
         facts = run.facts
-        given = input_of(people, model)
+        model_input = input_of(people, model)
         if columns:
-            given |= {"names": list(columns), "encoded": AS_THEY_ARE}
+            model_input |= {"names": list(columns), "encoded": AS_THEY_ARE}
         return {
             "client": None,
             "number": None,
@@ -63,7 +63,7 @@ def card_of(
                 "digest": facts["data_digest"],
             },
             "scores": {view: scores} if (scores := _means(run, at.round, view)) else {},
-            "input": given,
+            "input": model_input,
             "output": output_of(people, model),
             "versions": facts["versions"],
             "privacy": facts.get("privacy"),

@@ -16,11 +16,11 @@ from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.export.shared import shared_view
 from fedkin.flower import config
-from fedkin.flower.begun_with import FINGERPRINT, RUN
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
+from fedkin.flower.run_start import FINGERPRINT, RUN
 from fedkin.flower.survivors import SURVIVORS, Survivors
 from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify
@@ -46,24 +46,27 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
     Returns:
         {node: what it sent}; None of a node that had its part of [data].
     """
-    found = json.loads(path.read_text())
+    facts = json.loads(path.read_text())
     return {
         name: None if content is None else Facts.model_validate_json(json.dumps(content))
-        for name, content in found.items()
+        for name, content in facts.items()
     }
 
 
 def unseen(
-    spec: Spec, given: Method | None, clients: Sequence[str], told: Mapping[str, Facts | None]
+    spec: Spec,
+    given: Method | None,
+    clients: Sequence[str],
+    facts_of_node: Mapping[str, Facts | None],
 ) -> Assembled:
     """The server's objects of nodes with data of their own: of no sample, but of what the nodes
-    ``told`` of theirs.
+    ``facts_of_node`` of theirs.
 
     Args:
         spec: The experiment.
         given: A Method value in place of [method]; None: there is none.
         clients: Names of the nodes, in the order of client numbers.
-        told: {node: what it sent about its data}.
+        facts_of_node: {node: what it sent about its data}.
 
     Returns:
         Objects in whose population nobody has a sample.
@@ -75,9 +78,9 @@ def unseen(
     spec = accounted(rooted(spec))
     method = method_of(spec, given)
     check_clients(spec, len(clients))
-    if stranger := next((name for name in clients if name not in told), None):
+    if stranger := next((name for name in clients if name not in facts_of_node), None):
         raise FedkinError(f"{stranger} was not in this run: name the clients that were")
-    facts = [facts_of_one for name in clients if (facts_of_one := told[name]) is not None]
+    facts = [facts_of_one for name in clients if (facts_of_one := facts_of_node[name]) is not None]
     if len(facts) < len(clients):
         raise FedkinError(
             "a node has no data of its own: name its file in node.toml, or set own_data = false"

@@ -26,7 +26,7 @@ from fedkin.flower.envelope import (
     sealed,
     spoken,
 )
-from fedkin.flower.pulls import Parts, Pulls, taken
+from fedkin.flower.pulls import Parts, Pulls, reply_parts
 from fedkin.flower.records import pack
 
 KIND = "train.fedkin"
@@ -90,9 +90,9 @@ class Dispatcher:
         self.grid, self.deployment, self.about = grid, deployment, about
         # node → the client it says it is; used only where nodes are not registered
         self._introduced: dict[int, str] = {}
-        self._twice: dict[str, list[int]] = {}  # names that several nodes go by
+        self._duplicates: dict[str, list[int]] = {}  # names that several nodes go by
         self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
-        self.said: list[str] = []  # what the operator should know
+        self.remarks: list[str] = []  # what the operator should know
         self.reached: set[str] = set()  # names to whom the last exchange's requests were sent
 
     def request(self, name: str, **content: Any) -> Request:
@@ -131,11 +131,11 @@ class Dispatcher:
         """
         deadline = deadline or self.deployment.deadline
         nodes = self.nodes()
-        found: dict[str, tuple[NodeReply, list[bytes]] | str] = {}
+        replies: dict[str, tuple[NodeReply, list[bytes]] | str] = {}
         messages: dict[str, Message] = {}
         for name, (request, blob) in requests.items():
             if name not in nodes:
-                found[name] = self.why_not(name)
+                replies[name] = self.why_unreachable(name)
                 continue
             content = pack([sealed(request), *([] if blob is None else [blob])])
             messages[name] = Message(
@@ -146,14 +146,14 @@ class Dispatcher:
         limit = self.deployment.max_bytes + HEADER_BYTES
         for name, answer in self._send(messages, deadline, limit, soft, enough).items():
             if isinstance(answer, str):
-                found[name] = answer
+                replies[name] = answer
                 continue
             request = requests[name][0]
-            found[name] = reply = self._open(answer, request)
+            replies[name] = reply = self._open(answer, request)
             # work asks for no clock: a node that told one all the same could say something a round
             if not isinstance(reply, str) and reply[0].clock is not None and not request.steps:
-                self.said += skewed(name, reply[0].clock, sent, time.time())
-        return found
+                self.remarks += skew_remarks(name, reply[0].clock, sent, time.time())
+        return replies
 
     def nodes(self) -> dict[str, int]:
         """name → node of the clients that are connected, each by one node.
@@ -169,11 +169,11 @@ class Dispatcher:
         by_name: dict[str, list[int]] = {}
         for name, node in names:
             by_name.setdefault(name, []).append(node)
-        self._twice = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
-        known = set(self.deployment.clients) - self._twice.keys()
+        self._duplicates = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
+        known = set(self.deployment.clients) - self._duplicates.keys()
         return {name: node for name, node in names if name in known}
 
-    def why_not(self, name: str) -> str:
+    def why_unreachable(self, name: str) -> str:
         """Why a client has no node.
 
         Args:
@@ -182,10 +182,10 @@ class Dispatcher:
         Returns:
             A sentence.
         """
-        if name in self._twice and self.deployment.insecure:
+        if name in self._duplicates and self.deployment.insecure:
             return f"several nodes say that they are {name}: stop all but one"
-        if name in self._twice:
-            numbers = ", ".join(map(str, self._twice[name]))
+        if name in self._duplicates:
+            numbers = ", ".join(map(str, self._duplicates[name]))
             return (
                 f"several nodes are connected as {name} ({numbers}): revoke a key that is not its "
                 "own, flwr supernode unregister NUMBER deployment (docs/deploy.md, A key that is "
@@ -229,22 +229,22 @@ class Dispatcher:
         """
         began = time.monotonic()
         needed = math.ceil(round_up_noise(self.deployment.quorum * len(messages)))
-        found: dict[str, Parts | str] = dict.fromkeys(
-            self._holding(messages), "its earlier replies are still on their way"
+        replies: dict[str, Parts | str] = dict.fromkeys(
+            self._overloaded(messages), "its earlier replies are still on their way"
         )
-        sent = {name: one for name, one in messages.items() if name not in found}
+        sent = {name: one for name, one in messages.items() if name not in replies}
         ids = list(self.grid.push_messages(list(sent.values()))) if sent else []
         waiting = {id: name for id, name in zip(ids, sent) if id}
         self.reached = set(waiting.values())
-        found |= dict.fromkeys(sent.keys() - waiting.values(), "its message could not be sent")
+        replies |= dict.fromkeys(sent.keys() - waiting.values(), "its message could not be sent")
         nodes = {id: messages[name].metadata.dst_node_id for id, name in waiting.items()}
         pulls = Pulls(lambda id: self._pull(id, nodes[id], limit))
         try:
             while waiting:
                 for id, reply in pulls.look(waiting).items():
-                    found[waiting.pop(id)] = reply
+                    replies[waiting.pop(id)] = reply
                 gone = time.monotonic() - began
-                usable = [name for name, reply in found.items() if not isinstance(reply, str)]
+                usable = [name for name, reply in replies.items() if not isinstance(reply, str)]
                 closed = gone > soft and len(usable) >= needed and enough(usable)
                 if waiting and (gone > deadline or closed):
                     why = f"no reply within {deadline:g} seconds"
@@ -252,13 +252,13 @@ class Dispatcher:
                         others = f"{len(usable)} others had replied"
                         why = f"no reply within {soft:g} seconds, when {others}"
                     held = pulls.held()
-                    return found | {
+                    return replies | {
                         name: f"{why}: it is on its way, and not whole" if id in held else why
                         for id, name in waiting.items()
                     }
                 if waiting:
                     time.sleep(max(self.deployment.poll, PACE * len(waiting)))
-            return found
+            return replies
         finally:
             if pulls.end():
                 self._late.append((pulls, nodes))
@@ -267,14 +267,14 @@ class Dispatcher:
         """The reply to one message, if it is there. Whatever it is, it ends no run."""
         try:
             replies = list(self.grid.pull_messages([id]))
-            return taken(replies, id, node, limit) if replies else None
+            return reply_parts(replies, id, node, limit) if replies else None
         except Refused as error:
             return str(error)
         except Exception as error:
             self.grid.get_nodes()  # raises where it is the SuperLink that fails, and no reply
             return cleaned(f"its reply cannot be read: {named_line(error)}")
 
-    def _holding(self, messages: Mapping[str, Message]) -> list[str]:
+    def _overloaded(self, messages: Mapping[str, Message]) -> list[str]:
         """Names whose node sends nothing to its end: each reply takes a thread meanwhile."""
         self._late = [late for late in self._late if late[0].held()]
         held = Counter(nodes[id] for pulls, nodes in self._late for id in pulls.held())
@@ -288,10 +288,10 @@ class Dispatcher:
         """A reply of the right client, run and round; else the reason against it."""
         try:
             header, *blobs = parts
-            if (said := spoken(header)) is not None:
-                if said.error is not None:
-                    return said.error
-                _check_same(said, request, "protocol", "version")
+            if (declared := spoken(header)) is not None:
+                if declared.error is not None:
+                    return declared.error
+                _check_same(declared, request, "protocol", "version")
             reply = opened(NodeReply, header)
             _check_same(reply, request, "experiment", "run", "name")
             if [(done.op, done.round) for done in reply.steps] != [
@@ -313,7 +313,7 @@ class Dispatcher:
         return reply, blobs
 
 
-def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
+def skew_remarks(name: str, clock: float, sent: float, received: float) -> list[str]:
     """What to say of a node's clock, which showed ``clock`` between two times of this one.
 
     Args:
@@ -328,8 +328,8 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
     away, way = max((clock - received, "ahead of"), (sent - clock, "behind"))
     if away < SKEW:
         return []
-    said = f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures"
-    return [f"{said} from 5 s ahead or 305 s old, keep clocks in step (NTP)"]
+    remark = f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures"
+    return [f"{remark} from 5 s ahead or 305 s old, keep clocks in step (NTP)"]
 
 
 def states_follow(request: Request, reply: NodeReply) -> None:

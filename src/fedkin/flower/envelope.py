@@ -48,13 +48,13 @@ class Refused(FedkinError):
     """What arrived is not what was asked for: it is not used, and the record says why."""
 
 
-def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
+def _possible(measures: dict[Measure, float]) -> dict[Measure, float]:
     # nan and infinity are of models that diverged: the record holds NULL for them
-    for name, value in found.items():
+    for name, value in measures.items():
         known = ASIDE.get(name) or MEASURES[name]
         if value < known.least or value > known.most:
             raise ValueError(f"{name} is never {value:g}")
-    return found
+    return measures
 
 
 def cleaned(text: str) -> str:
@@ -84,9 +84,9 @@ def _no_number(value: float) -> bool:
     return type(value) is float and not math.isfinite(value)
 
 
-def _notes(found: dict[str, Any]) -> dict[str, Any]:
+def _notes(notes: dict[str, Any]) -> dict[str, Any]:
     numbers = 0
-    for name, value in found.items():
+    for name, value in notes.items():
         vector = value if isinstance(value, list) else [value]
         if not all(
             type(x) in (int, float, bool) and (abs(x) <= DIVERGED or _no_number(x)) for x in vector
@@ -95,7 +95,7 @@ def _notes(found: dict[str, Any]) -> dict[str, Any]:
         numbers += len(vector)
     if numbers > NUMBERS:
         raise ValueError(f"{numbers} numbers, at most {NUMBERS} are kept")
-    return found
+    return notes
 
 
 def _room(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -147,7 +147,7 @@ def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:
             f"{path} cannot be read, by which nodes know each other's keys of secure aggregation: "
             f"{remedy}"
         ) from None
-    found = []
+    keys = []
     for number, line in enumerate(lines, 1):
         try:
             key = serialization.load_ssh_public_key(line)
@@ -155,5 +155,5 @@ def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:
             key = None
         if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.key_size != 384:
             raise FedkinError(f"{path}: line {number} is no ECDSA key on P-384: {remedy}")
-        found.append(key)
-    return found
+        keys.append(key)
+    return keys

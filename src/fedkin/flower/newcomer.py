@@ -17,11 +17,11 @@ from fedkin.engine.op import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
-from fedkin.flower.begun_with import RUN, check_experiment
 from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
+from fedkin.flower.run_start import RUN, check_experiment
 from fedkin.flower.stopping import stop_if_asked
 from fedkin.flower.transport import answers_of
 from fedkin.flower.waiting import hello
@@ -79,13 +79,13 @@ class Afar:
         steps = tuple(Step(op=op, round=round) for op, round in ask.steps)
         base = self._left.get((ask.place, ask.base), Base())
         request = dispatcher.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
-        found = answers_of(
+        answers = answers_of(
             self.place.client, ask.steps, dispatcher.exchange({name: (request, ask.message)})[name]
         )
-        for (_, round), (answer, own) in zip(ask.steps, found, strict=True):
+        for (_, round), (answer, own) in zip(ask.steps, answers, strict=True):
             if answer.error is None and own.round == round:
                 self._left[ask.place, round] = own
-        return [answer for answer, _ in found]
+        return [answer for answer, _ in answers]
 
 
 def run_of(token: str, place: int) -> str:
@@ -146,14 +146,14 @@ def serve(
             f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
         )
     guest = Afar(grid, alone, about, place, stop)
-    found = join(standing(run, info, facts.val), guest, rounds, run.round)
+    joined = join(standing(run, info, facts.val), guest, rounds, run.round)
     content = {
         "run": str(out),
         "client": name,
         "method": run.parts.method.name,
         "after_round": run.round,
-        **described_by(found, facts.train, facts.val, facts.test),
-        "model": f"on its node, in state/{run_of(about.run, found.place)}",
+        **described_by(joined, facts.train, facts.val, facts.test),
+        "model": f"on its node, in state/{run_of(about.run, joined.place)}",
     }
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -201,8 +201,8 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
             raise FedkinError(f"the data of {name} have {what} {mine}, those of the run {theirs}")
     if facts.classes > people.classes:
         raise FedkinError(f"{name} has {facts.classes} classes, the run {people.classes}")
-    number, given = place_for(run.parts, facts.train, None)
-    architecture, method = facts.architecture or given, run.parts.method
+    number, default = place_for(run.parts, facts.train, None)
+    architecture, method = facts.architecture or default, run.parts.method
     if architecture not in names_of(run.parts.spec) and method.distillation_target is None:
         raise FedkinError(
             f"{method.name} needs everybody's parameters: {architecture} is none of the run's "

@@ -53,8 +53,8 @@ class Pulls:
         end = time.monotonic() + PATIENCE
         with self._changed:
             if not self._todo:  # else the last look did not come to its end
-                taken = {*self._busy, *self._found}
-                self._todo.extend(one for one in waiting if one not in taken)
+                known = {*self._busy, *self._found}
+                self._todo.extend(one for one in waiting if one not in known)
             while (now := time.monotonic()) < end:
                 fresh = [since for since in self._busy.values() if now - since < PATIENCE]
                 if fresh:
@@ -65,8 +65,8 @@ class Pulls:
                     break
             if self._failed is not None:
                 raise self._failed
-            found, self._found = self._found, {}
-            return found
+            replies, self._found = self._found, {}
+            return replies
 
     def end(self) -> set[str]:
         """Nothing more is looked for, and what arrives from now on is dropped.
@@ -116,7 +116,7 @@ class Pulls:
                 message = self._next()
 
 
-def taken(replies: list[Message], message: str, node: int, limit: int) -> Parts | str:
+def reply_parts(replies: list[Message], message: str, node: int, limit: int) -> Parts | str:
     """The reply to a message as byte strings, or Flower's error in its place.
 
     What a reply says of itself was written by its sender: it must agree with what was asked.

@@ -19,10 +19,10 @@ from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
-from fedkin.flower.begun_with import RUN, check_clients, check_experiment, facts_at
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
+from fedkin.flower.run_start import RUN, check_clients, check_experiment, facts_at
 from fedkin.flower.stopping import StoppedByTerminal, join_again, run_again, stop_if_asked
 from fedkin.flower.waiting import hello, hello_again
 from fedkin.runs.directory import begun, recorded

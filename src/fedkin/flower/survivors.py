@@ -17,18 +17,20 @@ from fedkin.engine.store import StoreError
 SURVIVORS = "survivors.json"  # in the run directory
 LARGEST = 1 << 26  # bytes of it
 # the stage and the round → clients
-SETS = TypeAdapter(
+SETS_SCHEMA = TypeAdapter(
     dict[Annotated[str, StringConstraints(pattern=r"^[a-z_]+ [0-9]{1,9}$")], list[int]]
 )
 # What begins a sum → the stages in which nodes are told whose it is: where they sign that, those
 # who signed are then asked to take the masks off
-TOLD: dict[Op, tuple[Op, Op]] = {
+SURVIVOR_STAGES: dict[Op, tuple[Op, Op]] = {
     WORK: STAGES[-2:],
     "evaluate": COUNT_STAGES[-2:],
     LAST: COUNT_STAGES[-2:],
     OPENING: SCORE_STAGES[-2:],
 }
-NOT_IN_IT = "the masks of this round were being taken off for others when the server was stopped"
+NOT_A_SURVIVOR = (
+    "the masks of this round were being taken off for others when the server was stopped"
+)
 
 
 class Survivors:
@@ -46,7 +48,7 @@ class Survivors:
         self._sets: dict[str, list[int]] = {}
         if path.is_file():
             try:
-                self._sets = SETS.validate_json(read_file(path, LARGEST), strict=True)
+                self._sets = SETS_SCHEMA.validate_json(read_file(path, LARGEST), strict=True)
             except OSError as error:
                 raise StoreError(f"{path} cannot be read: {error}") from None
             except ValueError:
@@ -63,7 +65,7 @@ class Survivors:
         Returns:
             False where no masks were asked to be taken off yet.
         """
-        known = (self._sets.get(_key(stage, round)) for stage in TOLD.get(op, ()))
+        known = (self._sets.get(_key(stage, round)) for stage in SURVIVOR_STAGES.get(op, ()))
         return any(clients is not None and client not in clients for clients in known)
 
     def agree(self, stage: Op, round: int, clients: Iterable[int]) -> None:
@@ -78,8 +80,8 @@ class Survivors:
             FedkinError: Another set was noted: some of it are missing now.
             StoreError: It cannot be written.
         """
-        told = next((both for both in TOLD.values() if stage in both), None)
-        if told is None or (stage == told[-1] and _key(told[0], round) in self._sets):
+        stages = next((both for both in SURVIVOR_STAGES.values() if stage in both), None)
+        if stages is None or (stage == stages[-1] and _key(stages[0], round) in self._sets):
             return
         key, now = _key(stage, round), sorted(clients)
         before = self._sets.get(key)

@@ -19,7 +19,7 @@ from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp,
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
-from fedkin.flower.survivors import NOT_IN_IT, Survivors
+from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.runs import checkpoint
 
 REASONS = 4  # of one client, that are told in its own words: it may give another one every round
@@ -76,29 +76,29 @@ class FlowerTransport:
             An answer a client; a client that is away has no scores this time.
         """
         assert op != "views"  # a model stays on its node
-        found: list[tuple[TaskResult, Base]] = []
+        answers: list[tuple[TaskResult, Base]] = []
         open_tasks: list[Task] = []
         tasks = list(tasks)
         self.survivors.agree(op, round, (task.client for task in tasks))
         for task in tasks:
             if self._idle(op, round, task.client):
-                found.append((TaskResult(task.client, error=NOT_IN_IT), Base()))
+                answers.append((TaskResult(task.client, error=NOT_A_SURVIVOR), Base()))
                 continue
             waiting = self._ahead.pop((task.client, op, round), None)
             if waiting is not None and waiting[0] == _sha(task.message):
-                found.append(waiting[1:])
+                answers.append(waiting[1:])
             else:
                 open_tasks.append(task)
         if open_tasks:
-            found += self._send(op, round, open_tasks)
-        for answer, own in found:
+            answers += self._send(op, round, open_tasks)
+        for answer, own in answers:
             if answer.error is None and own.digest:
                 self._seen[answer.client] = own.digest
                 if op in CHANGING:
                     self.own[answer.client] = own
                     self._changed.add(answer.client)
             if op in EVALUATIONS and self.survivors.left_out(op, round, answer.client):
-                answer = TaskResult(answer.client, error=NOT_IN_IT)
+                answer = TaskResult(answer.client, error=NOT_A_SURVIVOR)
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have
@@ -169,18 +169,18 @@ class FlowerTransport:
         """
         return {client: self._seen.get(client, "") for client in clients}
 
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the operator should know: of clients that were not evaluated, and of clocks.
 
         Returns:
             Each sentence once.
         """
-        said = set(self.dispatcher.said)
+        remarks = set(self.dispatcher.remarks)
         for client, reasons in self._unscored.items():
             for reason, times in reasons.items():
                 more = f" ({times} times)" if times > 1 else ""
-                said.add(f"{self.places[client][0]} was not evaluated: {reason}{more}")
-        return sorted(said)
+                remarks.add(f"{self.places[client][0]} was not evaluated: {reason}{more}")
+        return sorted(remarks)
 
     def close(self) -> None:
         """Nothing: nodes go on."""
@@ -214,16 +214,16 @@ class FlowerTransport:
             )
             requests[name] = request, task.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))
-        found = []
+        first_answers = []
         for task in tasks:
             reply = replies[self.places[task.client][0]]
             answers = answers_of(task.client, steps[task.client], reply)
             if self.places[task.client][0] not in self.dispatcher.reached:
                 answers = [(answer._replace(reached=False), own) for answer, own in answers]
-            found.append(answers[0])
+            first_answers.append(answers[0])
             for (do, at), (answer, own) in list(zip(steps[task.client], answers))[1:]:
                 self._ahead[task.client, do, at] = _sha(task.message), answer, own
-        return found
+        return first_answers
 
     def _idle(self, op: RemoteOp, round: int, client: int) -> bool:
         """Whether a client's work, or keys for its scores, would count for nothing."""

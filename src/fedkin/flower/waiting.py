@@ -134,7 +134,7 @@ def hello_again(
         raise _not_ready(why, len(names))
     waiting.go_on(list(why))
     for name, reason in list(why.items())[:1]:
-        dispatcher.said.append(
+        dispatcher.remarks.append(
             f"the run was continued without {waiting.some(list(why))}; {name}: {reason}"
         )
 
@@ -152,7 +152,7 @@ def _called(
         open_names = [name for name in names if name not in facts]
         nodes = dispatcher.nodes()
         here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
-        why = {name: dispatcher.why_not(name) for name in open_names}
+        why = {name: dispatcher.why_unreachable(name) for name in open_names}
         for name, reply in (dispatcher.exchange(here) if here else {}).items():
             if isinstance(reply, str):
                 why[name] = reply

@@ -93,8 +93,8 @@ def build(
     recipe = _recipe(name)
     accepted = inspect.signature(recipe).parameters
     outputs = classes if family == CATEGORICAL.name else 1
-    given = {"shape": shape, "classes": outputs}
-    chosen = {key: value for key, value in given.items() if key in accepted}
+    arguments = {"shape": shape, "classes": outputs}
+    chosen = {key: value for key, value in arguments.items() if key in accepted}
     own = options_of(name)
     for option in options:
         if option not in own:
@@ -236,5 +236,5 @@ def _learner(name: str, made: Any) -> Learner:
     if not all(callable(getattr(made, verb, None)) for verb in VERBS):
         wanted = f"neither a torch.nn.Module nor a learner, which has {', '.join(VERBS)}"
         raise FedkinError(f"model {name!r} is a {type(made).__name__}: {wanted}")
-    found: Learner = made
-    return found
+    learner: Learner = made
+    return learner

@@ -67,8 +67,8 @@ def frozen_names(
         names |= _body(model)
     elif choice:
         known = {**{name: model.initial[own] for name, own in called.items()}, **model.initial}
-        found = select(known, choice, f"model.frozen of {model.name!r}:")
-        names |= frozenset(called.get(name, name) for name in found)
+        selected = select(known, choice, f"model.frozen of {model.name!r}:")
+        names |= frozenset(called.get(name, name) for name in selected)
     weights = [name for name in model.initial if not is_buffer(name)]
     if not all(name in names for name in weights):
         return names

@@ -63,17 +63,17 @@ def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = No
     if named is not None:
         if named not in parts:
             raise unknown(f"head of model {model.name!r}:", named, parts)
-        found = _head(model, module, named, x)
-        if isinstance(found, str):
-            raise FedkinError(f"model.head = {named!r} of {model.name!r}: {found}")
-        return _at_its_end(model, found)
+        head = _head(model, module, named, x)
+        if isinstance(head, str):
+            raise FedkinError(f"model.head = {named!r} of {model.name!r}: {head}")
+        return _at_its_end(model, head)
     linear = [name for name, part in parts.items() if isinstance(part, nn.Linear)]
     reasons = []
     for name in reversed(linear):
-        found = _head(model, module, name, x)
-        if isinstance(found, Head):
-            return _at_its_end(model, found)
-        reasons.append(found)
+        head = _head(model, module, name, x)
+        if isinstance(head, Head):
+            return _at_its_end(model, head)
+        reasons.append(head)
     if len(linear) == 1 and reasons == [ALONE]:
         return model._replace(headless=f"{ALONE}: choose one with a hidden layer, as dnn has")
     return model._replace(

@@ -34,24 +34,24 @@ def own_class(path: str) -> Callable[..., nn.Module | Learner]:
         FedkinError: nobody has allowed it, it cannot be imported, or it makes neither a torch
             module nor a learner.
     """
-    found: Callable[..., nn.Module | Learner] = _code.imported(path)
-    if not _makes_a_model(found):
+    function_or_class: Callable[..., nn.Module | Learner] = _code.imported(path)
+    if not _makes_a_model(function_or_class):
         wanted = f"a torch.nn.Module or a learner, which has {', '.join(VERBS)}"
         raise FedkinError(
             f"model {path!r} is not called: it is not a class of {wanted}, nor a function "
             "whose declared result "
             "(def make(…) -> nn.Module) is one"
         )
-    return found
+    return function_or_class
 
 
-def _makes_a_model(found: Any) -> bool:
-    if inspect.isclass(found):
-        return _is_model(found)
-    if not inspect.isfunction(found):
+def _makes_a_model(function_or_class: Any) -> bool:
+    if inspect.isclass(function_or_class):
+        return _is_model(function_or_class)
+    if not inspect.isfunction(function_or_class):
         return False
     try:
-        result = typing.get_type_hints(found).get("return")
+        result = typing.get_type_hints(function_or_class).get("return")
     except Exception:  # a name in an annotation that is not there
         return False
     return inspect.isclass(result) and _is_model(result)

@@ -94,10 +94,10 @@ def try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
         raise _cannot_take(model.name, shape, error) from None
     width = classes if model.family.name == CATEGORICAL.name else 1
     if not isinstance(out, torch.Tensor) or out.shape != (2, width):
-        found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        result = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
         raise FedkinError(
             f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned "
-            f"{found}"
+            f"{result}"
         )
 
 
@@ -234,10 +234,10 @@ def _instead(module: nn.Module, name: str) -> str:
 
 def _keeps_its_form(model: str, name: str, first: Tensor, last: Tensor | None) -> None:
     if last is None or (last.shape, last.dtype) != (first.shape, first.dtype):
-        found = "None" if last is None else f"{last.dtype} {list(last.shape)}"
+        after = "None" if last is None else f"{last.dtype} {list(last.shape)}"
         raise FedkinError(
             f"model {model!r} cannot be trained: its buffer {name!r} is {first.dtype} "
-            f"{list(first.shape)} before a pass and {found} after it: keep its shape and type"
+            f"{list(first.shape)} before a pass and {after} after it: keep its shape and type"
         )
 
 

@@ -76,7 +76,7 @@ def join(
     name, file = own.names[0], None if data is None else _digest(data)
     folder = _folder_for(run, out, name, file)
     learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
-    found, guest = joined(learned, own, rounds, architecture)
+    outcome, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
     content = {
         "run": str(run),
@@ -88,12 +88,12 @@ def join(
         "experiment": experiment_of(at.facts),
         "architecture": info.architecture,
         "after_round": at.trained,
-        **described(found, own),
+        **described(outcome, own),
         "said": list(own.said),
         "model": str(folder / MODEL),
     }
     _not_anothers(folder, name, file)  # who may have come while this one worked
-    _write(folder, guest.views(found.last)["personal"], content)
+    _write(folder, guest.views(outcome.last)["personal"], content)
     return content
 
 
@@ -145,13 +145,17 @@ def _not_anothers(folder: Path, name: str, file: str | None) -> None:
     first. In a folder that was named there may be somebody of another name.
     """
     try:
-        found = json.loads(read_file(folder / FOUND, LARGEST))
+        theirs_before = json.loads(read_file(folder / FOUND, LARGEST))
     except FileNotFoundError:
         return
     except (OSError, RecursionError, ValueError):
-        found = None
-    theirs = found.get("client", name) if isinstance(found, dict) else name
-    if not isinstance(found, dict) or theirs != name or found.get("file", "") != file:
+        theirs_before = None
+    theirs = theirs_before.get("client", name) if isinstance(theirs_before, dict) else name
+    if (
+        not isinstance(theirs_before, dict)
+        or theirs != name
+        or theirs_before.get("file", "") != file
+    ):
         raise FedkinError(
             f"{folder} holds the model of another newcomer called {theirs!r}: give this one a "
             "folder, --out DIR"

@@ -185,24 +185,24 @@ def fewer(own: Population, labels: int, key: Key) -> Population:
     return replace(own, train=(chosen[0],), val=(chosen[1],))
 
 
-def described(found: Joined, own: Population) -> dict[str, Any]:
+def described(outcome: Joined, own: Population) -> dict[str, Any]:
     """What is kept of a join in this process: JSON values.
 
     Args:
-        found: What came of the join.
+        outcome: What came of the join.
         own: The newcomer's samples.
 
     Returns:
         As of ``described_by``.
     """
-    return described_by(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
+    return described_by(outcome, len(own.train[0]), len(own.val[0]), len(own.test[0]))
 
 
-def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
+def described_by(outcome: Joined, train: int, val: int, test: int) -> dict[str, Any]:
     """What is kept of a join of a client with so many samples: JSON values.
 
     Args:
-        found: What came of the join.
+        outcome: What came of the join.
         train: How many training samples the newcomer has.
         val: How many validation samples.
         test: How many test samples.
@@ -211,30 +211,30 @@ def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, An
         {name: value}: losses are means per sample, accuracies fractions 0..1, "seconds" seconds,
         "bytes" bytes each way; None for a number that is not finite.
     """
-    ways = {way: [one for one in found.sent if one.direction == way] for way in ("up", "down")}
+    ways = {way: [one for one in outcome.sent if one.direction == way] for way in ("up", "down")}
     return {
         "train": train,
         "val": val,
         "test": test,
-        "rounds": found.rounds,
-        "place": found.place if found.places > 1 else None,
-        "places": found.places,
-        "chosen_by": found.chosen,
+        "rounds": outcome.rounds,
+        "place": outcome.place if outcome.places > 1 else None,
+        "places": outcome.places,
+        "chosen_by": outcome.chosen,
         "scores": {
             view: {
                 split: {"loss": _number(loss), "accuracy": _number(right)}
                 for split, (loss, right) in by.items()
             }
-            for view, by in found.scores.items()
+            for view, by in outcome.scores.items()
         },
         "measures": {
             view: {
                 split: {name: _number(value) for name, value in of.items()}
                 for split, of in by.items()
             }
-            for view, by in found.measures.items()
+            for view, by in outcome.measures.items()
         },
-        "notes": found.notes,
+        "notes": outcome.notes,
         "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
         "scalars": {
             way: {
@@ -242,7 +242,7 @@ def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, An
             }
             for way, sent in ways.items()
         },
-        "seconds": found.seconds,
+        "seconds": outcome.seconds,
     }
 
 

@@ -20,7 +20,7 @@ from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 
 PATIENCE = 5  # rounds without a lower loss, after which no further one is tried
 
@@ -186,10 +186,10 @@ def placements_of(server: Standing) -> tuple[Tree, ...]:
         for state in places:
             method.broadcast(state, client)
     except (LookupError, TypeError, ValueError, RuntimeError, FailedAtServer) as error:
-        said = f" ({error})" if isinstance(error, FailedAtServer) else ""
+        reason = f" ({error})" if isinstance(error, FailedAtServer) else ""
         raise FedkinError(
             f"{method.name} has no place for a client that was not in the run: its "
-            f"`newcomer_placements` would have to make one{said}"
+            f"`newcomer_placements` would have to make one{reason}"
         ) from None
     return places
 
@@ -204,7 +204,7 @@ def _stay(
     state, best, base = first.state, first, 0
     limit = most if exact is None else exact
     what = f"rounds of the newcomer at place {first.place + 1}, at most"
-    for done in counted(what, range(limit + 1)):
+    for done in tracked(what, range(limit + 1)):
         at = server.round + done
         down = method.broadcast(state, info.client)
         looks = exact is None or done == exact
@@ -276,13 +276,13 @@ class AtHome:
         self._states = {
             k: state for k, state in self._states.items() if k[0] != ask.place or k[1] >= ask.keep
         }
-        found: list[TaskResult] = []
+        answers: list[TaskResult] = []
         with one_thread():
             for op, round in ask.steps:
-                found += self.host.do(op, round, [Task(self.client, ask.message)])
-                if op in CHANGING and found[-1].error is None:
+                answers += self.host.do(op, round, [Task(self.client, ask.message)])
+                if op in CHANGING and answers[-1].error is None:
                     self._states[ask.place, round] = self.host.own(self.client)
-        return found
+        return answers
 
     def views(self, last: Ask) -> dict[str, Tree]:
         """What it would deploy after its last work: {view: parameters, or what the method predicts

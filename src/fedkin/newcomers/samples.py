@@ -79,7 +79,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
             f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"
         )
     read = READERS[path.suffix.lower()]
-    x, y, division, said, group = read(path, like, layout)
+    x, y, division, remarks, group = read(path, like, layout)
     if layout.group == DUPLICATES:
         group = same_rows(x, y)
     rows = _divided(len(y), division, group, layout.fractions, key, path)
@@ -95,7 +95,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
         names=(path.stem,),
         class_names=like.class_names,
         encoding=like.encoding,
-        said=said,
+        said=remarks,
     )
 
 
@@ -103,9 +103,9 @@ def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
         x = as_in_the_run(arrays["x"], like, str(path))
-        group, said = _group_of_arrays(arrays, len(x), layout, path)
+        group, remarks = _group_of_arrays(arrays, len(x), layout, path)
         rows = _checked(x, arrays["y"], like, path, None)
-        return rows._replace(said=said, group=group)
+        return rows._replace(said=remarks, group=group)
     x, y, sizes = divided(
         arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
     )
@@ -144,8 +144,8 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
         )
     gaps = np.flatnonzero(gaps_of(read.frame[layout.label]))
     if len(gaps) and layout.options.get("unlabeled") != "drop":
-        found = gap_sentence(read.frame[layout.label], gaps, read.place)
-        raise FedkinError(f"{found}: fill it, or take rows without a label out of the file")
+        faults = gap_sentence(read.frame[layout.label], gaps, read.place)
+        raise FedkinError(f"{faults}: fill it, or take rows without a label out of the file")
     read = labeled(read, layout.label, "drop", bool(spelled))
     if layout.client in read.frame.columns:
         _one_client(
@@ -157,10 +157,10 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
         else None
     )
     group, without = _grouped(read, layout, path)
-    x, said = encoded(read, like.encoding, [layout.label, *apart])
+    x, remarks = encoded(read, like.encoding, [layout.label, *apart])
     y, names = labels_of(read.frame[layout.label], like.task, read.place)
     rows = _checked(x, _labels(y, names, like, path), like, path, division)
-    return rows._replace(said=(*said, *without), group=group)
+    return rows._replace(said=(*remarks, *without), group=group)
 
 
 def _column(layout: TableLayout) -> str | None:
@@ -241,11 +241,11 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
     """Samples in the shape of the run's: flat rows of numbers may be images, and an axis of size 1
     may be missing. Other axes would have to be guessed.
     """
-    shape, given = tuple(like.x.shape[1:]), x.shape[1:]
+    shape, own_shape = tuple(like.x.shape[1:]), x.shape[1:]
     flat = x.ndim == 2 and x.shape[1] == int(np.prod(shape))
-    if not flat and _long(given) != _long(shape):
+    if not flat and _long(own_shape) != _long(shape):
         raise FedkinError(
-            f"{path}: samples have shape {list(given)}, those of the run {list(shape)}: give "
+            f"{path}: samples have shape {list(own_shape)}, those of the run {list(shape)}: give "
             "them in that shape, or as flat rows of it"
         )
     return x.reshape(len(x), *shape)

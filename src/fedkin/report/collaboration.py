@@ -83,19 +83,19 @@ def read_collaboration(run: Run) -> Collaboration:
     )
 
 
-def groups_of(found: Collaboration) -> Groups | None:
+def groups_of(collaboration: Collaboration) -> Groups | None:
     """The groups at the end: clusters; where there are memberships, clients with like ones; None
     with neither.
 
     Args:
-        found: All notes on who learns from whom.
+        collaboration: All notes on who learns from whom.
 
     Returns:
         {client: its group}, with what a group is called.
     """
-    if found.clusters is not None:
-        return _groups(CLUSTER, found.clusters)
-    stack = found.memberships
+    if collaboration.clusters is not None:
+        return _groups(CLUSTER, collaboration.clusters)
+    stack = collaboration.memberships
     if stack is None or stack.values.shape[2] < 2:
         return None
     alike = _alike(np.nan_to_num(stack.last()))
@@ -114,12 +114,12 @@ def shares(clients: Mapping[int, Client]) -> dict[int, NDArray[np.float64]]:
         {client: [classes]}; clients whose labels are unknown are left out.
     """
     width = max((len(client.histogram) for client in clients.values()), default=0)
-    found = {}
+    distributions = {}
     for k, client in clients.items():
         if total := sum(client.histogram):
             counts = np.array(client.histogram + [0] * (width - len(client.histogram)), dtype=float)
-            found[k] = counts / total
-    return found
+            distributions[k] = counts / total
+    return distributions
 
 
 def explained(groups: Groups, distributions: Mapping[int, NDArray[np.float64]]) -> float | None:
@@ -157,13 +157,13 @@ def _alike(last: NDArray[np.float64]) -> list[int] | None:
         return None
     from scipy.cluster.hierarchy import fcluster, linkage  # late: scipy is slow to load
 
-    found = fcluster(linkage(last, "average", "cityblock"), 2 * ALIKE, "distance") - 1
-    count = int(found.max()) + 1
+    labels = fcluster(linkage(last, "average", "cityblock"), 2 * ALIKE, "distance") - 1
+    count = int(labels.max()) + 1
     if count > max(2 * last.shape[1], MOST):
         return None
-    means = [last[found == g].mean(0) for g in range(count)]
+    means = [last[labels == g].mean(0) for g in range(count)]
     order = sorted(range(count), key=lambda g: (int(means[g].argmax()), -float(means[g].max())))
-    return [order.index(g) for g in found.tolist()]
+    return [order.index(g) for g in labels.tolist()]
 
 
 def _groups(kind: str, matrix: Matrix) -> Groups:
@@ -181,8 +181,8 @@ def _weights(run: Run, name: str) -> Stack | None:
     every = isinstance(one, dict) or (isinstance(one, list) and len(one) == count)
     if not every or count < 2:
         return None
-    found = note_lists(run, name, max(1, min(2 * TIMES, CELLS // count**2)))
-    if found is None:
+    stack = note_lists(run, name, max(1, min(2 * TIMES, CELLS // count**2)))
+    if stack is None:
         return None
-    half = len(found.rounds) // 2
-    return Stack(found.rounds[half:], found.clients, found.values[half:], found.among)
+    half = len(stack.rounds) // 2
+    return Stack(stack.rounds[half:], stack.clients, stack.values[half:], stack.among)

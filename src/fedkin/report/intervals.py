@@ -212,21 +212,21 @@ def ranks(
     if means is None:
         means = [float(np.mean(list(one.values()))) if one else -math.inf for one in each]
     order = sorted(range(len(each)), key=lambda k: -means[k] if higher else means[k])
-    found: dict[int, int] = {}
+    ranks_of: dict[int, int] = {}
     left = order
     while left:
-        lead, place = left[0], len(found) + 1
-        found[lead] = place
+        lead, place = left[0], len(ranks_of) + 1
+        ranks_of[lead] = place
         rest: list[int] = []
         for other in left[1:]:
             lost = chosen and math.isfinite(means[lead]) != math.isfinite(means[other])
             if not rest and not lost and not apart(each[lead], each[other], weights):
-                found[other] = place
+                ranks_of[other] = place
             else:
                 rest.append(other)
         left = rest
-    counts = list(found.values())
-    return [(found[k], counts.count(found[k]) > 1) for k in range(len(each))]
+    counts = list(ranks_of.values())
+    return [(ranks_of[k], counts.count(ranks_of[k]) > 1) for k in range(len(each))]
 
 
 def apart(

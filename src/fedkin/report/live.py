@@ -58,18 +58,18 @@ class Live:
         if (self.folder / RECORD).is_file():
             return [self.folder]
         try:
-            found = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
+            folders = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
             deployed = [path.parent for path in self.folder.glob(f"{DEPLOYED}/*/{RECORD}")]
         except OSError as error:
             raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
-        if not found and deployed:
+        if not folders and deployed:
             return [max(deployed, key=_number)]
-        if not found:
+        if not folders:
             raise FedkinError(
                 f"{self.folder} is not a run directory, and holds none: give the folder of a run, "
                 "a sweep, a leaderboard or a deployment that has begun"
             )
-        return found
+        return folders
 
     def page(self) -> tuple[str, bool]:
         """The page as it is now.

@@ -40,28 +40,30 @@ class Matrix:
         Returns:
             Rounds without a value are left out.
         """
-        found = []
+        by_round = []
         for at, values in zip(self.rounds, self.values, strict=True):
             known = np.sort(values[np.isfinite(values)])
             if len(known):
                 decile = tenth(len(known))
                 lowest, highest = known[:decile], known[-decile:]
-                found.append((at, float(lowest.mean()), float(known.mean()), float(highest.mean())))
-        return found
+                by_round.append(
+                    (at, float(lowest.mean()), float(known.mean()), float(highest.mean()))
+                )
+        return by_round
 
 
-def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]]:
+def measured(run: Run, summary: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]]:
     """(the experiment's measure, {view: its Matrix on test}); empty if nothing was evaluated.
 
     Args:
         run: An open run.
-        found: The run's ``summary``.
+        summary: The run's ``summary``.
 
     Returns:
         (the name of the measure, {view: matrix}); accuracies are fractions 0..1.
     """
-    measure = found["measure"]
-    matrices = {view: _test(run, view, measure) for view in found["loss"]}
+    measure = summary["measure"]
+    matrices = {view: _test(run, view, measure) for view in summary["loss"]}
     return measure, {view: m for view, m in matrices.items() if np.isfinite(m.values).any()}
 
 
@@ -116,12 +118,12 @@ def among(matrices: Mapping[str, Matrix], clients: Collection[int] | None) -> di
     """
     if clients is None:
         return dict(matrices)
-    chosen, found = set(clients), {}
+    chosen, chosen_rows = set(clients), {}
     for view, matrix in matrices.items():
         keep = [j for j, client in enumerate(matrix.clients) if client in chosen]
         kept = [matrix.clients[j] for j in keep]
-        found[view] = Matrix(matrix.rounds, kept, matrix.values[:, keep])
-    return found
+        chosen_rows[view] = Matrix(matrix.rounds, kept, matrix.values[:, keep])
+    return chosen_rows
 
 
 def matched(clusters: Matrix) -> Matrix:
@@ -154,9 +156,9 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
     chosen = {i: float(names[j]) for i, j in _partners(overlap) if overlap[i, j]}
     for i, group in enumerate(groups.tolist()):
         if i not in chosen:
-            taken = set(chosen.values())
+            used = set(chosen.values())
             chosen[i] = (
-                group if group not in taken else next(float(n) for n in count() if n not in taken)
+                group if group not in used else next(float(n) for n in count() if n not in used)
             )
     return np.array([chosen[int(i)] for i in mine])
 
@@ -228,10 +230,10 @@ def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns:
         A copy [rounds, …]; nan stays where nothing was before it.
     """
-    found = values.copy()
-    for before, row in pairwise(found):
+    filled = values.copy()
+    for before, row in pairwise(filled):
         np.copyto(row, before, where=np.isnan(row))
-    return found
+    return filled
 
 
 def note_matrix(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
@@ -283,14 +285,14 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
     rows = run.rows(query, name, *keep)
     values = run.read_all([text for _, _, text in rows])
     lists = [_listed(value, len(run.clients)) for value in values]
-    found = [(row, v) for row, v in zip(rows, lists, strict=True) if v]
-    found = [(row, v) for row, v in found if all(type(x) in (int, float) for x in v)]
-    if not found:
+    listed = [(row, v) for row, v in zip(rows, lists, strict=True) if v]
+    listed = [(row, v) for row, v in listed if all(type(x) in (int, float) for x in v)]
+    if not listed:
         return None
-    rounds, clients = sorted({row[0] for row, _ in found}), sorted({row[1] for row, _ in found})
+    rounds, clients = sorted({row[0] for row, _ in listed}), sorted({row[1] for row, _ in listed})
     down, across = {r: i for i, r in enumerate(rounds)}, {c: i for i, c in enumerate(clients)}
-    stacked = np.full((len(rounds), len(clients), max(len(v) for _, v in found)), np.nan)
-    for (at, client, _), v in found:
+    stacked = np.full((len(rounds), len(clients), max(len(v) for _, v in listed)), np.nan)
+    for (at, client, _), v in listed:
         stacked[down[at], across[client], : len(v)] = v
     return Stack(rounds, clients, stacked, len(times))
 
@@ -298,12 +300,12 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
 def _listed(value: Any, width: int) -> list[Any]:
     """A note as a list; empty where it is none."""
     if isinstance(value, dict):
-        found: list[Any] = [0.0] * width
+        numbers: list[Any] = [0.0] * width
         for place, number in value.items():
             if not (place.isascii() and place.isdigit() and len(place) < 10 and int(place) < width):
                 return []
-            found[int(place)] = number
-        return found
+            numbers[int(place)] = number
+        return numbers
     return value if isinstance(value, list) else []
 
 

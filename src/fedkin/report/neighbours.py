@@ -13,7 +13,7 @@ DIGITS = 9  # equal up to them is equal: the last bits of a product differ betwe
 
 
 def nearest_clients(
-    run: Run, found: Collaboration
+    run: Run, collaboration: Collaboration
 ) -> tuple[str, dict[int, list[tuple[int, float]]]]:
     """(what the number means, client → its nearest others with their numbers in [0, 1], largest
     first).
@@ -24,22 +24,22 @@ def nearest_clients(
 
     Args:
         run: An open run.
-        found: All notes on who learns from whom.
+        collaboration: All notes on who learns from whom.
 
     Returns:
         At most NEAREST others a client; ("", {}) where there is nothing.
     """
-    if found.weights:
-        name, stack = next(iter(found.weights.items()))
+    if collaboration.weights:
+        name, stack = next(iter(collaboration.weights.items()))
         return f"mean weight ({name})", _nearest(stack.mean(), stack.clients, list(run.clients))
-    if found.memberships is not None and found.memberships.values.shape[2] > 1:
-        last = np.nan_to_num(found.memberships.last())
-        clients = found.memberships.clients
+    if collaboration.memberships is not None and collaboration.memberships.values.shape[2] > 1:
+        last = np.nan_to_num(collaboration.memberships.last())
+        clients = collaboration.memberships.clients
         return "inner product of the last memberships", _nearest(last @ last.T, clients, clients)
-    if found.clusters is not None:
-        together = _together(found.clusters.values)
+    if collaboration.clusters is not None:
+        together = _together(collaboration.clusters.values)
         return "share of rounds in the same cluster", _nearest(
-            together, found.clusters.clients, found.clusters.clients
+            together, collaboration.clusters.clients, collaboration.clusters.clients
         )
     return "", {}
 
@@ -57,10 +57,10 @@ def _together(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _nearest(
     table: NDArray[np.float64], rows: list[int], columns: list[int]
 ) -> dict[int, list[tuple[int, float]]]:
-    found = {}
+    neighbours = {}
     for client, values in zip(rows, table, strict=True):
         order = np.argsort(-values.round(DIGITS), kind="stable")[: NEAREST + 1].tolist()
-        found[client] = [
+        neighbours[client] = [
             (columns[j], float(values[j])) for j in order if columns[j] != client and values[j] > 0
         ]
-    return {client: others[:NEAREST] for client, others in found.items()}
+    return {client: others[:NEAREST] for client, others in neighbours.items()}

@@ -54,18 +54,18 @@ def value_of(one: Mapping[str, Any], what: str) -> float | None:
     return test[what] if what in test else of.get(what)
 
 
-def newcomers_measure(found: Mapping[str, Any]) -> str:
+def newcomers_measure(unseen: Mapping[str, Any]) -> str:
     """What the numbers of ``unseen`` are shown as: "accuracy", or of regression "rmse" (of older
     runs "loss").
 
     Args:
-        found: What ``unseen`` gave.
+        unseen: What ``unseen`` gave.
 
     Returns:
         A key of NAMES.
     """
     return next(
-        (what for what in NAMES if any(one[what]["clients"] for one in found["by_labels"])), "loss"
+        (what for what in NAMES if any(one[what]["clients"] for one in unseen["by_labels"])), "loss"
     )
 
 
@@ -79,18 +79,18 @@ def _by_labels(joins: Sequence[Mapping[str, Any]], asked: int | None) -> dict[st
     return {"asked": asked, "labels": labels, **spreads}  # asked None: all that a client has
 
 
-def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
+def by_labels(unseen: Mapping[str, Any] | None) -> "Figure | None":
     """Test accuracy (RMSE, for regression) of held-out clients against their labelled samples.
 
     Args:
-        found: What ``unseen`` gave.
+        unseen: What ``unseen`` gave.
 
     Returns:
         None where nobody was held out, or has a score.
     """
-    if found is None:
+    if unseen is None:
         return None
-    what = newcomers_measure(found)
+    what = newcomers_measure(unseen)
     name = NAMES[what]
     rows = [
         {
@@ -99,7 +99,7 @@ def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
             "value": value,
             "rounds": one["rounds"],
         }
-        for one in found["each"]
+        for one in unseen["each"]
         if (value := value_of(one, what)) is not None
     ]
     if not rows:

@@ -42,5 +42,5 @@ def panel_of(run: Run, matrices: Mapping[str, Matrix]) -> Panel | None:
     drawn = np.random.default_rng(0).choice(others, EACH, replace=False).tolist()
     ends = f"the {EACH} worst, the {EACH} best and " if len(few) == 2 * EACH else ""
     clients = tuple(sorted({*few, *drawn}))
-    said = f"{len(clients)} of {len(run.clients):,} clients: {ends}{len(drawn)} at random"
-    return Panel(clients, said)
+    words = f"{len(clients)} of {len(run.clients):,} clients: {ends}{len(drawn)} at random"
+    return Panel(clients, words)

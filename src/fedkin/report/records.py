@@ -184,8 +184,8 @@ class Run:
         first = self.panel_round()
         if first is None:
             return None
-        found = self.rows("SELECT DISTINCT client FROM metrics WHERE round = ?", first)
-        return frozenset(client for (client,) in found)
+        clients = self.rows("SELECT DISTINCT client FROM metrics WHERE round = ?", first)
+        return frozenset(client for (client,) in clients)
 
     def committed(self) -> int:
         """How many rounds are in the record (setup and finish not counted).
@@ -303,7 +303,7 @@ def _clients(database: Database) -> dict[int, Client]:
     )
     rows = database.rows(query)
     counts = _read_all([row[-1] or "[]" for row in rows], database.path)
-    found = [
+    clients = [
         Client(
             k,
             str(k) if name is None else plain(str(name))[:LETTERS],
@@ -315,8 +315,10 @@ def _clients(database: Database) -> dict[int, Client]:
         )
         for (k, name, kind, train, val, test, _), histogram in zip(rows, counts, strict=True)
     ]
-    seen = Counter(client.name for client in found)
-    unique = [c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in found]
+    seen = Counter(client.name for client in clients)
+    unique = [
+        c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in clients
+    ]
     return {client.number: client for client in unique}
 
 

@@ -61,8 +61,8 @@ def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
     key = ("curves", measure)
     if key not in run.kept:
         run.kept[key] = _curves(run, measure)
-    found: dict[str, Curve] = run.kept[key]
-    return found
+    by_view: dict[str, Curve] = run.kept[key]
+    return by_view
 
 
 def _curves(run: Run, measure: str) -> dict[str, Curve]:
@@ -82,13 +82,13 @@ def _curves(run: Run, measure: str) -> dict[str, Curve]:
         FROM {source} LEFT JOIN clients c ON c.client = m.client
         WHERE m.view = ? {of_panel(run)} GROUP BY m.round ORDER BY m.round
     """
-    taken = [] if measure in COLUMNS else [measure]
-    found: dict[str, Curve] = {}
+    parameters = [] if measure in COLUMNS else [measure]
+    by_view: dict[str, Curve] = {}
     for (view,) in run.rows("SELECT DISTINCT view FROM metrics"):
-        rows = run.rows(query, *taken, view)
+        rows = run.rows(query, *parameters, view)
         if rows:
-            found[view] = Curve(*(list(column) for column in zip(*rows, strict=True)))
-    return {view: found[view] for view in sorted(found, key=lambda v: (v != "personal", v))}
+            by_view[view] = Curve(*(list(column) for column in zip(*rows, strict=True)))
+    return {view: by_view[view] for view in sorted(by_view, key=lambda v: (v != "personal", v))}
 
 
 def of_panel(run: Run) -> str:
@@ -180,8 +180,8 @@ def scores(
         )
         rows = run.rows(query, at, view, split)
         run.kept[key] = {client: (loss, accuracy) for client, loss, accuracy in rows}
-    found: Mapping[int, tuple[float | None, float | None]] = run.kept[key]
-    return found
+    by_client: Mapping[int, tuple[float | None, float | None]] = run.kept[key]
+    return by_client
 
 
 def measures(
@@ -204,10 +204,10 @@ def measures(
         "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split "
         "= ? ORDER BY name, client"
     )
-    found: dict[str, dict[int, float | None]] = {}
+    by_measure: dict[str, dict[int, float | None]] = {}
     for name, client, value in run.rows(query, at, view, split):
-        found.setdefault(name, {})[client] = value
-    return found
+        by_measure.setdefault(name, {})[client] = value
+    return by_measure
 
 
 def counted(run: Run, at: int, view: str, measure: str) -> tuple[int, int]:

@@ -90,7 +90,7 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
     measure = asked or measure_of(run)
     accuracy, loss, headline = _numbers(run, measure)
     counts, baselines = label_counts(run), _baselines(run, measure)
-    warnings = [said] if counts and (said := misleads(counts)) else []
+    warnings = [misleading] if counts and (misleading := misleads(counts)) else []
     warnings += [sentence(plain(str(one))) for one in run.facts.get("warnings") or []]
     return {
         "run": run.folder.name or str(run.folder),
@@ -133,8 +133,8 @@ def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, An
         return None
     views = {}
     for view, picks in headline.items():
-        found = values(run, picks["final"]["round"], view, measure)
-        known = [v for client, v in found.items() if client not in hostile and v is not None]
+        by_client = values(run, picks["final"]["round"], view, measure)
+        known = [v for client, v in by_client.items() if client not in hostile and v is not None]
         views[view] = fmean(known) if known else None
     return {"clients": len(clients) - len(hostile), "attackers": len(hostile), "views": views}
 
@@ -169,10 +169,10 @@ def extras(run: Run) -> dict[str, dict[str, Any]]:
         "SELECT client, name, value, max(round) FROM notes GROUP BY name, client ORDER "
         "BY name, client"
     )
-    found: dict[str, dict[str, Any]] = {}
+    last_values: dict[str, dict[str, Any]] = {}
     for client, name, value, _ in run.rows(query):
-        found.setdefault(name, {})[run.name(client)] = run.read(value)
-    return found
+        last_values.setdefault(name, {})[run.name(client)] = run.read(value)
+    return last_values
 
 
 def label_counts(run: Run) -> list[int]:
@@ -237,15 +237,15 @@ def _baselines(run: Run, measure: str) -> dict[str, Any]:
     weights = {k: client.test for k, client in run.clients.items()}
     known: dict[str, dict[str, float]] = run.facts.get("baselines") or {}
     clients: dict[str, int] = run.facts.get("baselines_of") or {}
-    found = {}
+    by_baseline = {}
     for name, by_client in known.items():
         each: dict[int, float | None] = {int(k): value for k, value in by_client.items()}
         if each:
-            found[name] = {
+            by_baseline[name] = {
                 **spread(each, weights, worst_of(measure), (clients.get(name, 0), 0)),
                 "interval": over_clients(each, measure),
             }
-    return found
+    return by_baseline
 
 
 def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
@@ -253,9 +253,9 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     alone.
     """
     weights = {k: client.test for k, client in run.clients.items()}
-    found = measures(run, last, view)
-    own = filter(is_own, found)
-    by_measure = {name: found[name] for name in (*MEASURES, *own, *ASIDE) if name in found}
+    defined = measures(run, last, view)
+    own = filter(is_own, defined)
+    by_measure = {name: defined[name] for name in (*MEASURES, *own, *ASIDE) if name in defined}
     return {
         name: spread(by_client, weights, worst_of(name), counted(run, last, view, name))
         for name, by_client in by_measure.items()
@@ -304,10 +304,10 @@ def _at(
     if panel is not None:
         known = {client: value for client, value in known.items() if client in panel}
     summed = counted(run, at, view, measure)
-    found = {**spread(known, weights, worst_of(measure), summed), "round": at}
+    numbers = {**spread(known, weights, worst_of(measure), summed), "round": at}
     if panel is not None or run.evaluated() == "participants":
-        found["interval"] = over_clients(known, measure)
-    return found
+        numbers["interval"] = over_clients(known, measure)
+    return numbers
 
 
 def evaluated(run: Run) -> dict[str, Any] | None:

@@ -20,62 +20,62 @@ FIRST = 5  # worst clients, or clients left out, that are listed
 VALUES = 8  # clients whose last value of a method's is shown
 
 
-def show(found: Mapping[str, Any]) -> RenderableType:
+def show(summary: Mapping[str, Any]) -> RenderableType:
     """What ``fedkin show DIR`` prints, from a ``summary``.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         What rich prints.
     """
-    parts: list[RenderableType] = [_head(found)]
-    if found["loss"]:
-        parts.append(_headline(found))
-        parts += [_worst(found)] if found["worst_clients"] else []
+    parts: list[RenderableType] = [_head(summary)]
+    if summary["loss"]:
+        parts.append(_headline(summary))
+        parts += [_worst(summary)] if summary["worst_clients"] else []
     else:
         parts.append(Text("Nothing was evaluated yet."))
-    if any(found["measures"].values()):
-        parts.append(_measures(found))
-    if found["unseen"]:
-        parts.append(_unseen(found["unseen"]))
-    parts.append(_communication(found))
-    if found["missing"]:
-        parts.append(_missing(found["missing"]))
-    if found["extras"]:
-        parts.append(_extras(found["extras"]))
+    if any(summary["measures"].values()):
+        parts.append(_measures(summary))
+    if summary["unseen"]:
+        parts.append(_unseen(summary["unseen"]))
+    parts.append(_communication(summary))
+    if summary["missing"]:
+        parts.append(_missing(summary["missing"]))
+    if summary["extras"]:
+        parts.append(_extras(summary["extras"]))
     return Group(*parts)
 
 
-def _head(found: Mapping[str, Any]) -> Table:
+def _head(summary: Mapping[str, Any]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")  # a fingerprint is one word, and is to be copied whole
-    clients = formatting.many(found["clients"], "client")
-    time = {name: formatting.seconds(value) for name, value in found["seconds"].items()}
+    clients = formatting.many(summary["clients"], "client")
+    time = {name: formatting.seconds(value) for name, value in summary["seconds"].items()}
     parts = ", ".join(f"{name} {time[name]}" for name in ("local", "server", "evaluation"))
     facts = {
-        "run": found["run"],
-        "method": f"{found['method']} ({formatting.plain(found['hyper'] or {})})",
-        "data": f"{run_words.data_name(found)}, split {run_words.split(found)}, {clients}, "
-        f"model {found['model']}",
-        "rounds": f"{run_words.progress(found)}, seed {found['seed']}, participation "
-        f"{found['participation']}",
+        "run": summary["run"],
+        "method": f"{summary['method']} ({formatting.plain(summary['hyper'] or {})})",
+        "data": f"{run_words.data_name(summary)}, split {run_words.split(summary)}, {clients}, "
+        f"model {summary['model']}",
+        "rounds": f"{run_words.progress(summary)}, seed {summary['seed']}, participation "
+        f"{summary['participation']}",
         "time": f"{time['total']} in all, {time['per_round']} a round ({parts})",
-        "fingerprint": found["fingerprint"] or formatting.NONE,
+        "fingerprint": summary["fingerprint"] or formatting.NONE,
     }
-    if found["privacy"] is not None:
-        facts["privacy"] = run_words.privacy(found["privacy"])
-    if found["honest"] is not None:
-        facts["honest"] = _honest(found)
+    if summary["privacy"] is not None:
+        facts["privacy"] = run_words.privacy(summary["privacy"])
+    if summary["honest"] is not None:
+        facts["honest"] = _honest(summary)
     for name, value in facts.items():
         table.add_row(Text(name, style="bold"), Text(str(value)))
     return table
 
 
-def _honest(found: Mapping[str, Any]) -> str:
+def _honest(summary: Mapping[str, Any]) -> str:
     """The means over clients that do not attack."""
-    honest, measure = found["honest"], found["measure"]
+    honest, measure = summary["honest"], summary["measure"]
     shown = ", ".join(
         f"{view} {formatting.label(measure)} {formatting.value(measure, mean)}"
         for view, mean in honest["views"].items()
@@ -84,29 +84,29 @@ def _honest(found: Mapping[str, Any]) -> str:
     return f"{shown} over {honest['clients']} clients; {honest['attackers']} attack"
 
 
-def _headline(found: Mapping[str, Any]) -> Fitting:
-    measure = found["measure"]
+def _headline(summary: Mapping[str, Any]) -> Fitting:
+    measure = summary["measure"]
     title = f"Test {formatting.label(measure)} over clients"
     rows = []
-    for view, picks in found["headline"].items():
+    for view, picks in summary["headline"].items():
         for pick, name in formatting.PICKS.items():
             numbers = picks[pick]
             if numbers is not None:
                 cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
                 interval = formatting.interval(measure, numbers.get("interval"))
-                at = formatting.at_round(numbers["round"], found["planned"])
+                at = formatting.at_round(numbers["round"], summary["planned"])
                 rows.append([view, name, at, *cells, interval])
-    for name, numbers in found["baselines"].items():
+    for name, numbers in summary["baselines"].items():
         cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
         interval = formatting.interval(measure, numbers["interval"])
         rows.append(["baseline", formatting.BASELINES[name], "", *cells, interval])
-    caption = "\n".join([*run_words.remarks(found), formatting.PRINTED])
+    caption = "\n".join([*run_words.remarks(summary), formatting.PRINTED])
     numbers = ["round", *formatting.SPREADS.values(), "95% interval"]
     return _table(title, ["view", "round is"], numbers, rows, caption)
 
 
-def _worst(found: Mapping[str, Any]) -> Fitting:
-    measure, worst = found["measure"], found["worst_clients"]
+def _worst(summary: Mapping[str, Any]) -> Fitting:
+    measure, worst = summary["measure"], summary["worst_clients"]
     rows = [
         [
             one["client"],
@@ -120,20 +120,20 @@ def _worst(found: Mapping[str, Any]) -> Fitting:
     few = sum(one["few"] for one in worst)
     caption = more.removesuffix("; ")
     if few:
-        said = f"{few} of {len(worst)} have few test rows, fewer than {FEW}"
-        caption = f"{more}{said}: their numbers may be chance"
+        remark = f"{few} of {len(worst)} have few test rows, fewer than {FEW}"
+        caption = f"{more}{remark}: their numbers may be chance"
     numbers = ["test rows", formatting.label(measure), "95% interval"]
     return _table("The worst decile, client by client", ["client"], numbers, rows, caption)
 
 
-def _unseen(found: Mapping[str, Any]) -> Fitting:
-    measure = newcomers_measure(found)
+def _unseen(summary: Mapping[str, Any]) -> Fitting:
+    measure = newcomers_measure(summary)
     form = formatting.percent_or_dash if measure == "accuracy" else formatting.decimal
     title = (
-        f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
+        f"Test {NAMES[measure]} of clients that were not in the run ({summary['clients']} held out)"
     )
     rows = []
-    for one in found["by_labels"]:
+    for one in summary["by_labels"]:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
         spread = one[measure]
         cells = [form(spread[key]) for key in formatting.SPREADS]
@@ -142,10 +142,10 @@ def _unseen(found: Mapping[str, Any]) -> Fitting:
     return _table(title, ["labelled samples"], numbers, rows)
 
 
-def _measures(found: Mapping[str, Any]) -> Fitting:
+def _measures(summary: Mapping[str, Any]) -> Fitting:
     columns = [*formatting.SPREADS.values(), "clients"]
     rows = []
-    for view, measures in other_measures(found).items():
+    for view, measures in other_measures(summary).items():
         for name, numbers in measures.items():
             cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
             rows.append([view, formatting.label(name), *cells, str(numbers["clients"])])
@@ -153,8 +153,8 @@ def _measures(found: Mapping[str, Any]) -> Fitting:
     return _table(title, ["view", "measure"], columns, rows, formatting.OTHERS)
 
 
-def _communication(found: Mapping[str, Any]) -> Fitting:
-    sent = found["communication"]
+def _communication(summary: Mapping[str, Any]) -> Fitting:
+    sent = summary["communication"]
     rows = []
     for rule, meaning in (
         ("paper", "paper (one copy of a broadcast)"),

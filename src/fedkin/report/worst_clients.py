@@ -27,10 +27,10 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     Returns:
         A dict a client, of at least one where there is any; values are in the measure's own unit.
     """
-    found = values(run, at, view, measure)
+    by_client = values(run, at, view, measure)
     known = {
         k: v
-        for k, v in found.items()
+        for k, v in by_client.items()
         if v is not None and math.isfinite(v) and k != FEDERATION  # whose mean is no client's
     }
     higher = measure not in ASIDE and measure_named(measure).higher

@@ -139,16 +139,16 @@ def read_claims(paper: str, text: str) -> Register:
     ids = [claim.id for claim in claims]
     for twice in sorted({one for one in ids if ids.count(one) > 1}):
         raise FedkinError(f"{paper}.toml: claim {twice!r} is there twice")
-    said = {paper: content["stand_ins_say"]} if "stand_ins_say" in content else {}
+    stand_in_words = {paper: content["stand_ins_say"]} if "stand_ins_say" in content else {}
     titles = {paper: content.get("paper", paper)}
-    return Register(titles, claims, own, content.get("stand_ins", {}), said)
+    return Register(titles, claims, own, content.get("stand_ins", {}), stand_in_words)
 
 
-def rows_of(found: Register, scale: str) -> dict[str, Row]:
+def rows_of(register: Register, scale: str) -> dict[str, Row]:
     """The rows that the claims compare, by their names in the claims; at a scale.
 
     Args:
-        found: The claims.
+        register: The claims.
         scale: "small" or "full".
 
     Returns:
@@ -159,10 +159,10 @@ def rows_of(found: Register, scale: str) -> dict[str, Row]:
     """
     known = preset_rows(scale)
     rows = {}
-    for claim in found.claims:
+    for claim in register.claims:
         for name in claim.needs:
             rows[name] = (
-                known[name] if name in known else _made(claim, name, found.own, known, scale)
+                known[name] if name in known else _made(claim, name, register.own, known, scale)
             )
     return rows
 
@@ -211,13 +211,13 @@ def _made(
 def _near(name: str, choices: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Names with the same beginning, so that the choices fit a line; some where none has it."""
     for length in range(len(name), 0, -1):
-        if found := [one for one in choices if one.startswith(name[:length])]:
-            return found[:8]
+        if alike := [one for one in choices if one.startswith(name[:length])]:
+            return alike[:8]
     return list(choices)[:8]
 
 
 def _own(paper: str, content: Content) -> dict[str, Content]:
-    found: dict[str, Content] = {}
+    rows: dict[str, Content] = {}
     for name, one in content.items():
         _keys(f"{paper}.toml: row {name}", one, {"of", "set", "axes", "full", "small"})
         axes: Mapping[str, Content] = one.get("axes", {})
@@ -227,8 +227,8 @@ def _own(paper: str, content: Content) -> dict[str, Content]:
                 changes.update(option)
             chosen = {axis: value for axis, (value, _) in zip(axes, options, strict=True)}
             whole = "-".join([name, *chosen.values()])
-            found[whole] = {**one, "of": _filled(one["of"], chosen, whole), "set": changes}
-    return found
+            rows[whole] = {**one, "of": _filled(one["of"], chosen, whole), "set": changes}
+    return rows
 
 
 def _claim(paper: str, content: Content) -> Claim:

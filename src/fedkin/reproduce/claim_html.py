@@ -24,12 +24,12 @@ from fedkin.reproduce.told.both_scales import (
 )
 
 
-def html(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
+def html(register: Register, judged: Sequence[Judged], scale: str, asked: str) -> str:
     """How many claims hold, all claims, and every case that was measured; the tables sort.
 
     Args:
         register: The claims that were asked about.
-        found: Each with its verdict.
+        judged: Each with its verdict.
         scale: small or full.
         asked: The command that made it.
 
@@ -39,12 +39,12 @@ def html(register: Register, found: Sequence[Judged], scale: str, asked: str) ->
     parts = [
         f"<h1>{TITLE}</h1>",
         f'<p class="soft">Scale: {escape(scale)}. Made by: <code>{escape(asked)}</code></p>',
-        f'<p class="lead">{escape(lead(found, scale))}</p>',
+        f'<p class="lead">{escape(lead(judged, scale))}</p>',
         f"<p>{escape(' '.join(filter(None, legend(scale))))}</p>",
-        section("papers", "How many hold", "", _papers(register, found)),
-        *_there(register, found),
-        _part("claims", "The claims", _claims(found)),
-        _part("cases", "What was measured of each", _cases(found)),
+        section("papers", "How many hold", "", _papers(register, judged)),
+        *_there(register, judged),
+        _part("claims", "The claims", _claims(judged)),
+        _part("cases", "What was measured of each", _cases(judged)),
     ]
     return document(TITLE, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
 
@@ -53,35 +53,35 @@ def _part(name: str, title: str, content: str) -> str:
     return section(name, title, "", content, tall=True, above=search_bar(name))
 
 
-def _papers(register: Register, found: Sequence[Judged]) -> str:
+def _papers(register: Register, judged: Sequence[Judged]) -> str:
     head = [("paper", ""), ("claims", "n"), *((name, "n") for name in VERDICTS)]
-    return table(head, by_paper(register, found))
+    return table(head, by_paper(register, judged))
 
 
-def _there(register: Register, found: Sequence[Judged]) -> list[str]:
+def _there(register: Register, judged: Sequence[Judged]) -> list[str]:
     """How many hold at the papers' own scale, and where that contradicts the small one."""
-    if not any(pairs(found)):
+    if not any(pairs(judged)):
         return []
     head = [(THERE, ""), ("claims told", "n"), ("in all cases", "n")]
     head += [*((name, "n") for name in VERDICTS), ("cases against", "n")]
-    lines = "".join(f"<li>{escape(line)}</li>" for line in in_short(found))
+    lines = "".join(f"<li>{escape(line)}</li>" for line in in_short(judged))
     above = f"<ul>{lines}</ul><p>{escape(' '.join(LEGEND))}</p>"
-    content = table(head, by_paper_there(register, found))
+    content = table(head, by_paper_there(register, judged))
     return [
         section("there", "At the papers' own scale", "", content, above=above),
-        *_against(found),
+        *_against(judged),
     ]
 
 
-def _against(found: Sequence[Judged]) -> list[str]:
-    rows = against(found)
+def _against(judged: Sequence[Judged]) -> list[str]:
+    rows = against(judged)
     if not rows:
         return []
     head = [(AGAINST[0], ""), *((name, "long") for name in AGAINST[1:])]
     return [section("against", "Where the two contradict each other", "", table(head, rows))]
 
 
-def _claims(found: Sequence[Judged]) -> str:
+def _claims(judged: Sequence[Judged]) -> str:
     head = [("claim", ""), ("verdict", "long"), (THERE, "long"), ("what it says", "long")]
     head += [("paper", "")]
     rows: list[list[Any]] = [
@@ -92,12 +92,12 @@ def _claims(found: Sequence[Judged]) -> str:
             f"{one.claim.says} ({one.claim.where}) {one.claim.note}".strip(),
             one.claim.paper,
         ]
-        for one in found
+        for one in judged
     ]
     return table(head, rows, marks=[""] * len(rows))
 
 
-def _cases(found: Sequence[Judged]) -> str:
+def _cases(judged: Sequence[Judged]) -> str:
     head = [("claim", ""), ("case", "long"), ("measured", "n"), ("verdict", "long")]
     head += [
         (f"{THERE}, by seed", "long"),
@@ -116,7 +116,7 @@ def _cases(found: Sequence[Judged]) -> str:
             f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
             finding.seeds,
         ]
-        for one in found
+        for one in judged
         for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
         if finding.seeds or about.full.seeds
     ]

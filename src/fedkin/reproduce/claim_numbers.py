@@ -42,8 +42,10 @@ def _accuracy(view: str, share: float = 1.0) -> Reader:
             return {}
         limit = share * curve.rounds[-1]
         at = max((r for r in curve.rounds if r <= limit), default=curve.rounds[0])
-        found = scores(run, at, view)
-        return {run.name(k): 100 * value for k, (_, value) in found.items() if value is not None}
+        by_client = scores(run, at, view)
+        return {
+            run.name(k): 100 * value for k, (_, value) in by_client.items() if value is not None
+        }
 
     return read
 
@@ -59,8 +61,8 @@ def _note(name: str) -> Reader:
 
 
 def _last_notes(run: Run, name: str) -> dict[str, float]:
-    found = extras(run).get(name, {})
-    return {k: float(v) for k, v in found.items() if isinstance(v, int | float)}
+    notes = extras(run).get(name, {})
+    return {k: float(v) for k, v in notes.items() if isinstance(v, int | float)}
 
 
 def _whole(name: str) -> Reader:
@@ -79,12 +81,12 @@ def _newcomers(run: Run) -> Numbers:
     they have.
     """
     each = run.facts.get("newcomers") or []
-    found = {
+    accuracies = {
         str(one["client"]): one["scores"]["personal"]["test"]["accuracy"]
         for one in each
         if one["asked"] is None
     }
-    return {name: 100 * value for name, value in found.items() if value is not None}
+    return {name: 100 * value for name, value in accuracies.items() if value is not None}
 
 
 @_of_record
@@ -160,8 +162,8 @@ def _server(run: Run) -> Numbers:
 
 
 def _processor(folder: Path) -> Numbers:
-    found = cost(folder)
-    return {} if found is None else {WHOLE: found.total}
+    spent = cost(folder)
+    return {} if spent is None else {WHOLE: spent.total}
 
 
 def _distinct(name: str) -> Reader:
@@ -171,8 +173,8 @@ def _distinct(name: str) -> Reader:
 
     @_of_record
     def read(run: Run) -> Numbers:
-        found = _last_notes(run, name).values()
-        return {WHOLE: float(len(set(found)))} if found else {}
+        values = _last_notes(run, name).values()
+        return {WHOLE: float(len(set(values)))} if values else {}
 
     return read
 

@@ -26,7 +26,7 @@ from fedkin.reproduce.told.both_scales import (
     verdict_there,
 )
 from fedkin.reproduce.told.kept_verdicts import AND, LACKING, REASONS
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 FIELDS = (
     "paper",
@@ -53,12 +53,12 @@ FIELDS = (
 LATER = "not run yet"  # no reason
 
 
-def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
+def lines(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """One line a case, plain values; nan is None. What begins with full_ is at the papers' own
     scale: by seed, without an interval.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Returns:
         A dict a case.
@@ -86,7 +86,7 @@ def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
             "full_seeds": about.full.seeds,
             "full_why": about.full.why,
         }
-        for one in found
+        for one in judged
         for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
     ]
 
@@ -103,13 +103,13 @@ def _flat(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(
-    register: Register, found: Sequence[Judged], scale: str, asked: str, out: Path
+    register: Register, judged: Sequence[Judged], scale: str, asked: str, out: Path
 ) -> list[Path]:
     """Write claims.md, claims.html, claims.csv and claims.json.
 
     Args:
         register: The claims that were asked about.
-        found: Each with its verdict.
+        judged: Each with its verdict.
         scale: "small" or "full".
         asked: The command that made it.
         out: The folder of the files.
@@ -120,7 +120,7 @@ def write(
     Raises:
         FedkinError: A file cannot be written.
     """
-    cases = lines(found)
+    cases = lines(judged)
     table = io.StringIO()
     writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
     writer.writeheader()
@@ -128,24 +128,24 @@ def write(
     whole = {
         "scale": scale,
         "asked": asked,
-        "claims": [_whole(one) for one in found],
+        "claims": [_whole(one) for one in judged],
         "cases": cases,
     }
     made = {
-        "claims.md": markdown(register, found, scale, asked),
-        "claims.html": html(register, found, scale, asked),
+        "claims.md": markdown(register, judged, scale, asked),
+        "claims.html": html(register, judged, scale, asked),
         CLAIMS: table.getvalue(),
         "claims.json": json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     }
     return [write_outside(out / name, text) for name, text in made.items()]
 
 
-def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
+def markdown(register: Register, judged: Sequence[Judged], scale: str, asked: str) -> str:
     """How many claims hold, then the claims paper by paper, with what was measured of each.
 
     Args:
         register: The claims that were asked about.
-        found: Each with its verdict.
+        judged: Each with its verdict.
         scale: "small" or "full".
         asked: The command that made it.
 
@@ -154,14 +154,14 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
     """
     text = [f"# {TITLE}", ""]
     text += [f"Scale: {scale}. Made by `{asked}`.", ""]
-    told = any(pairs(found))
-    text += [f"**In short.** {lead(found, scale)}", "", *_counts(register, found), ""]
-    text += [*_counts_there(register, found), "", *_disagree(found), ""] if told else []
+    has_full_scale = any(pairs(judged))
+    text += [f"**In short.** {lead(judged, scale)}", "", *_counts(register, judged), ""]
+    text += [*_counts_there(register, judged), "", *_disagree(judged), ""] if has_full_scale else []
     text += ["## How to read this page", "", *legend(scale), ""]
-    text += [*LEGEND, ""] if told else []
+    text += [*LEGEND, ""] if has_full_scale else []
     for paper, title in register.titles.items():
         text += [f"## {title}", ""]
-        own = [one for one in found if one.claim.paper == paper]
+        own = [one for one in judged if one.claim.paper == paper]
         if paper in register.said and any(pairs(own)):
             text += [register.said[paper], ""]
         for one in own:
@@ -169,22 +169,22 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
     return "\n".join(text)
 
 
-def _disagree(found: Sequence[Judged]) -> list[str]:
+def _disagree(judged: Sequence[Judged]) -> list[str]:
     """Where the papers' own scale says something else: near the top, for a reader asks it."""
-    text = [f"- {line}" for line in in_short(found)]
-    rows = against(found)
+    text = [f"- {line}" for line in in_short(judged)]
+    rows = against(judged)
     if not rows:
         return text
     return [*text, "", "Where the two contradict each other:", "", *_table(AGAINST, rows)]
 
 
-def _counts_there(register: Register, found: Sequence[Judged]) -> list[str]:
+def _counts_there(register: Register, judged: Sequence[Judged]) -> list[str]:
     head = (THERE, "claims told", "in all cases", *VERDICTS, "cases against the small scale")
-    return _table(head, by_paper_there(register, found))
+    return _table(head, by_paper_there(register, judged))
 
 
-def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
-    return _table(("paper", "claims", *VERDICTS), by_paper(register, found))
+def _counts(register: Register, judged: Sequence[Judged]) -> list[str]:
+    return _table(("paper", "claims", *VERDICTS), by_paper(register, judged))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> list[str]:
@@ -199,13 +199,13 @@ def _claim(one: Judged) -> list[str]:
     there, of = verdict_there(one)
     text += [f"At the {THERE}: **{there}**{f' ({of})' if of else ''}."] if there else []
     each = list(zip(claim.cases, one.findings, one.about, strict=True))
-    told = any(about.full.seeds for _, _, about in each)
+    has_full_scale = any(about.full.seeds for _, _, about in each)
     shown = [one for one in each if one[1].seeds or one[2].full.seeds]
     if shown:
         head = "| case | what | measured | seeds | verdict |"
-        head += f" {THERE}, by seed | verdict there |" if told else ""
-        text += ["", head, "|---" * (7 if told else 5) + "|"]
-        text += [_line(*one, told) for one in shown]
+        head += f" {THERE}, by seed | verdict there |" if has_full_scale else ""
+        text += ["", head, "|---" * (7 if has_full_scale else 5) + "|"]
+        text += [_line(*one, has_full_scale) for one in shown]
     lacking = [case.name for case, finding, _ in each if not finding.seeds]
     if lacking and len(claim.cases) > 1:
         text += ["", f"Cases that were not run: {'; '.join(lacking)}."]
@@ -214,10 +214,10 @@ def _claim(one: Judged) -> list[str]:
     return text + [f"Not run: {reason}" for reason in one.missing if reason != LATER]
 
 
-def _line(case: Case, finding: Finding, about: About, told: bool) -> str:
+def _line(case: Case, finding: Finding, about: About, has_full_scale: bool) -> str:
     what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}"
     cells = [case.name or "all", what, measured(finding), str(finding.seeds), reached(finding)]
-    cells += [by_seed(about.full), signs(about.full)] if told else []
+    cells += [by_seed(about.full), signs(about.full)] if has_full_scale else []
     return f"| {' | '.join(cells)} |"
 
 

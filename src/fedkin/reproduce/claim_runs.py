@@ -76,9 +76,9 @@ class Asked(NamedTuple):
         Returns:
             None where there is none, or what it tested has changed.
         """
-        found = self.kept.get((claim.id, case.name))
-        same = found is not None and found.settings == settings(case, rows, self.changes)
-        return found if same else None
+        kept = self.kept.get((claim.id, case.name))
+        same = kept is not None and kept.settings == settings(case, rows, self.changes)
+        return kept if same else None
 
     def rows(self) -> dict[str, Row]:
         """The rows that the claims compare.
@@ -103,13 +103,13 @@ class Asked(NamedTuple):
             Processor seconds, and whether they are a rough guess.
         """
         other = like(name, self.register.own)
-        found = estimate(
+        costs = estimate(
             row._replace(name=row.name.replace(name, other, 1)),
             self.changes,
             self.speed,
             self.seeds,
         )
-        return found if other == name else found._replace(rough=True)
+        return costs if other == name else costs._replace(rough=True)
 
 
 def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:
@@ -224,14 +224,14 @@ def _case(
 ) -> tuple[Finding, About]:
     """By the runs that are here, or by the verdict that was kept where it is of more seeds."""
     persons = all(same_persons(rows[name], asked.changes) for name in case.needs)
-    found = judge(case, _numbers(case, there), persons)
+    finding = judge(case, _numbers(case, there), persons)
     digest = settings(case, rows, asked.changes)
     before = asked.before(claim, case, rows)
-    if before is not None and (before.finding.seeds > found.seeds or not found.seeds):
+    if before is not None and (before.finding.seeds > finding.seeds or not finding.seeds):
         return before.finding, About(digest, before.lacking, before.reasons)
     lacking = _lacking(asked, case, there)
     reasons = dict.fromkeys(there[name].missing for name in lacking if there[name].missing)
-    return found, About(digest, lacking, tuple(reasons))
+    return finding, About(digest, lacking, tuple(reasons))
 
 
 def _lacking(asked: Asked, case: Case, there: Mapping[str, Outcome]) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ def _values(one: Outcome, measure: str) -> Values:
     if not one.folders:
         return [{WHOLE: value} for value in one.numbers.get(measure, [])]
     try:
-        found: Sequence[Mapping[str, float]] = [numbers(folder, measure) for folder in one.folders]
+        values: Sequence[Mapping[str, float]] = [numbers(folder, measure) for folder in one.folders]
     except FedkinError:  # of a run that is damaged
         return []
-    return found if all(found) else []
+    return values if all(values) else []

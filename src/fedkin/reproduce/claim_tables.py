@@ -14,27 +14,27 @@ TITLE = "What the papers claim, and what holds here"
 AGAINST = ("claim", "case", "small scale", f"{THERE}, by seed", "verdict there")
 
 
-def lead(found: Sequence[Judged], scale: str) -> str:
+def lead(judged: Sequence[Judged], scale: str) -> str:
     """How many claims hold, in a sentence; one that is judged by the papers' own scale follows.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
         scale: "small" or "full".
 
     Returns:
         One or two sentences.
     """
-    count = Counter(one.verdict for one in found)
+    count = Counter(one.verdict for one in judged)
     lacking = sum(
-        one.verdict == OPEN and any(about.lacking for about in one.about) for one in found
+        one.verdict == OPEN and any(about.lacking for about in one.about) for one in judged
     )
     at = "the small scale" if scale == "small" else f"the {THERE}"
     here = (
-        f"At {at} {count[HOLDS]} of {many(len(found), 'claim')} hold, {count[ONLY]} hold only in "
+        f"At {at} {count[HOLDS]} of {many(len(judged), 'claim')} hold, {count[ONLY]} hold only in "
         f"the cases that are named, {count[FAILS]} do not hold, and {count[OPEN]} are undecided"
         f"{f', {lacking} of these for lack of runs' if lacking else ''}."
     )
-    there = counts(found)
+    there = counts(judged)
     if not there.told:
         return here
     by = there.by_verdict
@@ -45,47 +45,47 @@ def lead(found: Sequence[Judged], scale: str) -> str:
     )
 
 
-def by_paper(register: Register, found: Sequence[Judged]) -> list[list[str | int]]:
+def by_paper(register: Register, judged: Sequence[Judged]) -> list[list[str | int]]:
     """How many claims hold: a paper a row, then all.
 
     Args:
         register: The claims that were asked about.
-        found: Each with its verdict.
+        judged: Each with its verdict.
 
     Returns:
         The paper, its claims, and how many of them have each of ``VERDICTS``.
     """
     rows: list[list[str | int]] = []
-    for paper, own in _papers(register, found):
+    for paper, own in _papers(register, judged):
         count = Counter(one.verdict for one in own)
         rows.append([paper, count.total(), *(count[each] for each in VERDICTS)])
     return rows
 
 
-def by_paper_there(register: Register, found: Sequence[Judged]) -> list[list[str | int]]:
+def by_paper_there(register: Register, judged: Sequence[Judged]) -> list[list[str | int]]:
     """The same at the papers' own scale.
 
     Args:
         register: The claims that were asked about.
-        found: Each with its verdict.
+        judged: Each with its verdict.
 
     Returns:
         The paper, its claims that are told there, those told in all cases, how many have each of
         ``VERDICTS``, and how many cases contradict the small scale.
     """
     rows: list[list[str | int]] = []
-    for paper, own in _papers(register, found):
+    for paper, own in _papers(register, judged):
         one = counts(own)
         each = (one.by_verdict[name] for name in VERDICTS)
         rows.append([paper, one.told, one.whole, *each, one.against])
     return rows
 
 
-def against(found: Sequence[Judged]) -> list[list[str]]:
+def against(judged: Sequence[Judged]) -> list[list[str]]:
     """The cases that hold at one scale and do not at the other, with the columns ``AGAINST``.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Returns:
         A row a case, of texts.
@@ -98,11 +98,11 @@ def against(found: Sequence[Judged]) -> list[list[str]]:
             by_seed(one.full),
             signs(one.full),
         ]
-        for one in contradict(found)
+        for one in contradict(judged)
     ]
 
 
-def _papers(register: Register, found: Sequence[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+def _papers(register: Register, judged: Sequence[Judged]) -> Iterator[tuple[str, list[Judged]]]:
     for paper in register.titles:
-        yield paper, [one for one in found if one.claim.paper == paper]
-    yield "all", list(found)
+        yield paper, [one for one in judged if one.claim.paper == paper]
+    yield "all", list(judged)

@@ -89,8 +89,8 @@ def judge(
         rest = tuple(name for name in case.rows["among"] if name not in missing)
         if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
             fewer = case._replace(rows={**case.rows, "among": rest})
-            found = judge(fewer, numbers, persons, clients)
-            return found if found.verdict == FAILS else untested
+            finding = judge(fewer, numbers, persons, clients)
+            return finding if finding.verdict == FAILS else untested
     if missing:
         return untested
     seeds = min(len(numbers[name]) for name in case.needs)
@@ -118,7 +118,7 @@ def needed(case: Case) -> int:
 _RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
 
 
-def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+def together(claim: Claim, findings: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
     """The claim's verdict, and the cases where it holds: (``holds only where``, ("mnist",
     "fmnist")).
 
@@ -126,22 +126,22 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
 
     Args:
         claim: Whose cases were tested.
-        found: A finding a case, in their order.
+        findings: A finding a case, in their order.
 
     Returns:
         (the verdict, names of the cases).
     """
     names = tuple(
-        case.name for case, one in zip(claim.cases, found, strict=True) if one.verdict == HOLDS
+        case.name for case, one in zip(claim.cases, findings, strict=True) if one.verdict == HOLDS
     )
-    verdicts = {one.verdict for one in found}
+    verdicts = {one.verdict for one in findings}
     if verdicts == {HOLDS}:
         return HOLDS, names
     if FAILS in verdicts:
         return (ONLY if names else FAILS), names
     everywhere = all(
         one.verdict == HOLDS or one.seeds >= needed(case)
-        for case, one in zip(claim.cases, found, strict=True)
+        for case, one in zip(claim.cases, findings, strict=True)
     )
     return (ONLY if names and everywhere else OPEN), names
 
@@ -285,15 +285,15 @@ def _rise(rows: Sequence[Values]) -> list[Floats]:
     """
     at = np.linspace(-0.5, 0.5, len(rows))
     weights = at / (at**2).sum()
-    found = []
+    slopes = []
     for each in zip(*rows, strict=True):
         common = [k for k in each[0] if all(k in other for other in each)]
-        found.append(
+        slopes.append(
             np.round(
                 np.array([[one[k] for k in common] for one in each], dtype=float).T @ weights, 9
             )
         )
-    return found
+    return slopes
 
 
 def _ratio(first: Values, second: Values) -> list[Floats]:

@@ -68,8 +68,8 @@ def _keep(folder: Path, marks: list[tuple[str, float]], began: float, numbers: l
         _write(folder, parts(marks, began, processor()), numbers)
 
 
-def _write(folder: Path, found: Cost, numbers: list[int]) -> None:
-    write_file(folder / KEPT, json.dumps(found._replace(until=numbers[-1])._asdict()).encode())
+def _write(folder: Path, spent: Cost, numbers: list[int]) -> None:
+    write_file(folder / KEPT, json.dumps(spent._replace(until=numbers[-1])._asdict()).encode())
 
 
 def cost(folder: Path) -> Cost | None:
@@ -82,8 +82,8 @@ def cost(folder: Path) -> Cost | None:
         Processor seconds; None of a run that was not made here.
     """
     try:
-        found = Cost(**json.loads(read_file(folder / KEPT, LARGEST)))
-        return found if isinstance(found.total, float) else None
+        spent = Cost(**json.loads(read_file(folder / KEPT, LARGEST)))
+        return spent if isinstance(spent.total, float) else None
     except (OSError, RecursionError, ValueError, TypeError):
         return None
 

@@ -81,16 +81,16 @@ def estimate(
     return Estimate(seeds * known.seconds(rounds) / speed, known.how != MEASURED)
 
 
-def together(found: Iterable[Estimate]) -> Estimate:
+def together(estimates: Iterable[Estimate]) -> Estimate:
     """Their sum.
 
     Args:
-        found: Costs.
+        estimates: Costs.
 
     Returns:
         Rough where one of them is.
     """
-    each = list(found)
+    each = list(estimates)
     return Estimate(sum(one.seconds for one in each), any(one.rough for one in each))
 
 

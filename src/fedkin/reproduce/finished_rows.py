@@ -119,21 +119,21 @@ def read(folder: Path) -> Keeping:
         raise FedkinError(
             f"--from {folder} is no folder: name the one that has the CSV files of finished rows"
         )
-    found: dict[tuple[str, int, str], Kept] = {}
-    told: dict[tuple[str, int, str], Path] = {}
+    runs: dict[tuple[str, int, str], Kept] = {}
+    files: dict[tuple[str, int, str], Path] = {}
     for path in sorted(folder.glob("*.csv")):
         if path.name == CLAIMS:
             continue
         for key, one in runs_of(path).items():
-            before = found.get(key, one)
+            before = runs.get(key, one)
             if before.fingerprint != one.fingerprint:
                 raise FedkinError(
-                    f"{told[key]} and {path} tell of different runs of {one.row}, seed {one.seed}, "
-                    "with the same settings: leave one of the files in --from"
+                    f"{files[key]} and {path} tell of different runs of {one.row}, seed "
+                    f"{one.seed}, with the same settings: leave one of the files in --from"
                 )
-            found[key] = one._replace(numbers={**before.numbers, **one.numbers})
-            told[key] = path
-    return found
+            runs[key] = one._replace(numbers={**before.numbers, **one.numbers})
+            files[key] = path
+    return runs
 
 
 def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
@@ -148,17 +148,17 @@ def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
     Raises:
         FedkinError: The file is none of ours, or tells of two runs of one row, seed and settings.
     """
-    found: dict[tuple[str, int, str], Kept] = {}
+    runs: dict[tuple[str, int, str], Kept] = {}
     for number, line in enumerate(_lines(path), start=2):
         one = _kept(line, f"{path}: line {number}")
-        before = found.get(key_of(one), one)
+        before = runs.get(key_of(one), one)
         if before.fingerprint != one.fingerprint:
             raise FedkinError(
                 f"{path}: line {number} tells of another run of {one.row}, seed {one.seed}, than "
                 "a line above it, with the same settings: leave one of them"
             )
-        found[key_of(one)] = one._replace(numbers={**before.numbers, **one.numbers})
-    return found
+        runs[key_of(one)] = one._replace(numbers={**before.numbers, **one.numbers})
+    return runs
 
 
 def key_of(one: Kept) -> tuple[str, int, str]:
@@ -208,8 +208,10 @@ def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:
     pairs = [(one, elsewhere.get(key_of(one))) for one in made]
     return tuple(
         one
-        for one, told in pairs
-        if told is not None and told.version == one.version and told.fingerprint != one.fingerprint
+        for one, elsewhere_run in pairs
+        if elsewhere_run is not None
+        and elsewhere_run.version == one.version
+        and elsewhere_run.fingerprint != one.fingerprint
     )
 
 

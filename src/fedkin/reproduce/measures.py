@@ -21,8 +21,8 @@ CLIENT = "accuracy of client "  # before its name: a number of one client
 
 
 def _accuracy(view: str, round: str, number: str) -> Measure:
-    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
-        picked = (found["accuracy"].get(view) or {}).get(round)
+    def measure(folder: Path, summary: Mapping[str, Any]) -> float | None:
+        picked = (summary["accuracy"].get(view) or {}).get(round)
         return None if picked is None or picked[number] is None else 100 * picked[number]
 
     return measure
@@ -31,22 +31,22 @@ def _accuracy(view: str, round: str, number: str) -> Measure:
 def _last(name: str, of: str = "clients") -> Measure:
     """The mean over clients of what a note said last, or what it said of the federation."""
 
-    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
-        by_client = found["extras"].get(name, {})
+    def measure(folder: Path, summary: Mapping[str, Any]) -> float | None:
+        by_client = summary["extras"].get(name, {})
         values = [v for k, v in by_client.items() if (k == "federation") == (of == "federation")]
         return float(np.mean(values)) if values else None
 
     return measure
 
 
-def highest_weighted(folder: Path, found: Mapping[str, Any]) -> float | None:
+def highest_weighted(folder: Path, summary: Mapping[str, Any]) -> float | None:
     """The highest over rounds of the personal accuracy weighted by test samples.
 
     The round of the highest plain mean may be another one, with a lower weighted mean.
 
     Args:
         folder: The run directory.
-        found: Its summary, which is not used.
+        summary: Its summary, which is not used.
 
     Returns:
         Per cent; None where nothing was evaluated.
@@ -76,8 +76,11 @@ def of_clients(folder: Path) -> dict[str, float | None]:
     """
     with opened(folder) as run:
         curve = curves(run).get("personal")
-        found = values(run, curve.rounds[-1], "personal", "accuracy") if curve else {}
-        return {f"{CLIENT}{run.name(k)}": v if v is None else 100 * v for k, v in found.items()}
+        by_client_number = values(run, curve.rounds[-1], "personal", "accuracy") if curve else {}
+        return {
+            f"{CLIENT}{run.name(k)}": v if v is None else 100 * v
+            for k, v in by_client_number.items()
+        }
 
 
 def sd_of_means(runs: Sequence[Numbers]) -> float | None:
@@ -101,14 +104,14 @@ def sd_of_means(runs: Sequence[Numbers]) -> float | None:
     return float(np.std(means)) if means else None
 
 
-def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float64] | None:
+def recovery_errors(folder: Path, summary: Mapping[str, Any]) -> NDArray[np.float64] | None:
     """Each client's Σ_k |α_ik − ĉ_ik| / 2 for the best order of the components (PPFL, Fig. 11).
 
     None where no truth is known.
 
     Args:
         folder: The run directory.
-        found: Its summary.
+        summary: Its summary.
 
     Returns:
         [clients], in 0..1.
@@ -116,7 +119,7 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
     from scipy.optimize import linear_sum_assignment
 
     truth = load(folder, of=())[1].population.truth.get("alpha")
-    by_client = found["extras"].get("membership", {})
+    by_client = summary["extras"].get("membership", {})
     if truth is None or not by_client:
         return None
     learnt = np.array(list(by_client.values()), dtype=float)
@@ -126,24 +129,24 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
     return errors
 
 
-def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
+def recovery(folder: Path, summary: Mapping[str, Any]) -> float | None:
     """The mean over clients of ``recovery_errors``.
 
     Args:
         folder: The run directory.
-        found: Its summary.
+        summary: Its summary.
 
     Returns:
         In 0..1; None where no truth is known.
     """
-    errors = recovery_errors(folder, found)
+    errors = recovery_errors(folder, summary)
     return None if errors is None else float(errors.mean())
 
 
 def _model(place: int) -> Measure:
     """The share of clients that hold the model at a place of the specification's map."""
 
-    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
+    def measure(folder: Path, summary: Mapping[str, Any]) -> float | None:
         with opened(folder) as run:
             names = list(run.facts["spec"]["model"]["map"].values())
             held = [client.architecture for client in run.clients.values()]
@@ -152,12 +155,12 @@ def _model(place: int) -> Measure:
     return measure
 
 
-def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
+def largest(folder: Path, summary: Mapping[str, Any]) -> float | None:
     """Samples of the client that has most.
 
     Args:
         folder: The run directory.
-        found: Its summary, which is not used.
+        summary: Its summary, which is not used.
 
     Returns:
         Training, validation and test samples together.
@@ -168,7 +171,7 @@ def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
         )
 
 
-def _processor(folder: Path, found: Mapping[str, Any]) -> float | None:
+def _processor(folder: Path, summary: Mapping[str, Any]) -> float | None:
     """Of the whole run, on all processors; None where ``fedkin reproduce`` did not make it."""
     spent = cost(folder)
     return None if spent is None else spent.total / 60
@@ -229,5 +232,5 @@ def measured(folder: Path, names: list[str]) -> dict[str, float | None]:
     Returns:
         {name: number}, None where the run has none; accuracies are in per cent.
     """
-    found = summary(folder)
-    return {name: MEASURES[name][1](folder, found) for name in names}
+    numbers = summary(folder)
+    return {name: MEASURES[name][1](folder, numbers) for name in names}

@@ -61,49 +61,55 @@ def over_seeds(row: Row, runs: Sequence[Kept]) -> dict[str, float | None]:
     return {name: OVER_SEEDS[name][1]([one.numbers for one in runs]) for name in wanted}
 
 
-def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
+def joined(row: Row, runs: Sequence[Kept]) -> Outcome:
     """Finished runs of other machines as an outcome.
 
     Args:
         row: Of a preset.
-        taken: One a seed; perhaps none.
+        runs: One a seed; perhaps none.
 
     Returns:
         Their numbers.
     """
     names = single(row)
     numbers = {
-        name: [v for one in taken if (v := one.numbers.get(name)) is not None] for name in names
+        name: [v for one in runs if (v := one.numbers.get(name)) is not None] for name in names
     }
-    seconds = [one.seconds for one in taken if one.seconds is not None]
-    spent = sum(seconds) if len(seconds) == len(taken) else None
-    seeds = [one.seed for one in taken]
-    whole = over_seeds(row, taken)
+    seconds = [one.seconds for one in runs if one.seconds is not None]
+    spent = sum(seconds) if len(seconds) == len(runs) else None
+    seeds = [one.seed for one in runs]
+    whole = over_seeds(row, runs)
     return Outcome(
-        row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds), over_seeds=whole
+        row, seeds, numbers, spent, [], runs=tuple(runs), taken=tuple(seeds), over_seeds=whole
     )
 
 
-def together(taken: Outcome, here: Outcome) -> Outcome:
+def together(elsewhere: Outcome, here: Outcome) -> Outcome:
     """The outcome of a row of which some seeds are from elsewhere.
 
     Args:
-        taken: Those.
+        elsewhere: Those.
         here: The others.
 
     Returns:
         All of them, in the order of seeds.
     """
-    if not taken.seeds:
+    if not elsewhere.seeds:
         return here
-    spent = None if taken.seconds is None or here.seconds is None else taken.seconds + here.seconds
-    runs = tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed))
+    spent = (
+        None
+        if elsewhere.seconds is None or here.seconds is None
+        else elsewhere.seconds + here.seconds
+    )
+    runs = tuple(sorted([*elsewhere.runs, *here.runs], key=lambda one: one.seed))
     return here._replace(
-        seeds=sorted([*taken.seeds, *here.seeds]),
-        numbers={name: [*taken.numbers[name], *values] for name, values in here.numbers.items()},
+        seeds=sorted([*elsewhere.seeds, *here.seeds]),
+        numbers={
+            name: [*elsewhere.numbers[name], *values] for name, values in here.numbers.items()
+        },
         seconds=spent,
         runs=runs,
-        taken=taken.taken,
+        taken=elsewhere.taken,
         over_seeds=over_seeds(here.row, runs),
     )
 

@@ -24,7 +24,7 @@ from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean, single
 from fedkin.reproduce.preset import Preset
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 COLUMNS = [
     "row",
@@ -73,17 +73,17 @@ HIGHEST = ("highest", "highest weighted")  # their round is chosen by test data
 MOST = 4  # rows whose charts a page shows
 
 
-def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
+def lines(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """One line a row and number, plain values; ``missing`` says why a row was not run.
 
     Args:
-        found: What came of each row.
+        outcomes: What came of each row.
 
     Returns:
         A dict a number.
     """
     rows = []
-    for one in found:
+    for one in outcomes:
         for value in one.row.values:
             over, numbers = one.over_seeds.get(value.measure), one.numbers.get(value.measure, [])
             measured = mean(numbers) if value.measure not in OVER_SEEDS else over
@@ -170,12 +170,12 @@ def shared(names: Sequence[str]) -> tuple[str, str]:
     return "".join(f"{word}-" for word in begin), "".join(f"-{word}" for word in end)
 
 
-def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
+def markdown(preset: Preset, outcomes: Sequence[Outcome], scale: str, asked: str) -> str:
     """The table, with what it is about, what was not run, and the command that made it.
 
     Args:
         preset: What was run.
-        found: What came of each row.
+        outcomes: What came of each row.
         scale: "small" or "full".
         asked: The command that made it.
 
@@ -184,18 +184,18 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
     """
     head = [f"# {preset.title}", "", preset.about, "", f"Scale: {scale}. Made by `{asked}`.", ""]
     rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
-    for line in lines(found):
+    for line in lines(outcomes):
         *texts, last = cells(line)
         rows.append(f"| {' | '.join(texts)} | `{last}` |")
     return "\n".join(
-        [*head, *rows, "", *(f"- {text}" for text in _remarks(preset, found, scale)), ""]
+        [*head, *rows, "", *(f"- {text}" for text in _remarks(preset, outcomes, scale)), ""]
     )
 
 
-def _remarks(preset: Preset, found: Sequence[Outcome], scale: str) -> list[str]:
+def _remarks(preset: Preset, outcomes: Sequence[Outcome], scale: str) -> list[str]:
     """What is to be known below the rows, in either form of the page."""
     of_scale = [SMALL] if scale == "small" else []
-    return [*of_scale, *flags(preset), *notes(found)]
+    return [*of_scale, *flags(preset), *notes(outcomes)]
 
 
 def flags(preset: Preset) -> list[str]:
@@ -210,16 +210,16 @@ def flags(preset: Preset) -> list[str]:
     return [f"Published numbers that contradict themselves: {flag.says}" for flag in preset.flagged]
 
 
-def notes(found: Sequence[Outcome]) -> list[str]:
+def notes(outcomes: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing.
 
     Args:
-        found: What came of each row.
+        outcomes: What came of each row.
 
     Returns:
         A sentence each.
     """
-    asked = {value.measure for one in found for value in one.row.values}
+    asked = {value.measure for one in outcomes for value in one.row.values}
     but = ", but in lines that say “highest over rounds”" if asked & {*HIGHEST} else ""
     remarks = [
         "Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen "
@@ -230,26 +230,26 @@ def notes(found: Sequence[Outcome]) -> list[str]:
         "Estimated, taken: processor time of all processes together; ~ where it is counted "
         "from another row's."
     )
-    taken = sum(len(one.taken) for one in found)
-    if taken:
+    from_elsewhere = sum(len(one.taken) for one in outcomes)
+    if from_elsewhere:
         remarks.append(
             "Made on another machine, taken from its CSV as settings are equal: "
-            f"{formatting.many(taken, 'run')}."
+            f"{formatting.many(from_elsewhere, 'run')}."
         )
-    for title, runs in _lacking(found).items():
+    for title, runs in _lacking(outcomes).items():
         remarks.append(
             f"Kept without this number, and not run again for it: {title} of "
             f"{formatting.many(runs, 'run')}."
         )
-    if apart := [f"{run.row}, seed {run.seed}" for one in found for run in one.apart]:
+    if apart := [f"{run.row}, seed {run.seed}" for one in outcomes for run in one.apart]:
         remarks.append(
             "Run here with another fingerprint than the CSV tells of the same settings and version "
             f"(the CSV does not name its machine or engine: on the same ones it must not be): "
             f"{'; '.join(apart)}."
         )
-    reasons = dict.fromkeys(one.missing for one in found if one.missing)
+    reasons = dict.fromkeys(one.missing for one in outcomes if one.missing)
     for reason in reasons:
-        rows = [one for one in found if one.missing == reason]
+        rows = [one for one in outcomes if one.missing == reason]
         cost = together(one.estimated for one in rows)
         remarks.append(
             f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}"
@@ -257,11 +257,11 @@ def notes(found: Sequence[Outcome]) -> list[str]:
     return remarks
 
 
-def _lacking(found: Sequence[Outcome]) -> dict[str, int]:
+def _lacking(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """By the title of a measure: how many runs were taken that do not tell it."""
     counts = Counter(
         TITLES[name]
-        for one in found
+        for one in outcomes
         for run in one.runs
         if run.seed in one.taken
         for name in single(one.row)
@@ -271,7 +271,7 @@ def _lacking(found: Sequence[Outcome]) -> dict[str, int]:
 
 
 def write(
-    preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path
+    preset: Preset, outcomes: Sequence[Outcome], scale: str, asked: str, out: Path
 ) -> list[Path]:
     """Write NAME.md, NAME.html and NAME.csv (the finished runs, for another machine to take). Runs
     that the CSV tells already and this call did not ask for, of another row, seed or setting, stay
@@ -279,7 +279,7 @@ def write(
 
     Args:
         preset: What was run.
-        found: What came of each row.
+        outcomes: What came of each row.
         scale: "small" or "full".
         asked: The command that made it.
         out: The folder of the files.
@@ -290,30 +290,30 @@ def write(
     Raises:
         FedkinError: A file of that name is no CSV of finished rows, or cannot be written.
     """
-    kept = text_of(_merged(found, out / f"{preset.name}.csv"))
+    kept = text_of(_merged(outcomes, out / f"{preset.name}.csv"))
     made = {
-        "md": markdown(preset, found, scale, asked),
-        "html": page(preset, found, scale, asked),
+        "md": markdown(preset, outcomes, scale, asked),
+        "html": page(preset, outcomes, scale, asked),
         "csv": kept,
     }
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 
-def _merged(found: Sequence[Outcome], path: Path) -> list[Kept]:
+def _merged(outcomes: Sequence[Outcome], path: Path) -> list[Kept]:
     """Rows in the preset's order, then those of other scales."""
     before = runs_of(path) if path.exists() else {}
-    runs = {**before, **{key_of(run): run for one in found for run in one.runs}}
-    order = {one.row.name: place for place, one in enumerate(found)}
+    runs = {**before, **{key_of(run): run for one in outcomes for run in one.runs}}
+    order = {one.row.name: place for place, one in enumerate(outcomes)}
     return sorted(runs.values(), key=lambda run: (order.get(run.row, len(order)), run.seed))
 
 
-def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
+def page(preset: Preset, outcomes: Sequence[Outcome], scale: str, asked: str) -> str:
     """The whole page. The table sorts; below are the runs over rounds and bytes, and the charts
     that the preset is about.
 
     Args:
         preset: What was run.
-        found: What came of each row.
+        outcomes: What came of each row.
         scale: "small" or "full".
         asked: The command that made it.
 
@@ -323,21 +323,21 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     head = [
         (name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)
     ]
-    rows: list[list[Any]] = [[*cells(line)] for line in lines(found)]
-    begin, end = shared([one.row.name for one in found])
+    rows: list[list[Any]] = [[*cells(line)] for line in lines(outcomes)]
+    begin, end = shared([one.row.name for one in outcomes])
     for row in rows:
         row[0] = row[0].removeprefix(begin).removesuffix(end)
     note = f"The whole name of a row: {begin}…{end}." if begin or end else ""
     content = table(
-        head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)]
+        head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(outcomes)]
     )
-    seen = [read_run(folder, folder.name) for one in found for folder in one.folders[:1]]
-    figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
+    seen = [read_run(folder, folder.name) for one in outcomes for folder in one.folders[:1]]
+    figures = [*_charts(preset, outcomes), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>"]
-    parts.append(f'<p class="lead">{escape(_lead(lines(found)))}</p>')
+    parts.append(f'<p class="lead">{escape(_lead(lines(outcomes)))}</p>')
     parts.append(f"<p>{_prose(preset.about)}</p>")
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
-    items = "".join(f"<li>{escape(text)}</li>" for text in _remarks(preset, found, scale))
+    items = "".join(f"<li>{escape(text)}</li>" for text in _remarks(preset, outcomes, scale))
     parts += [
         section("table", "Measured beside published", note, content, above=search_bar("rows")),
         f"<ul>{items}</ul>",
@@ -346,16 +346,16 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     return document(preset.title, ["<main>", *parts, "</main>"], content_of(figures))
 
 
-def _lead(found: Sequence[Mapping[str, Any]]) -> str:
+def _lead(table_lines: Sequence[Mapping[str, Any]]) -> str:
     """How many rows were measured, and how near they are to what was published."""
-    measured = [line for line in found if not line["missing"]]
+    measured = [line for line in table_lines if not line["missing"]]
     apart = [abs(line["difference"]) for line in measured if line["difference"] is not None]
-    said = f"{len(measured)} of {formatting.many(len(found), 'row')} measured"
+    beginning = f"{len(measured)} of {formatting.many(len(table_lines), 'row')} measured"
     if not apart:
-        return f"{said}; none of them has a published number."
+        return f"{beginning}; none of them has a published number."
     near = sum(one <= NEAR for one in apart)
     return (
-        f"{said}, {len(apart)} with a published number: {near} within {NEAR:g} of it, "
+        f"{beginning}, {len(apart)} with a published number: {near} within {NEAR:g} of it, "
         f"the farthest {max(apart):.2f} away."
     )
 
@@ -365,11 +365,11 @@ def _prose(text: str) -> str:
     return re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
-def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:
+def _charts(preset: Preset, outcomes: Sequence[Outcome]) -> list[Figure]:
     """The preset's charts of the first rows, named after them."""
     drawn = []
     for number, one in enumerate(
-        [one for one in found if one.folders][:MOST] if preset.charts else []
+        [one for one in outcomes if one.folders][:MOST] if preset.charts else []
     ):
         with opened(one.folders[0]) as run:
             of_run = {figure.name: figure for figure in charts_of(run)}

@@ -100,11 +100,11 @@ def preset(name: str, scale: str = "small") -> Preset:
     Raises:
         FedkinError: The name does not exist.
     """
-    found = _files()
-    if name not in found:
-        raise unknown("preset", name, found)
-    content = found[name]
-    other = found[content["rows_of"]] if "rows_of" in content else content
+    presets = _files()
+    if name not in presets:
+        raise unknown("preset", name, presets)
+    content = presets[name]
+    other = presets[content["rows_of"]] if "rows_of" in content else content
     rows = [
         row
         for group in other["groups"]
@@ -114,7 +114,7 @@ def preset(name: str, scale: str = "small") -> Preset:
     kept = tuple(
         row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items())
     )
-    source = other if other is not content else found.get(content.get("flags_of", ""), {})
+    source = other if other is not content else presets.get(content.get("flags_of", ""), {})
     flags = [*source.get("flagged", ()), *content.get("flagged", ())]
     return Preset(
         name,
@@ -182,7 +182,7 @@ def _again(group: Mapping[str, Any], content: Mapping[str, Any]) -> Mapping[str,
 
 def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) -> list[Row]:
     axes: dict[str, dict[str, Content]] = group.get("axes", {})
-    found = []
+    rows = []
     for options in product(*(axis.items() for axis in axes.values())):
         chosen = {axis: name for axis, (name, _) in zip(axes, options, strict=True)}
         changes: Content = dict(group.get("set", {}))
@@ -206,7 +206,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
             )
             for v in wanted
         )
-        found.append(
+        rows.append(
             Row(
                 name,
                 group.get("spec", ""),
@@ -216,7 +216,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
                 chosen,
             )
         )
-    return found
+    return rows
 
 
 def _line(
@@ -259,8 +259,8 @@ def packaged(file: Path) -> Path:
     """
     if file.exists() or file.parts[-3:-1] != ("examples", "papers"):
         return file
-    found = resources.files("fedkin.reproduce").joinpath("specs", file.name)
-    return Path(str(found)) if found.is_file() else file
+    file_here = resources.files("fedkin.reproduce").joinpath("specs", file.name)
+    return Path(str(file_here)) if file_here.is_file() else file
 
 
 @cache
@@ -279,15 +279,15 @@ def published(name: str) -> list[dict[str, str]]:
 
 @cache
 def _files() -> dict[str, Content]:
-    found: dict[str, Content] = {}
+    presets: dict[str, Content] = {}
     for path in sorted(
         resources.files("fedkin.reproduce").joinpath("presets").iterdir(), key=lambda p: p.name
     ):
         for name, content in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            if name in found:
+            if name in presets:
                 raise FedkinError(f"{path.name}: preset {name!r} is there twice")
-            found[name] = _whole(content)
-    return found
+            presets[name] = _whole(content)
+    return presets
 
 
 def _whole(content: Content) -> Content:

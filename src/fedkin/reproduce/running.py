@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
 from fedkin.experiment.resume import resume
-from fedkin.experiment.rounds_told import rounds_told
+from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
@@ -66,13 +66,15 @@ def outcomes(
     part = runners is READERS  # nothing will be trained: a run that lacks a number has the others
     for row in rows:
         try:
-            taken = [
+            from_elsewhere = [
                 one
                 for seed in range(seeds)
                 if (one := _taken(row, seed, out, changes, elsewhere or {}, part))
             ]
-            rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
-            done = joined(row, taken)
+            rest = [
+                seed for seed in range(seeds) if seed not in {one.seed for one in from_elsewhere}
+            ]
+            done = joined(row, from_elsewhere)
             if rest:
                 here = (runners or RUNNERS)[row.runner](row, rest, out, changes)
                 apart = other_numbers(here.runs, elsewhere or {})
@@ -189,7 +191,7 @@ def _outcome(
     names = single(row)
     each = [_measured(row, folder) for folder in folders]
     numbers = {name: [v for one in each if (v := one[name]) is not None] for name in names}
-    spent = [found.total for folder in folders if (found := cost(folder)) is not None]
+    spent = [spent_here.total for folder in folders if (spent_here := cost(folder)) is not None]
     runs = tuple(
         _run(row, seed, spec_of(row, seed, changes), folder, facts)
         for seed, folder, facts in zip(seeds, folders, each, strict=True)
@@ -203,9 +205,9 @@ def _measured(row: Row, folder: Path) -> dict[str, float | None]:
     """What a row is about, what other rows of the same runs are, and of each client what a number
     of all seeds is made of.
     """
-    found = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
-    found |= of_clients(folder) if len(single(row)) < len(row.values) else {}
-    return {name: None if value is None else float(value) for name, value in found.items()}
+    numbers = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
+    numbers |= of_clients(folder) if len(single(row)) < len(row.values) else {}
+    return {name: None if value is None else float(value) for name, value in numbers.items()}
 
 
 def _run(
@@ -235,13 +237,13 @@ def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
         progress(record)
 
     return run(
-        spec, folder, progress=rounds_told(f"rounds of {folder.name}", spec.run.rounds, first)
+        spec, folder, progress=rounds_reporter(f"rounds of {folder.name}", spec.run.rounds, first)
     )
 
 
 def _resumed(spec: Spec, folder: Path, progress: Progress) -> Path:
-    told = rounds_told(f"rounds of {folder.name}", spec.run.rounds, progress)
-    return resume(folder, progress=told)
+    reporter = rounds_reporter(f"rounds of {folder.name}", spec.run.rounds, progress)
+    return resume(folder, progress=reporter)
 
 
 def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:

@@ -65,14 +65,14 @@ def named(run: Path, database: Database) -> dict[int, Path]:
     Raises:
         FedkinError: The record names a client or a round that cannot be one.
     """
-    found: dict[int, Path] = {}
+    files: dict[int, Path] = {}
     for client, round in database.rows("SELECT client, round FROM states"):
         if not (_whole(client, SERVER, CLIENTS) and _whole(round, 0, ROUNDS)):
             raise FedkinError(
                 f"{run} is damaged: {str(client)[:40]!r} and {str(round)[:40]!r} name no state"
             )
-        found[client] = states_of(run) / name(client, round)
-    return found
+        files[client] = states_of(run) / name(client, round)
+    return files
 
 
 def _whole(value: object, low: int, high: int) -> bool:

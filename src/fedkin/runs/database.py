@@ -95,14 +95,14 @@ class Database:
             FedkinError: The record is damaged.
         """
         try:
-            found = {
+            by_name = {
                 name: json.loads(value)
                 for name, value in self.rows("SELECT name, value FROM facts")
             }
         except (RecursionError, TypeError, ValueError) as error:
             raise FedkinError(f"{self.path} is damaged: {error}") from None
-        check_facts(found, str(self.path))
-        return found
+        check_facts(by_name, str(self.path))
+        return by_name
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query.
@@ -118,10 +118,10 @@ class Database:
             FedkinError: The record is damaged; one whose tables have no end is, too.
         """
         with self._asked(query, values) as (cursor, most):
-            found = cursor.fetchmany(most + 1)
-        if len(found) > most:
+            fetched = cursor.fetchmany(most + 1)
+        if len(fetched) > most:
             raise self._endless()
-        return found
+        return fetched
 
     def columns(self, query: str, *values: Any) -> "NDArray[np.float64]":
         """The rows of a query for numbers alone, as an array [rows, columns]; NULL becomes nan.

@@ -120,12 +120,12 @@ class PrivacySection(Section):
     def _whole(self) -> "PrivacySection":
         if self.noise is None:
             apart = {"secure_aggregation", *({"seeded"} if self.secure_aggregation else ())}
-            given = sorted(self.model_fields_set - {"noise", *apart})
+            settings = sorted(self.model_fields_set - {"noise", *apart})
             plain = type(self).model_fields
-            if any(getattr(self, name) != plain[name].default for name in given):
+            if any(getattr(self, name) != plain[name].default for name in settings):
                 raise ValueError(
-                    f"{given[0]} protects nobody without noise: set privacy.noise, such as 1.0 or "
-                    "{epsilon = 8, delta = 1e-5}"
+                    f"{settings[0]} protects nobody without noise: set privacy.noise, such as "
+                    "1.0 or {epsilon = 8, delta = 1e-5}"
                 )
             return self
         if self.clip is None:

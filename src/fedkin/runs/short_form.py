@@ -26,18 +26,18 @@ def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, A
         FedkinError: A later piece has no key, or one is empty.
     """
     name, mark, rest = text.partition(":")
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for position, piece in enumerate(pieces(rest) if mark else []):
         key, equals, value = piece.partition("=")
         if equals:
-            found[key.strip()] = literal(value.strip())
+            parameters[key.strip()] = literal(value.strip())
         elif position or not piece:
             raise FedkinError(
                 f"{text!r} is not understood: write name:value or name:key=value,key=value"
             )
         else:
-            found[first(name)] = literal(piece)
-    return name, found
+            parameters[first(name)] = literal(piece)
+    return name, parameters
 
 
 # a bracket, a comma, or a quoted text where a value begins: an apostrophe within a word is a letter
@@ -97,10 +97,10 @@ def literal(text: str) -> Any:
         A bool, number, list, dict or text.
     """
     try:
-        found = parse_toml(f"value = {text}")
+        parsed = parse_toml(f"value = {text}")
     except BadToml:
         return text
-    plain = list(found) == ["value"] and isinstance(
-        found["value"], bool | int | float | str | list | dict
+    plain = list(parsed) == ["value"] and isinstance(
+        parsed["value"], bool | int | float | str | list | dict
     )
-    return found["value"] if plain else text  # a date is a name here
+    return parsed["value"] if plain else text  # a date is a name here

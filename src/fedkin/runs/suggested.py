@@ -53,19 +53,19 @@ def suggested(content: dict[str, Any], declared: Mapping[str, Collection[str]]) 
 
 def _beginnings(content: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What [split], [model] and [method] begin with."""
-    found: dict[str, dict[str, Any]] = {"method": METHOD}
+    suggested: dict[str, dict[str, Any]] = {"method": METHOD}
     if names_clients(data):
-        found["split"] = {"name": "natural"}
+        suggested["split"] = {"name": "natural"}
     name = str(data.get("name", ""))
     if is_table(name):
-        found["model"] = {"name": TABLE_MODEL}
+        suggested["model"] = {"name": TABLE_MODEL}
     elif is_text(name):
-        found["model"] = {"name": TEXT_MODEL}
+        suggested["model"] = {"name": TEXT_MODEL}
     model = content.get("model")
     unlike = isinstance(model, dict) and bool(model.get("map"))
     if unlike or "public" in content:
-        found["method"] = {"name": BY_PREDICTIONS}
-    return found
+        suggested["method"] = {"name": BY_PREDICTIONS}
+    return suggested
 
 
 def _scale(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def _rounds(content: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if privacy.get("noise") is not None:
         return {}
-    said = {"rounds", "patience", "evaluate"} & run.keys() or {"val", "holdout"} & split.keys()
-    return {} if said else {"run": {**run, "patience": PATIENCE}}
+    chosen = {"rounds", "patience", "evaluate"} & run.keys() or {"val", "holdout"} & split.keys()
+    return {} if chosen else {"run": {**run, "patience": PATIENCE}}
 
 
 def is_table(name: str) -> bool:
@@ -126,8 +126,8 @@ def is_text(name: str) -> bool:
     if first is None or first.suffix.lower() != ".json":
         return False
     with first.open("rb") as file:
-        found = FIRST_SAMPLE.search(file.read(LOOKED_AT))
-    return found is not None and found[1] == b'"'
+        match = FIRST_SAMPLE.search(file.read(LOOKED_AT))
+    return match is not None and match[1] == b'"'
 
 
 def _is_own(name: str) -> bool:
@@ -155,8 +155,8 @@ def _has_clients(name: str, folder: Any) -> bool:
     """Whether an .npz file has an array of clients. No sample of it is read."""
     if not name.lower().endswith(".npz"):
         return False
-    said = data_setting() if folder is None else None
-    chosen = said.folder if said is not None else folder
+    setting = data_setting() if folder is None else None
+    chosen = setting.folder if setting is not None else folder
     places = [typed_path(name)]
     if isinstance(chosen, str | Path):
         places.append(typed_path(chosen) / name)
@@ -170,8 +170,8 @@ def _has_clients(name: str, folder: Any) -> bool:
         return False  # its reader says what is wrong with it
 
 
-def _is_free(given: Any, declared: Collection[str]) -> bool:
+def _is_free(section: Any, declared: Collection[str]) -> bool:
     """Whether a section neither names a choice nor has a key that belongs to one."""
-    if not isinstance(given, dict) or given.get("map") or "name" in given:
+    if not isinstance(section, dict) or section.get("map") or "name" in section:
         return False
-    return all(key in declared for key in given)
+    return all(key in declared for key in section)

@@ -99,12 +99,12 @@ def _remembered() -> dict[str, list[str]]:
         return {}
     try:
         with open(home / REMEMBERED, encoding="utf-8") as file:
-            found = json.loads(file.read(LARGEST))
+            content = json.loads(file.read(LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return {}
-    return {place: digests for place, digests in found.items() if isinstance(digests, list)}
+    return {place: digests for place, digests in content.items() if isinstance(digests, list)}
 
 
 def _home() -> Path | None:

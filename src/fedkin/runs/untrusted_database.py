@@ -91,10 +91,10 @@ def check_schema(connection: sqlite3.Connection) -> None:
     """
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
-    found = connection.execute(MASTER).fetchmany(TABLES + 1)
-    if len(found) > TABLES:
+    entries = connection.execute(MASTER).fetchmany(TABLES + 1)
+    if len(entries) > TABLES:
         raise ValueError("it has too many tables")
-    for kind, name, text in found:
+    for kind, name, text in entries:
         of_sqlite = kind == "index" and text is None and str(name).startswith("sqlite_autoindex_")
         plain = kind == "table" and PLAIN.fullmatch(str(text)) and not FORBIDDEN.search(str(text))
         if not (of_sqlite or plain):
@@ -201,11 +201,11 @@ def recovered(path: Path) -> "tempfile.TemporaryDirectory[str]":
 
 
 def _facts(path: Path) -> list[tuple[int, int]]:
-    found = []
+    sizes_and_times = []
     for file in (path, journal_of(path)):
         try:
             facts = file.lstat()
-            found.append((facts.st_size, facts.st_mtime_ns))
+            sizes_and_times.append((facts.st_size, facts.st_mtime_ns))
         except FileNotFoundError:  # its run goes on, and has undone it
-            found.append((0, 0))
-    return found
+            sizes_and_times.append((0, 0))
+    return sizes_and_times

@@ -31,7 +31,7 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     # an item of a list stands in its key's line
     line = _line_of(text, path) or _line_of(text, path[:2])
     at = f" (line {line})" if line else ""
-    given = first.get("input")
+    value = first.get("input")
     if first["type"] == "extra_forbidden":
         if key in ELSEWHERE:
             return f"unknown key {key!r}{at}: {ELSEWHERE[key]}"
@@ -43,15 +43,15 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     if path and path[0] == "transforms":
         return _explain_transform(path, at)
     if first["type"] == "model_type" and path[0] in type(whole).model_fields:
-        return f"{key}{at} is a section: write {key}.{_choices([key, ''], whole)[0]} = {given!r}"
+        return f"{key}{at} is a section: write {key}.{_choices([key, ''], whole)[0]} = {value!r}"
     if first["type"] == "literal_error":
         choices = _literals(path, whole)
         return (
-            f"{key}{at}: unknown value {cut(repr(given))}{_nearest(given, choices)} "
+            f"{key}{at}: unknown value {cut(repr(value))}{_nearest(value, choices)} "
             f"(choices: {', '.join(choices)})"
         )
     reason = first["msg"].removeprefix("Value error, ")
-    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
+    shown = "" if isinstance(value, (dict, BaseModel)) else f", not {cut(repr(value))}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}{closest(first)}"
 
 
@@ -63,8 +63,8 @@ def _explain_transform(path: list[str], at: str) -> str:
     return f'{which}{at}: write [[transforms]], below it name = "median" and its parameters'
 
 
-def _nearest(given: Any, choices: list[str]) -> str:
-    return near(str(given), choices)
+def _nearest(value: Any, choices: list[str]) -> str:
+    return near(str(value), choices)
 
 
 def _literals(path: list[str], whole: BaseModel) -> list[str]:

@@ -98,16 +98,16 @@ def compiler_folder() -> Path:
     Returns:
         A folder that nobody else can write to.
     """
-    given = os.environ.get(INDUCTOR)
-    if given and _torchs_own(Path(given)):
-        given = None  # torch put it there itself, when a step was recorded
-    found = (
-        (None if not given else private_folder(Path(given).absolute()))
+    from_environment = os.environ.get(INDUCTOR)
+    if from_environment and _torchs_own(Path(from_environment)):
+        from_environment = None  # torch put it there itself, when a step was recorded
+    folder = (
+        (None if not from_environment else private_folder(Path(from_environment).absolute()))
         or _private("inductor")
         or _of_this_process()
     )
-    os.environ[INDUCTOR] = str(found)
-    return found
+    os.environ[INDUCTOR] = str(folder)
+    return folder
 
 
 def _torchs_own(path: Path) -> bool:

@@ -120,8 +120,8 @@ def _loaded(path: Path) -> Flat:
 def _for_a_device(graph: GraphModule, inputs: list[Any]) -> Flat:
     """Not measured, and not kept beyond this process."""
     compiler_folder()
-    found: Flat = torch._inductor.compile(graph, inputs)
-    return found
+    compiled: Flat = torch._inductor.compile(graph, inputs)
+    return compiled
 
 
 def _fused(graph: GraphModule) -> GraphModule:

@@ -58,26 +58,28 @@ class Captures:
                 self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             if self._pool is None:
                 self._pool = torch.cuda.graph_pool_handle()
-            given = [torch.empty_like(leaf).copy_(leaf) for leaf in inputs]
+            static_inputs = [torch.empty_like(leaf).copy_(leaf) for leaf in inputs]
             try:
                 with forked(self._device):
-                    self._warm_up(run, given)
-                    graph, results = self._captured(run, given)
+                    self._warm_up(run, static_inputs)
+                    graph, results = self._captured(run, static_inputs)
             except RuntimeError as error:
                 self._pool = None  # a capture that broke off may have left it unusable
                 raise Uncaptured(f"{type(error).__name__}: {error}") from None
-        groups = _alike(given)
+        groups = _alike(static_inputs)
 
         def replayed(*flat: Tensor) -> Sequence[Tensor]:
             with torch.cuda.device(self._device):
                 for places in groups:
-                    torch._foreach_copy_([given[at] for at in places], [flat[at] for at in places])
+                    torch._foreach_copy_(
+                        [static_inputs[at] for at in places], [flat[at] for at in places]
+                    )
                 graph.replay()
                 return [leaf.clone() for leaf in results]
 
         return replayed
 
-    def _warm_up(self, run: Flat, given: list[Tensor]) -> None:
+    def _warm_up(self, run: Flat, static_inputs: list[Tensor]) -> None:
         """Libraries get their memory and choose their kernels; then what no graph can hold is found
         before a capture breaks off.
         """
@@ -85,22 +87,22 @@ class Captures:
         self._stream.wait_stream(current)
         before = torch.default_generator.get_state()
         with torch.cuda.stream(self._stream):
-            run(*given)
+            run(*static_inputs)
             with _no_waiting():
-                run(*given)
+                run(*static_inputs)
         current.wait_stream(self._stream)
         if not torch.equal(before, torch.default_generator.get_state()):
             raise RuntimeError("the step draws in main memory: a graph would draw once for ever")
 
     def _captured(
-        self, run: Flat, given: list[Tensor]
+        self, run: Flat, static_inputs: list[Tensor]
     ) -> tuple[torch.cuda.CUDAGraph, list[Tensor]]:
         graph = torch.cuda.CUDAGraph()
         # other clients' threads stand still, and are none of the capture's affair
         with torch.cuda.graph(
             graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
         ):
-            results = list(run(*given))
+            results = list(run(*static_inputs))
         return graph, results
 
 

@@ -24,8 +24,8 @@ def fused_updates(recorded: GraphModule) -> GraphModule:
     graph = Graph()
     graph.output(graph.graph_copy(recorded.graph, {}))
     for node in list(graph.nodes):
-        if found := _update(node):
-            _replace(graph, node, *found)
+        if update := _update(node):
+            _replace(graph, node, *update)
     graph.eliminate_dead_code()
     return GraphModule(recorded, graph)
 

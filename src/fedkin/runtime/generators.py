@@ -61,8 +61,8 @@ class PythonDraws:
         Returns:
             What ``set_state`` takes.
         """
-        found = np.random.get_state(legacy=False)
-        second = {name: found[name] for name in ("has_gauss", "gauss")}
+        state = np.random.get_state(legacy=False)
+        second = {name: state[name] for name in ("has_gauss", "gauss")}
         return random.getstate(), get_bit_generator(), second
 
     def set_state(self, state: Any, /) -> None:

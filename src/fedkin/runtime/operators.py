@@ -80,11 +80,11 @@ def settings(graph: GraphModule) -> dict[str, Any]:
     if not shims:
         return {}
     next(iter(shims.values())).insert(0, '"C++" {\n' + "\n".join(texts) + "}")
-    found: dict[str, Any] = {"aot_inductor.custom_ops_to_c_shims": shims}
+    options: dict[str, Any] = {"aot_inductor.custom_ops_to_c_shims": shims}
     if "clang" in cpp_builder.get_cpp_compiler():
         # it does not read the level that the files ask for
-        found["aot_inductor.compile_wrapper_opt_level"] = "O3"
-    return found
+        options["aot_inductor.compile_wrapper_opt_level"] = "O3"
+    return options
 
 
 def _name(schema: str) -> str:
@@ -96,12 +96,12 @@ def _shim(operator: Any) -> str:
     handle, and what comes out is written where the last arguments point.
     """
     schema = operator._schema
-    given = [(C_TYPES[str(one.type)], one.name) for one in schema.arguments]
-    given += [("AtenTensorHandle*", f"made_{number}") for number in range(len(schema.returns))]
-    taken = ", ".join(f"{kind} {name}" for kind, name in given)
-    passed = ", ".join(name for _, name in given)
+    parameters = [(C_TYPES[str(one.type)], one.name) for one in schema.arguments]
+    parameters += [("AtenTensorHandle*", f"made_{number}") for number in range(len(schema.returns))]
+    declared = ", ".join(f"{kind} {name}" for kind, name in parameters)
+    passed = ", ".join(name for _, name in parameters)
     name = operator._opname
-    return f"AOTITorchError aoti_torch_cpu_{name}({taken}) {{ return {name}({passed}); }}"
+    return f"AOTITorchError aoti_torch_cpu_{name}({declared}) {{ return {name}({passed}); }}"
 
 
 def _text(name: str) -> str:

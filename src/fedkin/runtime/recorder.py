@@ -84,11 +84,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         except Untraceable as error:
             self.refused = error
             raise
-        given, named = tree_map(self._known, (args, kwargs))
-        node = self._graph.call_function(func, given, named)
-        found = func(*args, **kwargs)
-        self._came(found, node)
-        return found
+        node_args, named = tree_map(self._known, (args, kwargs))
+        node = self._graph.call_function(func, node_args, named)
+        result = func(*args, **kwargs)
+        self._came(result, node)
+        return result
 
     def ended(self, outputs: Sequence[Tensor]) -> GraphModule:
         """The graph that returns these."""
@@ -107,15 +107,15 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._is(value, self._graph.get_attr(name))
         return self._nodes[id(value)]
 
-    def _came(self, found: Any, node: Node) -> None:
-        if isinstance(found, Tensor):
-            self._is(found, node)
-        elif isinstance(found, tuple | list):
-            for place, part in enumerate(found):
+    def _came(self, result: Any, node: Node) -> None:
+        if isinstance(result, Tensor):
+            self._is(result, node)
+        elif isinstance(result, tuple | list):
+            for place, part in enumerate(result):
                 if part is not None:
                     self._came(part, self._graph.call_function(getitem, (node, place)))
-        elif found is not None:
-            raise NotRecorded(f"{node.target} gives {type(found).__name__}")
+        elif result is not None:
+            raise NotRecorded(f"{node.target} gives {type(result).__name__}")
 
     def _is(self, leaf: Tensor, node: Node) -> None:
         if type(leaf) not in (Tensor, torch.nn.Parameter):

@@ -37,20 +37,20 @@ def side_by_side(tensor: Any) -> TypeGuard[Tensor]:
     return plain(tensor) and tensor.is_contiguous()
 
 
-def put(graph: Graph, node: Node, operator: Any, given: tuple[Any, ...]) -> Node:
+def put(graph: Graph, node: Node, operator: Any, arguments: tuple[Any, ...]) -> Node:
     """The call of an operator in the place of a node.
 
     Args:
         graph: Which is changed.
         node: Whose place is taken.
         operator: Of torch's library.
-        given: Its arguments.
+        arguments: Its arguments.
 
     Returns:
         The new node.
     """
     with graph.inserting_before(node):
-        made = graph.call_function(operator, given)
+        made = graph.call_function(operator, arguments)
     made.meta = dict(node.meta)
     node.replace_all_uses_with(made)
     return made

@@ -44,16 +44,16 @@ def replace(graph: Graph, node: Node) -> None:
         graph: Which is changed.
         node: That is looked at; any other stays.
     """
-    given: tuple[Any, ...] = node.args
-    if node.target is aten.convolution.default and _plain(given, 3):
-        x, w, bias = given[:3]
+    arguments: tuple[Any, ...] = node.args
+    if node.target is aten.convolution.default and _plain(arguments, 3):
+        x, w, bias = arguments[:3]
         if _fits(x, w) and w.meta["val"].shape[0] < FEW:
             put(graph, node, ops.fedkin.small_conv.default, (x, w, bias))
-    if node.target is aten.convolution_backward.default and _plain(given, 4):
-        slope, x, w = given[:3]
+    if node.target is aten.convolution_backward.default and _plain(arguments, 4):
+        slope, x, w = arguments[:3]
         out, into = w.meta["val"].shape[:2]
-        by_x = given[10] == [True, True, True]
-        if not _fits(x, w) or not (by_x or given[10] == [False, True, True]):
+        by_x = arguments[10] == [True, True, True]
+        if not _fits(x, w) or not (by_x or arguments[10] == [False, True, True]):
             return
         if by_x and out <= FEW and min(out, into) < FEW:
             put(graph, node, ops.fedkin.small_conv_back.default, (slope, x, w))
@@ -63,10 +63,10 @@ def replace(graph: Graph, node: Node) -> None:
                 part.args = (made, int(part.args[1]) - 1)  # type: ignore[arg-type]
 
 
-def _plain(given: tuple[Any, ...], first: int) -> bool:
+def _plain(arguments: tuple[Any, ...], first: int) -> bool:
     """Whether all tensors lie side by side, and the rest is as in ``ONE``."""
-    tensors = given[:3]
-    return tuple(given[first : first + 6]) == ONE and all(
+    tensors = arguments[:3]
+    return tuple(arguments[first : first + 6]) == ONE and all(
         isinstance(node, Node) and side_by_side(node.meta.get("val")) for node in tensors
     )
 

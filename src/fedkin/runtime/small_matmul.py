@@ -31,14 +31,14 @@ def replace(graph: Graph, node: Node) -> None:
         graph: Which is changed.
         node: That is looked at; any other stays.
     """
-    given: tuple[Any, ...] = node.args
-    if node.target in (aten.mm.default, aten.bmm.default) and _suits(*given):
-        put(graph, node, ops.fedkin.small_product.default, given)
-    if node.target is not aten.addmm.default or not _suits(*given[1:]):
+    arguments: tuple[Any, ...] = node.args
+    if node.target in (aten.mm.default, aten.bmm.default) and _suits(*arguments):
+        put(graph, node, ops.fedkin.small_product.default, arguments)
+    if node.target is not aten.addmm.default or not _suits(*arguments[1:]):
         return
-    w, *factors = given
+    w, *factors = arguments
     if node.kwargs == {"alpha": -1} and _whole(w, node):
-        put(graph, node, ops.fedkin.small_update.default, given)
+        put(graph, node, ops.fedkin.small_update.default, arguments)
     elif not node.kwargs:
         with graph.inserting_before(node):
             product = graph.call_function(ops.fedkin.small_product.default, tuple(factors))
@@ -58,5 +58,5 @@ def _suits(a: Node, b: Node) -> bool:
 
 def _whole(w: Node, result: Node) -> bool:
     """Whether w is not broadcast, and its rows lie one after the other."""
-    given: Tensor = w.meta["val"]
-    return given.is_contiguous() and given.shape == result.meta["val"].shape
+    value: Tensor = w.meta["val"]
+    return value.is_contiguous() and value.shape == result.meta["val"].shape

@@ -61,19 +61,19 @@ def replace(graph: Graph, node: Node) -> None:
         return
     with graph.inserting_before(node):
         made = graph.call_function(ops.fedkin.small_pool.default, (x,))
-        found = [graph.call_function(getitem, (made, number)) for number in (0, 1)]
+        outputs = [graph.call_function(getitem, (made, number)) for number in (0, 1)]
     for number, part in parts.items():
-        found[number].meta = dict(part.meta)
+        outputs[number].meta = dict(part.meta)
     if 0 in parts:
-        parts[0].replace_all_uses_with(found[0])
+        parts[0].replace_all_uses_with(outputs[0])
     for user in backward:
-        given = (user.args[0], found[1], *x.meta["val"].shape[-2:])
-        put(graph, user, ops.fedkin.small_pool_back.default, given)
+        arguments = (user.args[0], outputs[1], *x.meta["val"].shape[-2:])
+        put(graph, user, ops.fedkin.small_pool_back.default, arguments)
 
 
-def _by_two(given: tuple[Any, ...]) -> bool:
+def _by_two(windows: tuple[Any, ...]) -> bool:
     """Whether windows of 2 x 2 lie side by side; what is not written is torch's default."""
-    return bool(given) and all(one in forms for one, forms in zip(given, FORMS, strict=False))
+    return bool(windows) and all(one in forms for one, forms in zip(windows, FORMS, strict=False))
 
 
 def _suits(user: Node, x: Node) -> bool:

@@ -70,8 +70,8 @@ def confirmed(
     if reads.by is not None:
         raise Untraceable(f"they read values of the batch ({reads.by})")
     with forked(device), torch.no_grad():
-        found = graph(*inputs)
-    same = all(_same(mine, other) for mine, other in zip(found, wanted, strict=True))
+        outputs = graph(*inputs)
+    same = all(_same(mine, other) for mine, other in zip(outputs, wanted, strict=True))
     # not where a sum is made in another order: under autocast, or because torch is watched
     if not same and not _alike(graph, constants, record()):
         raise Untraceable(
@@ -81,12 +81,12 @@ def confirmed(
     return graph
 
 
-def check_call(operation: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+def check_call(operation: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Refuse an operation whose call in a graph would not serve other batches.
 
     Args:
         operation: Of torch.
-        given: What it is called with; of tensors the dtypes matter.
+        arguments: What it is called with; of tensors the dtypes matter.
         named: Its keywords.
 
     Raises:
@@ -95,7 +95,7 @@ def check_call(operation: Any, given: tuple[Any, ...], named: dict[str, Any]) ->
     """
     if named.get("generator") is not None:
         raise Untraceable(f"they draw from a generator of their own ({operation})")
-    if torch.Tag.dynamic_output_shape in operation.tags and not _is_fixed(operation, given):
+    if torch.Tag.dynamic_output_shape in operation.tags and not _is_fixed(operation, arguments):
         raise Untraceable(f"they make tensors as large as values of the batch say ({operation})")
 
 
@@ -125,10 +125,10 @@ def _value(node: Node) -> Any:
     return node.meta.get("val", node)
 
 
-def _is_fixed(operation: Any, given: tuple[Any, ...]) -> bool:
+def _is_fixed(operation: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether this call's result has one size after all."""
     return operation is ATEN.index.Tensor and not any(
-        isinstance(one, Tensor) and one.dtype in MASKS for one in given[1]
+        isinstance(one, Tensor) and one.dtype in MASKS for one in arguments[1]
     )
 
 

@@ -193,7 +193,7 @@ def _calibrated(
 ) -> float:
     library = _library()
     try:
-        found = library.calibrate_dp_mechanism(
+        noise = library.calibrate_dp_mechanism(
             lambda: _fresh(max(interval, target / CELLS)),
             event,
             target,
@@ -206,7 +206,7 @@ def _calibrated(
             f"privacy.noise: no multiplier gives epsilon = {target:g} at "
             f"delta = {delta:g} over {rounds} rounds: raise epsilon or lower run.rounds"
         ) from error
-    return float(found)
+    return float(noise)
 
 
 def rounds_within(mechanism: Mechanism, budget: float, rounds: int) -> int:

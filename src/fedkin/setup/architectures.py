@@ -103,15 +103,15 @@ def column_of(spec: Spec, population: Population) -> list[str] | None:
         raise FedkinError(
             f"the data have no column {column!r} that says a client's model: see model.column"
         )
-    found = []
+    own_values = []
     for name, rows in zip(population.names, population.train):
         own = sorted({str(value) for value in values[rows]})
         if len(own) > 1:
             raise FedkinError(
                 f"client {name} has several values of {column!r}: {', '.join(own[:3])}"
             )
-        found.append(own[0])
-    return found
+        own_values.append(own[0])
+    return own_values
 
 
 def _by_size(spec: Spec, sizes: Sequence[int], names: list[str]) -> list[str]:
@@ -284,8 +284,8 @@ def with_family(spec: Spec, population: Population) -> Spec:
     if spec.model.target != "standard":
         return spec
     labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)
-    found = float(labels.mean()), float(labels.std()) or 1.0
-    return spec.replace("model", target=found)
+    target = float(labels.mean()), float(labels.std()) or 1.0
+    return spec.replace("model", target=target)
 
 
 def _with_target(spec: Spec) -> Spec:
@@ -300,8 +300,8 @@ def _with_target(spec: Spec) -> Spec:
 def _with_family(spec: Spec, population: Population) -> Spec:
     family, numbers = spec.model.family, population.task == "regression"
     if family == "auto":
-        found = GAUSSIAN if numbers else CATEGORICAL
-        return spec.replace("model", family=found.name)
+        usual = GAUSSIAN if numbers else CATEGORICAL
+        return spec.replace("model", family=usual.name)
     if family in FAMILIES and numbers and FAMILIES[family].classes:
         raise FedkinError(
             "labels are numbers, not classes: set model.family to gaussian or poisson, not "

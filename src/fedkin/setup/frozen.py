@@ -132,12 +132,12 @@ def map_frozen(models: Mapping[str, Model], folder: Path) -> None:
         places, size = _places(model.frozen)
         try:
             # copy-on-write: torch may treat it as writable, and no write reaches the file
-            found = np.load(path, mmap_mode="c", allow_pickle=False)
+            values = np.load(path, mmap_mode="c", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             raise FedkinError(f"{path} is missing or damaged: start the run again") from None
-        if found.shape != (size,) or found.dtype != np.uint8:
+        if values.shape != (size,) or values.dtype != np.uint8:
             raise FedkinError(f"{path} holds other parameters: start the run again")
-        whole = torch.from_numpy(found)
+        whole = torch.from_numpy(values)
         for name, at in places.items():
             own = model.frozen[name]
             part = whole[at : at + own.numel() * own.element_size()]

@@ -81,9 +81,9 @@ def source_of(spec: Spec) -> Source:
     if not _kept or not is_path(spec.data.name):
         return _read(spec)
     asked = repr((rooted(spec).data, spec.run.seed, spec.model.column))
-    if (found := _kept[0].pop(asked, None)) is None:
-        found = _kept[0][asked] = _read(spec)
-    return found
+    if (source := _kept[0].pop(asked, None)) is None:
+        source = _kept[0][asked] = _read(spec)
+    return source
 
 
 def _read(spec: Spec) -> Source:

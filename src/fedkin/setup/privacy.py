@@ -143,13 +143,13 @@ def outside_of(spec: Spec) -> str:
     Returns:
         Words with commas between.
     """
-    found = [*OUTSIDE]
+    uncovered = [*OUTSIDE]
     if spec.privacy.of_samples:
         at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
-        found += ["validation samples", at_home]
+        uncovered += ["validation samples", at_home]
     if spec.run.patience is not None:
-        found.append(LAST_ROUND)
-    return f"{', '.join(found)} and {FITTED}"
+        uncovered.append(LAST_ROUND)
+    return f"{', '.join(uncovered)} and {FITTED}"
 
 
 def remarks_of(
@@ -239,5 +239,5 @@ def secret_for(spec: Spec, run: Path, again: int = 0) -> Secret:
     Raises:
         FedkinError: The secret is gone, damaged, or readable by others.
     """
-    found = seeded(spec.run.seed) if spec.privacy.seeded else secret_of(run)
-    return found.of(f"start {again}") if again else found
+    secret = seeded(spec.run.seed) if spec.privacy.seeded else secret_of(run)
+    return secret.of(f"start {again}") if again else secret

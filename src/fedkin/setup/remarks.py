@@ -39,7 +39,7 @@ def remarks(parts: Assembled) -> list[str]:
         A sentence each; [] where there is nothing to say.
     """
     x = parts.population.x[:8]
-    ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
+    ends = [remark for model in parts.models.values() if (remark := softmax_remark(model, x))]
     scale = parts.spec.data
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
     rounds = parts.spec.run.rounds
@@ -187,19 +187,19 @@ def _overshooting(method: Method) -> list[str]:
     lr, eta, lam = (hyper.get(key) for key in ("lr", "personal_lr", "lam"))
     if not isinstance(eta, int | float) or not isinstance(lam, int | float):
         return []
-    said = []
+    remarks_made = []
     if eta * lam >= 1:
-        said.append(
+        remarks_made.append(
             f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step "
             f"goes beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
         )
     # where the personal model is solved for in inner steps, λ draws the local copy to it in turn
     if "inner" in hyper and isinstance(lr, int | float) and lr * lam >= 1:
-        said.append(
+        remarks_made.append(
             f"{method.name}: lr times lam is {lr * lam:.3g}: from 1 on a step of the local copy "
             f"goes beyond the personal model; try train.lr={0.6 / lam:.2g}"
         )
-    return said
+    return remarks_made
 
 
 def _hardly_drawn(parts: Assembled) -> list[str]:

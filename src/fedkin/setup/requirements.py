@@ -233,7 +233,7 @@ def methods_with_a_sum() -> str:
 
 def _methods(fits: Callable[[Method], bool]) -> str:
     """The methods that fit, with their default hyper-parameters, for a sentence."""
-    found = []
+    names = []
     for name in sorted(registry()):
         try:
             method = make(name, {}, {"lr": 0.1})
@@ -241,5 +241,5 @@ def _methods(fits: Callable[[Method], bool]) -> str:
         except FedkinError:
             continue
         if fits(method) and not method.needs.pooled:
-            found.append(name)
-    return ", ".join(found)
+            names.append(name)
+    return ", ".join(names)

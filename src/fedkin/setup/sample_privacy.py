@@ -140,8 +140,8 @@ class SampleCosts:
         Returns:
             ε, from 0.
         """
-        found = self.largest(self.taken(rounds))
-        return max(epsilon_of(one.releases(noise), delta, interval) for one in found)
+        costs = self.largest(self.taken(rounds))
+        return max(epsilon_of(one.releases(noise), delta, interval) for one in costs)
 
     def each(self, noise: float, delta: float, counts: Mapping[int, int]) -> dict[int, float]:
         """ε of every client, from above: sampling rates are rounded up to a grid.

@@ -69,10 +69,11 @@ def check_clients(spec: Spec, clients: int) -> None:
         FedkinError: There are masks, and it is another number.
     """
     if spec.privacy.secure_aggregation is not None and clients != spec.run.clients:
-        said = "none" if spec.run.clients is None else f"{spec.run.clients:,}"
+        declared = "none" if spec.run.clients is None else f"{spec.run.clients:,}"
         raise FedkinError(
             f"deployment.toml names {clients:,} clients, and run.clients of experiment.toml is "
-            f"{said}, by which masks hide an update among others: set run.clients on every machine"
+            f"{declared}, by which masks hide an update among others: set run.clients on "
+            "every machine"
         )
 
 
@@ -98,8 +99,8 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
             f"[privacy] secure_aggregation adds the scores of {LEAST} clients or more, and an "
             f"evaluation asks {asked}: set run.evaluate to {PANEL}{LEAST}, or to {ALL}"
         )
-    found = threshold_of(spec, asked) if asked == among else None
-    return usual_threshold(asked) if found is None else found
+    threshold = threshold_of(spec, asked) if asked == among else None
+    return usual_threshold(asked) if threshold is None else threshold
 
 
 def check_scores(spec: Spec, federation: Federation) -> None:
@@ -159,7 +160,7 @@ def masking_of(
     return Masking(threshold, how, draw, identity, partial(scores_threshold, spec, clients))
 
 
-def masks_said(spec: Spec, federation: Federation) -> list[str]:
+def masking_remarks(spec: Spec, federation: Federation) -> list[str]:
     """What the record says of the server's sight, and loudly where masks hide nothing.
 
     Args:

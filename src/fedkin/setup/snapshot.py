@@ -52,16 +52,16 @@ def snapshot(run: Path, aside: Path, of: Collection[int] | None = None) -> Snaps
     Raises:
         FedkinError: It is no run, or a damaged one.
     """
-    found: Snapshot | None = None
+    latest: Snapshot | None = None
     for _ in range(TRIES):
         with read_only(run) as database, database.reading():
             last, trained = database.last_round(), database.last_trained()
             facts, states = database.facts(), checkpoint.named(run, database)
-        if found is not None and found.round == last:
+        if latest is not None and latest.round == last:
             break
         stays = facts.get("finished") is True
-        found = Snapshot(last, trained, facts, Copies(aside, states, () if stays else of))
-        if not found.states.lost:
+        latest = Snapshot(last, trained, facts, Copies(aside, states, () if stays else of))
+        if not latest.states.lost:
             break
-    assert found is not None
-    return found
+    assert latest is not None
+    return latest

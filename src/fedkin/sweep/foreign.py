@@ -29,8 +29,8 @@ def check_database(path: Path, optuna: Any) -> None:
     if not path.exists():
         return
     check_file(path, "study")
-    found = tables_of(path)
-    if found and found != _tables(optuna):
+    tables = tables_of(path)
+    if tables and tables != _tables(optuna):
         raise FedkinError(
             f"{path} cannot be used: its tables are not those of Optuna {optuna.__version__}"
         )

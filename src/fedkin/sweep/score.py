@@ -66,8 +66,8 @@ def scored(study: Any, trial: Any) -> Score | None:
         {int(k): v for k, v in study.user_attrs.get(name, {}).items()}
         for name in (f"{CLIENTS} {trial.number}", SAMPLES)
     )
-    said = study.user_attrs.get(f"{UNSCORED} {trial.number}", "")
-    return Score(measure, Score(measure, trial.value).objective, clients, samples, said)
+    why_unscored = study.user_attrs.get(f"{UNSCORED} {trial.number}", "")
+    return Score(measure, Score(measure, trial.value).objective, clients, samples, why_unscored)
 
 
 def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:

@@ -54,23 +54,23 @@ def space_of(texts: Sequence[str]) -> Space:
             or a range whose ends are no numbers in rising order.
     """
     named: Space = {}
-    given: Space = {}
+    typed: Space = {}
     for text in texts:
         key, equals, values_or_range = text.partition("=")
         if equals:
-            _put(given, key.strip(), _searched(text, values_or_range))
+            _put(typed, key.strip(), _searched(text, values_or_range))
             continue
         if text not in SPACES:
             raise _no_space(text)
         for key, values_or_range in SPACES[text].items():
             _put(named, key, _searched(text, values_or_range))
-    found = named | given
-    if not found:
+    space = named | typed
+    if not space:
         raise FedkinError(
             "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log "
             "0.001 .. 0.3'"
         )
-    return found
+    return space
 
 
 def _put(space: Space, key: str, values_or_range: list[Any] | tuple[float, float, bool]) -> None:
@@ -107,12 +107,12 @@ def instead(texts: Sequence[str]) -> list[str]:
     Returns:
         A sentence a key; [] where every named space is searched as it is.
     """
-    given = {key.strip() for key, equals, _ in (text.partition("=") for text in texts) if equals}
+    typed = {key.strip() for key, equals, _ in (text.partition("=") for text in texts) if equals}
     return [
         f"{key} of the space {text} is searched as you gave it, not as {values}"
         for text in texts
         for key, values in SPACES.get(text, {}).items()
-        if key in given
+        if key in typed
     ]
 
 
@@ -183,12 +183,12 @@ def dropped(base: Spec, space: Space) -> list[str]:
     Returns:
         A sentence a key, each once; [] where every trial uses all of them.
     """
-    said: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for key, values_or_range in space.items():
         if chooses(key):
             for value in _ends(values_or_range):
-                said |= dict.fromkeys(_changed(base, {key: value})[1])
-    return list(said)
+                sentences |= dict.fromkeys(_changed(base, {key: value})[1])
+    return list(sentences)
 
 
 def check(base: Spec, space: Space) -> str:

@@ -25,13 +25,13 @@ from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
-from fedkin.experiment.rounds_told import rounds_told
+from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun, check_home
-from fedkin.runs.outside import STUDY as FILE
+from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import check_database, taken_over
@@ -121,15 +121,15 @@ def _claim(
     are taken.
     """
     with _alone(folder):
-        taken = [
+        claimed = [
             trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs
         ]
-        for trial in taken:
+        for trial in claimed:
             if trial.state.name == "RUNNING" and (lock := _free(folder, trial.number)):
                 return Claim(trial.number, trial.params, _run_of(trial, folder, space, lock), lock)
-        if len(taken) >= total:
+        if len(claimed) >= total:
             return None
-        ready(study, [trial.params for trial in taken])
+        ready(study, [trial.params for trial in claimed])
         asked = study.ask()
         values = drawn(asked, base, space)
         name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
@@ -189,11 +189,11 @@ def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
 
 
 def _score(base: Spec, claim: Claim) -> Score:
-    told = rounds_told(f"rounds of trial {claim.number + 1}", base.run.rounds)
+    reporter = rounds_reporter(f"rounds of trial {claim.number + 1}", base.run.rounds)
     if begun(claim.run):
-        resume(claim.run, progress=told)
+        resume(claim.run, progress=reporter)
     else:
-        run(changed(base, claim.values), claim.run, progress=told)
+        run(changed(base, claim.values), claim.run, progress=reporter)
     seen = read_run(claim.run, claim.run.name)
     if seen.validation is None:
         if seen.measure not in ("accuracy", "loss", "log_loss") and any(
@@ -219,10 +219,10 @@ def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int
     # a part of the grid is spread over it
     order = Key(seed).numpy("sweep").permutation(len(points))
 
-    def ready(study: Any, taken: list[Any]) -> None:
+    def ready(study: Any, claimed: list[Any]) -> None:
         # else it was killed here
         if not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
-            study.enqueue_trial(next(points[k] for k in order if points[k] not in taken))
+            study.enqueue_trial(next(points[k] for k in order if points[k] not in claimed))
 
     return min(trials or len(points), len(points)), ready
 
@@ -231,9 +231,9 @@ def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int,
     if trials is None:
         raise FedkinError("--sampler tpe needs --trials")
 
-    def ready(study: Any, taken: list[Any]) -> None:
+    def ready(study: Any, claimed: list[Any]) -> None:
         # each trial its own: processes must not draw alike
-        own = Key(seed, len(taken)).integer("sweep") % 2**32
+        own = Key(seed, len(claimed)).integer("sweep") % 2**32
         study.sampler = optuna.samplers.TPESampler(seed=own, constant_liar=True)
 
     return trials, ready
@@ -281,9 +281,11 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
     }
     optuna, storage = _optuna(), f"sqlite:///{folder / FILE}"
     check_database(folder / FILE, optuna)
-    found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
+    open_study = partial(
+        optuna.create_study, storage=storage, study_name=STUDY, direction="maximize"
+    )
     try:
-        study = found(load_if_exists=True)
+        study = open_study(load_if_exists=True)
         other = _other(study, now, data)
         if not other:
             return study
@@ -291,7 +293,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
         if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
             raise FedkinError(f"{folder} {other}")
         optuna.delete_study(study_name=STUDY, storage=storage)
-        study = found()
+        study = open_study()
         _other(study, now, data)
         return study
     except FedkinError:

@@ -104,19 +104,19 @@ def _loss(run: Loaded, client: int) -> Any:
 
 def _server(run: Loaded) -> Any:
     """What the method keeps at the server; [server] optimizer keeps its own beside it."""
-    found = run.coordinator.state
-    return found["method"] if "optimizer" in found else found
+    state = run.coordinator.state
+    return state["method"] if "optimizer" in state else state
 
 
 def _own(run: Loaded, client: int) -> Any:
     """What the method keeps at a client; what it begins with where nobody drew the client yet."""
-    found = run.at.states.get(client)
-    if found is None:
+    state = run.at.states.get(client)
+    if state is None:
         (model,) = run.parts.models.values()
-        found = run.parts.method.client(model.initial, run.parts.infos[client])
-    while "own" in found:  # beside it stands what [method] safe, [train] state, a transform keeps
-        found = found["own"]
-    return found
+        state = run.parts.method.client(model.initial, run.parts.infos[client])
+    while "own" in state:  # beside it stands what [method] safe, [train] state, a transform keeps
+        state = state["own"]
+    return state
 
 
 def _opened(folder: Path, keeps: set[str], read: str) -> Loaded:

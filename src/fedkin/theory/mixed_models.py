@@ -137,11 +137,11 @@ def personal_coefficients(
         (slope,) = torch.autograd.grad(value, b)
         return value.item(), slope.reshape(-1).numpy()
 
-    found = minimize(
+    minimum = minimize(
         objective,
         np.zeros(shape).ravel(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 50},
     )
-    return np.asarray(found.x).reshape(shape)
+    return np.asarray(minimum.x).reshape(shape)

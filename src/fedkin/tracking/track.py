@@ -14,7 +14,7 @@ from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
-from fedkin.runs.outside import owner
+from fedkin.runs.output_files import owner
 
 EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
 FOLDERS = "MLFLOW_ALLOW_FILE_STORE"  # what MLflow's refusal of folders names
@@ -64,14 +64,14 @@ def _own_events(where: Path, mark: str) -> list[Path]:
     """The event files that end in a mark. Raises FedkinError where others stand beside them, whose
     points would be doubled.
     """
-    found = sorted(where.glob(f"{EVENTS}*"))
-    others = [path.name for path in found if not path.name.endswith(mark)]
+    files = sorted(where.glob(f"{EVENTS}*"))
+    others = [path.name for path in files if not path.name.endswith(mark)]
     if others:
         raise FedkinError(
             f"{where} holds event files that are not of this run ({some(others, 1)}): choose "
             "another --tensorboard, or remove them"
         )
-    return found
+    return files
 
 
 def to_mlflow(folder: Path, uri: str) -> str:
@@ -105,8 +105,12 @@ def to_mlflow(folder: Path, uri: str) -> str:
     state = "finished" if finished else "unfinished"
     try:
         client = MlflowClient(tracking_uri=uri)
-        found = client.get_experiment_by_name(EXPERIMENT)
-        number = found.experiment_id if found is not None else client.create_experiment(EXPERIMENT)
+        experiment = client.get_experiment_by_name(EXPERIMENT)
+        number = (
+            experiment.experiment_id
+            if experiment is not None
+            else client.create_experiment(EXPERIMENT)
+        )
         identity = client.create_run(number, run_name=run.folder.name).info.run_id
         for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
             part = numbers[start : start + 1000]
@@ -196,11 +200,11 @@ def settings(run: Run) -> dict[str, Any]:
     Returns:
         {"section.key": value}, and "method".
     """
-    found: dict[str, Any] = {"method": of_run(run)["method"]}
+    by_key: dict[str, Any] = {"method": of_run(run)["method"]}
     for section, content in (run.facts.get("spec") or {}).items():
         if section != "transforms":
-            found |= {f"{section}.{key}": value for key, value in content.items()}
+            by_key |= {f"{section}.{key}": value for key, value in content.items()}
             continue
         for number, one in enumerate(content, 1):
-            found |= {f"transforms.{number}.{key}": value for key, value in one.items()}
-    return found
+            by_key |= {f"transforms.{number}.{key}": value for key, value in one.items()}
+    return by_key

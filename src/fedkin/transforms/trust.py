@@ -10,17 +10,14 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import (
-    Around,
     Combined,
     Contributions,
     EachClient,
-    Mean,
     Reply,
-    aggregated,
 )
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
-from fedkin.core.method import FederationInit, Method, ServerContext, public_set
+from fedkin.core.method import FederationInit, Method, ServerContext, public_set, updated
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, named_leaves
@@ -52,17 +49,8 @@ def trust(*, lr: Positive, steps: Count = 10, batch_size: Count = 32) -> Change:
             received = inner.broadcast(state, setting.first)
             own = _trained(received[PARAMETERS], server, lr, steps, batch_size)
 
-            def rule(given: Contributions) -> Combined:
-                return by_trust(given, own)
-
-            def around() -> Around:
-                return Around(
-                    lambda one: inner.broadcast(state, one), server.key.round, server.secret
-                )
-
-            mean = aggregated(summed._replace(rule=rule), replies, around)
-            assert isinstance(mean, Mean)
-            return inner.server_update(state, mean, server)
+            rule = summed._replace(rule=lambda given: by_trust(given, own))
+            return updated(inner._replace(aggregation=rule), state, replies, server)
 
         def check(start: FederationInit, participants: int) -> None:
             method.check(start, participants)
@@ -103,10 +91,10 @@ def by_trust(given: Contributions, own: Params) -> Combined:
         scores.append(score)
         total += score * scaled
     whole = sum(scores)
-    found = base + total / whole if whole > 0 else base
+    combined = base + total / whole if whole > 0 else base
     most = max(scores)
     kept = {client: score / most if most > 0 else 0.0 for client, score in zip(clients, scores)}
-    return Combined(unflattened(found, like), {KEPT: kept})
+    return Combined(unflattened(combined, like), {KEPT: kept})
 
 
 def _trusted(update: Tensor, direction: Tensor, length: Tensor) -> tuple[float, Tensor]:
@@ -124,8 +112,8 @@ def _trained(w: Params, server: ServerContext, lr: float, steps: int, batch_size
     if labels is None:
         raise FedkinError("transform trust uses the labels of the public set")
     batches = server.rows(model, (public_set(server), labels), batch_size, steps, "trust")
-    found: Params = scan(_step, w, batches, lr * server.decay)
-    return found
+    trained: Params = scan(_step, w, batches, lr * server.decay)
+    return trained
 
 
 def _step(model: Model, w: Params, rows: tuple[Tensor, Tensor], lr: Tensor) -> Params:
@@ -135,5 +123,5 @@ def _step(model: Model, w: Params, rows: tuple[Tensor, Tensor], lr: Tensor) -> P
 
 
 def _whole(sent: Tree, like: Params) -> bool:
-    found = {path: leaf.shape for path, leaf in named_leaves(sent)}
-    return found == {f"{PARAMETERS}/{name}": leaf.shape for name, leaf in like.items()}
+    shapes = {path: leaf.shape for path, leaf in named_leaves(sent)}
+    return shapes == {f"{PARAMETERS}/{name}": leaf.shape for name, leaf in like.items()}

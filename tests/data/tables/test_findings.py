@@ -10,7 +10,7 @@ from fedkin.data.population_builder import build
 from fedkin.data.source import classified
 from fedkin.data.sources import load
 from fedkin.data.tables.findings import findings
-from fedkin.runtime.under_way import heard
+from fedkin.runtime.progress import progress_to
 from tests.cli.command import fedkin, told
 from tests.data.tables.findings_examples import found, sentences
 
@@ -110,7 +110,7 @@ def test_natural_clients_that_were_not_drawn_are_told(tmp_path: Path) -> None:
 
 def test_looking_says_how_far_it_is(tmp_path: Path) -> None:
     said: list[tuple[str, int, int]] = []
-    with heard(lambda *words: said.append(words)):
+    with progress_to(lambda *words: said.append(words)):
         found(tmp_path, "site,n,label\na,1,0\nb,2,1\n", client="site")
     assert said[0][:2] == ("looking for faults", 0)
     assert said[-1] == ("looking for faults", said[0][2], said[0][2])

@@ -65,7 +65,7 @@ def test_the_other_verbs_reach_the_host() -> None:
     transport.load({1: "file"})
     assert host.asked == [{1: "file"}]
     assert transport.digests([3, 1]) == {3: "digest 3", 1: "digest 1"}
-    assert transport.said() == ["a remark"]
+    assert transport.remarks() == ["a remark"]
     host.held = None
     with pytest.raises(AssertionError):
         transport.sums([1])

@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
-from fedkin.flower.node.limits import ASKED
 from fedkin.flower.node.lines import add_lines
+from fedkin.flower.node.request_log import ASKED
 from tests.flower.rogue import full
 
 

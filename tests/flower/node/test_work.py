@@ -15,7 +15,7 @@ from fedkin.engine.op import TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Place, Step
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import heard_of
@@ -209,7 +209,7 @@ def work(host, folder, *steps, joined=None, message=b"down", base=None, keep=0) 
     asked = request(small(), steps=tuple(Step(op=op, round=at) for op, at in steps), place=place,
                     base=base or Base(), keep=keep)  # fmt: skip
     about = lambda: {"version": "1"}  # noqa: E731
-    return Work(host, NodeStore(folder), asked, message, about, Asked(folder))
+    return Work(host, NodeStore(folder), asked, message, about, RequestLog(folder))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_run_is_over_after_the_last_thing_that_is_asked(masked, op, round, tol
     host = Played(Masks() if masked else None)
     NodeStore(tmp_path).put(MODEL, Commit("", b"", None, {}))
     work(host, tmp_path, (op, round), **told).all()
-    assert Asked(tmp_path).done is over
+    assert RequestLog(tmp_path).done is over
 
 
 def test_a_run_is_not_over_where_its_last_work_failed_or_no_model_is_kept(tmp_path, monkeypatch):
@@ -241,11 +241,11 @@ def test_a_run_is_not_over_where_its_last_work_failed_or_no_model_is_kept(tmp_pa
     NodeStore(tmp_path / "a").put(MODEL, Commit("", b"", None, {}))
     ((done,), sent) = work(host, tmp_path / "a", ("evaluate_all", 4)).all()
     assert (done.error, done.message, sent) == ("it broke", False, [])
-    assert not Asked(tmp_path / "a").done
+    assert not RequestLog(tmp_path / "a").done
     host.error = None
     monkeypatch.setattr(Work, "_keep_model", lambda *_: None)
     work(host, tmp_path / "b", ("evaluate_all", 4)).all()
-    assert not Asked(tmp_path / "b").done
+    assert not RequestLog(tmp_path / "b").done
 
 
 def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
@@ -280,7 +280,7 @@ def test_a_model_is_kept_once_and_states_are_removed_until_then(tmp_path):
     work(Played(), tmp_path, ("evaluate", 2), keep=2).all()
     assert NodeStore(tmp_path).find(1) is None
     assert NodeStore(tmp_path).find(2) is not None
-    Asked(tmp_path).finish()
+    RequestLog(tmp_path).finish()
     host = Played()
     work(host, tmp_path, ("evaluate_all", 4), keep=3).all()
     assert [one[0] for one in host.did] == ["evaluate_all"]

@@ -79,22 +79,22 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
             *_personal(certificate["messages"]["personal"]),
         ],
     }
-    found = [
+    parts = [
         Section(HEADINGS[kind], figures[kind], certificate[kind]["tests"]) for kind in SECTIONS
     ]
     if golden := certificate.get(GOLDEN):
-        said = [_golden(trace) for trace in golden["traces"]]
-        found.insert(1, Section(HEADINGS[GOLDEN], said or [NO_TRACE], golden["tests"]))
+        traces = [_golden(trace) for trace in golden["traces"]]
+        parts.insert(1, Section(HEADINGS[GOLDEN], traces or [NO_TRACE], golden["tests"]))
     for name in ("readings", "deviations"):
-        found.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
-    return found
+        parts.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
+    return parts
 
 
-def overview(found: Sequence[Held]) -> RenderableType:
+def overview(rows: Sequence[Held]) -> RenderableType:
     """``fedkin methods --certificate``: a row a method.
 
     Args:
-        found: Certificates, in order.
+        rows: Certificates, in order.
 
     Returns:
         What rich prints.
@@ -107,7 +107,7 @@ def overview(found: Sequence[Held]) -> RenderableType:
     )
     for column in COLUMNS:
         table.add_column(column, overflow="fold")
-    for one in found:
+    for one in rows:
         style = {"stale": "yellow", "none": "dim"}.get(one.state)
         table.add_row(*(Text(cell) for cell in _row(one)), style=style)
     table.caption = "fedkin methods NAME --certificate tells one of them whole"
@@ -132,7 +132,7 @@ def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
         return parts[0]
     for section in sections(one.content):
         parts.append(Text(section.heading, style="bold"))
-        parts += [Padding(Text(said), (0, 0, 0, 4)) for said in section.said]
+        parts += [Padding(Text(sentence), (0, 0, 0, 4)) for sentence in section.said]
         parts += [Padding(Text(_test(test), style="dim"), (0, 0, 0, 4)) for test in section.tests]
     parts.append(
         Text(
@@ -140,7 +140,7 @@ def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
             style="dim",
         )
     )
-    parts += [Text(said, style="dim") for said in about.values()]
+    parts += [Text(sentence, style="dim") for sentence in about.values()]
     return Group(*parts)
 
 
@@ -175,7 +175,7 @@ def markdown(packaged: Mapping[str, Any]) -> str:
     everywhere = _everywhere(methods)
     lines = ["# Fidelity: what is proved of each method", "", MADE, "", *in_short(methods)]
     lines += ["", INTRODUCTION, ""]
-    lines += [f"- {said}" for said in packaged["about"].values()]
+    lines += [f"- {sentence}" for sentence in packaged["about"].values()]
     columns = [column for column in COLUMNS if column != "certificate"]
     lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, certificate in methods.items():
@@ -191,7 +191,7 @@ def markdown(packaged: Mapping[str, Any]) -> str:
         for section in sections(certificate):
             own = [test for test in section.tests if test["id"] not in everywhere]
             if own or section.said:
-                lines += ["", f"**{section.heading}**", "", *(f"- {said}" for said in section.said)]
+                lines += ["", f"**{section.heading}**", "", *(f"- {text}" for text in section.said)]
                 lines += [f"- {_linked(test)}" for test in own]
     return "\n".join(lines) + "\n"
 
@@ -256,12 +256,13 @@ def _agreement(reference: Mapping[str, Any]) -> str:
 def _witnesses(certificate: Mapping[str, Any]) -> list[str]:
     """What a method was held against: what its reference was written from, and other evidence."""
     whole, every = met(certificate.get(GOLDEN, {}).get("traces", []))
-    told = [f"a reference ({certificate['reference']['written from']})"]
-    told += (
+    witnesses = [f"a reference ({certificate['reference']['written from']})"]
+    witnesses += (
         [f"{formatting.many(every, 'golden trace')} ({whole} met in everything)"] if every else []
     )
     tests = {kind: len(certificate[kind]["tests"]) for kind in ("closed form", "law")}
-    return [*told, *(formatting.many(number, kind) for kind, number in tests.items() if number)]
+    witnesses += [formatting.many(number, kind) for kind, number in tests.items() if number]
+    return witnesses
 
 
 def _traces(traces: Sequence[Mapping[str, Any]]) -> str:

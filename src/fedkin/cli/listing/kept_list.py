@@ -39,14 +39,14 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
             return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         pass  # not there yet, or damaged
-    found = make()
+    made = make()
     for old in folder.glob(f"{name}-*.json"):
         old.unlink(missing_ok=True)
     try:
-        write_file(path, json.dumps(found).encode())
+        write_file(path, json.dumps(made).encode())
     except OSError:
-        return found  # no room: it is made again
-    return found
+        return made  # no room: it is made again
+    return made
 
 
 def _folder() -> Path | None:

@@ -49,16 +49,16 @@ def data(folder: Path | None) -> dict[str, Any]:
     return {"folder": None if chosen is None else str(chosen), "data": own, "partitions": splits}
 
 
-def show_data(console: Console, found: dict[str, Any]) -> None:
+def show_data(console: Console, listing: dict[str, Any]) -> None:
     """``data`` as text.
 
     Args:
         console: Standard output.
-        found: What ``data`` gave.
+        listing: What ``data`` gave.
     """
-    where = found["folder"] or "no data folder is named: use --data-dir or FEDKIN_DATA"
+    where = listing["folder"] or "no data folder is named: use --data-dir or FEDKIN_DATA"
     heading(console, "Data sets", f"data folder: {where}")
-    for one in found["data"]:
+    for one in listing["data"]:
         state = one["where"] if one["present"] else f"not found: {one['missing']}"
         paragraph(
             console, one["name"], [one["summary"], state], "green" if one["present"] else "yellow"
@@ -69,7 +69,7 @@ def show_data(console: Console, found: dict[str, Any]) -> None:
         "Partitions",
         "--split NAME, NAME:VALUE (the first parameter) or NAME:key=value,key=value",
     )
-    for one in found["partitions"]:
+    for one in listing["partitions"]:
         paragraph(console, one["name"], [one["summary"], values(one["parameters"])])
 
 

@@ -19,8 +19,8 @@ def methods() -> list[dict[str, Any]]:
     Returns:
         A dict a method, as plain values.
     """
-    found: list[dict[str, Any]] = kept("methods", _listed)
-    return found
+    listed: list[dict[str, Any]] = kept("methods", _listed)
+    return listed
 
 
 def named(name: str) -> list[dict[str, Any]]:
@@ -40,14 +40,14 @@ def named(name: str) -> list[dict[str, Any]]:
         recipe = own_found(name)  # its file may hold several: its own first line tells of it
         return [_entry(name, recipe, beginning(recipe))]
     every = methods()
-    found = [one for one in every if name == one["name"]] or [
+    matches = [one for one in every if name == one["name"]] or [
         one for one in every if letters(name) in map(letters, (one["name"], *one["aliases"]))
     ]
-    if not found:
+    if not matches:
         from fedkin.methods import no_method  # late: the list itself is kept, and quick
 
         raise no_method(name, [one["name"] for one in every])
-    return found
+    return matches
 
 
 def _listed() -> list[dict[str, Any]]:
@@ -91,8 +91,8 @@ def _entry(name: str, recipe: Callable[..., Any], summary: str) -> dict[str, Any
 
     from fedkin.methods import ALIASES
 
-    given = inspect.signature(recipe).parameters
-    own = {key: p for key, p in given.items() if key not in SHARED}
+    parameters = inspect.signature(recipe).parameters
+    own = {key: p for key, p in parameters.items() if key not in SHARED}
     return {
         "name": name,
         "aliases": [alias for alias, target in ALIASES.items() if target == name],
@@ -105,14 +105,14 @@ def _entry(name: str, recipe: Callable[..., Any], summary: str) -> dict[str, Any
     }
 
 
-def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
+def show_methods(console: Console, listed: list[dict[str, Any]]) -> None:
     """``methods`` as text: a paragraph a method.
 
     Args:
         console: Standard output.
-        found: What ``methods`` gave.
+        listed: What ``methods`` gave.
     """
-    for one in found:
+    for one in listed:
         also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
         arguments = "  ".join([*one["required"], values(one["hyper_parameters"])])
         paragraph(console, one["name"] + also, [one["summary"], arguments, _said(one["needs"])])

@@ -49,10 +49,10 @@ def _line(console: Console, name: str, text: str) -> None:
     console.print(Text.assemble((f"{name:<8}", "bold"), text), soft_wrap=True)
 
 
-def _results(found: Mapping[str, Any]) -> list[str]:
+def _results(result: Mapping[str, Any]) -> list[str]:
     """The final numbers of a summary, one line a view."""
-    measure, lines = found["measure"], list[str]()
-    for view, picks in found["headline"].items():
+    measure, lines = result["measure"], list[str]()
+    for view, picks in result["headline"].items():
         final = picks["final"]
         rest = f" (test, mean of {final['clients']} clients)" if not lines else ""
         if final.get("interval"):
@@ -60,13 +60,13 @@ def _results(found: Mapping[str, Any]) -> list[str]:
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
         decile = "" if final["worst_decile"] is None else f", worst decile {worst}"
         lines.append(f"{view} {formatting.label(measure)} {mean}{decile}{rest}")
-    lines += _honest(found) if lines else []
+    lines += _honest(result) if lines else []
     beside = [
         f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"
-        for name, numbers in found["baselines"].items()
+        for name, numbers in result["baselines"].items()
     ]
     lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
-    for view, measures in other_measures(found).items():
+    for view, measures in other_measures(result).items():
         shown = [name for name in (*in_columns(), "log_loss") if name in measures]
         cells = ", ".join(
             f"{formatting.label(name)} {formatting.value(name, measures[name]['mean'])}"
@@ -76,11 +76,11 @@ def _results(found: Mapping[str, Any]) -> list[str]:
     return lines or ["nothing was measured"]
 
 
-def _honest(found: Mapping[str, Any]) -> list[str]:
+def _honest(result: Mapping[str, Any]) -> list[str]:
     """Of a run with attackers: the means over the others."""
-    if (honest := found["honest"]) is None:
+    if (honest := result["honest"]) is None:
         return []
-    measure = found["measure"]
+    measure = result["measure"]
     shown = ", ".join(
         f"{view} {formatting.label(measure)} {formatting.value(measure, mean)}"
         for view, mean in honest["views"].items()
@@ -94,9 +94,12 @@ def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:
     diverged.
     """
     with read_only(folder) as database:
-        said = [*(database.facts().get("said") or []), *diverged]
+        sentences = [*(database.facts().get("said") or []), *diverged]
         ((left_out,),) = database.rows("SELECT count(*) FROM events WHERE kind = 'missing'")
     if left_out:
-        said = [*said, f"replies were missing {left_out} times: fedkin show {quoted} says why"]
-    for sentence in dict.fromkeys(said):
+        sentences = [
+            *sentences,
+            f"replies were missing {left_out} times: fedkin show {quoted} says why",
+        ]
+    for sentence in dict.fromkeys(sentences):
         warn(f"note: {sentence}")

@@ -45,8 +45,8 @@ def _below(group: Any) -> Iterator[Any]:
 
 
 def _option(name: str, level: int, text: str) -> TyperOption:
-    def chosen(context: Any, option: Any, given: bool) -> None:
-        if given:
+    def chosen(context: Any, option: Any, chosen_value: bool) -> None:
+        if chosen_value:
             loudness(level)
 
     return TyperOption(

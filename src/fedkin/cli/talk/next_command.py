@@ -48,10 +48,13 @@ def everywhere(group: TyperGroup, path: str = "") -> None:
 
 def _ending(work: Callable[..., Any], following: Callable[[Given], str]) -> Callable[..., Any]:
     @wraps(work)
-    def run(*arguments: Any, **given: Any) -> Any:
-        done = work(*arguments, **given)
-        if not given.get("as_json") and not click.get_current_context().invoked_subcommand:
-            warn(f"next: fedkin {following(given)}")
+    def run(*arguments: Any, **arguments_by_name: Any) -> Any:
+        done = work(*arguments, **arguments_by_name)
+        if (
+            not arguments_by_name.get("as_json")
+            and not click.get_current_context().invoked_subcommand
+        ):
+            warn(f"next: fedkin {following(arguments_by_name)}")
         return done
 
     return run

@@ -33,7 +33,7 @@ def train(
     from fedkin.cli.talk.closing import closing
     from fedkin.experiment.heading import head
     from fedkin.experiment.progress import Tally, display
-    from fedkin.runtime.under_way import heard
+    from fedkin.runtime.progress import progress_to
     from fedkin.setup.build import base_method
 
     terminal = console()
@@ -43,7 +43,7 @@ def train(
         folder = work(_unshown)
     else:
         tally = Tally(spec, head(spec, divided), *before)
-        with display(tally, terminal) as shown, heard(shown.heard), _reading():
+        with display(tally, terminal) as shown, progress_to(shown.show_progress), _reading():
             folder = work(_telling_leaks(spec, shown.update) if new else shown.update)
     closing(folder, terminal)
 

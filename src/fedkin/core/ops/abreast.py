@@ -49,15 +49,15 @@ def scan_several(
 def _abreast(
     step: Step, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
 ) -> list[Params]:
-    found: list[Params] = []
+    carries: list[Params] = []
     many = side_by_side(step)
     for first in range(0, len(rows), ABREAST):
         some = rows[first : first + ABREAST]
         full = [*some, *[some[0]] * (ABREAST - len(some))]  # one shape, one graph
         columns = [torch.tensor(column, dtype=dtype_of(carry)) for column in zip(*full)]
         ended = scan(many, stack([carry] * ABREAST), batches, *columns)
-        found += [map_tree(lambda x, at=at: x[at].clone(), ended) for at in range(len(some))]
-    return found
+        carries += [map_tree(lambda x, at=at: x[at].clone(), ended) for at in range(len(some))]
+    return carries
 
 
 def _stacks(carry: Params, model: Model) -> bool:

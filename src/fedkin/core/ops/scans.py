@@ -223,14 +223,16 @@ def _covered(
     """The step and its batches with noise; which gradients there are is found by asking it once."""
     noise = batches.protected
     assert noise is not None
-    taken = _sought(step, carry, batches, constants)[0].taken
-    if not taken:
+    gradients = _sought(step, carry, batches, constants)[0].taken
+    if not gradients:
         return step, batches
-    number = noise.begin(taken, batches.steps, batches.draws)
+    number = noise.begin(gradients, batches.steps, batches.draws)
     dtype = dtype_of(batches.model.initial)
 
     def gather(first: int, last: int) -> Tree:
-        return batches.gather(first, last), noise.drawn(number, range(first, last), taken, dtype)
+        return batches.gather(first, last), noise.drawn(
+            number, range(first, last), gradients, dtype
+        )
 
     return _Covered(step, noise.clip, noise.open_at_home), batches._replace(gather=gather)
 

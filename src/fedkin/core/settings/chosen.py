@@ -41,8 +41,8 @@ def data_setting() -> Setting | None:
     if named:
         return Setting(Path(named), "FEDKIN_DATA")
     for file in (Path(NAME), _home()):
-        if file is not None and (found := _folder(file, DATA)) is not None:
-            return found
+        if file is not None and (setting := _folder(file, DATA)) is not None:
+            return setting
     return None
 
 
@@ -60,8 +60,8 @@ def cache_folder() -> Path:
     if os.path.isabs(named):  # a relative one would be of whoever made the current folder
         return Path(named)
     home = _home()
-    found = None if home is None else _folder(home, CACHE)
-    return state_folder("XDG_CACHE_HOME", ".cache") if found is None else found.folder
+    setting = None if home is None else _folder(home, CACHE)
+    return state_folder("XDG_CACHE_HOME", ".cache") if setting is None else setting.folder
 
 
 def _home() -> Path | None:
@@ -72,10 +72,10 @@ def _home() -> Path | None:
 
 
 def _folder(file: Path, key: str) -> Setting | None:
-    said = _read(file).get(key)
-    if said is None:
+    value = _read(file).get(key)
+    if value is None:
         return None
-    return Setting((file.parent / typed_path(said)).absolute(), str(file))
+    return Setting((file.parent / typed_path(value)).absolute(), str(file))
 
 
 def _read(file: Path) -> Mapping[str, str]:

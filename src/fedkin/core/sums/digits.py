@@ -35,10 +35,10 @@ def weighted(leaves: Iterable[Tensor], weight: float) -> Iterator[Numbers]:
     Yields:
         [1 … BLOCK]: memory that the next block overwrites.
     """
-    found = [_in_numpy(leaf) for leaf in leaves]
-    block = np.empty(min(BLOCK, sum(len(numbers) for numbers in found)))
+    arrays = [_in_numpy(leaf) for leaf in leaves]
+    block = np.empty(min(BLOCK, sum(len(numbers) for numbers in arrays)))
     filled = 0
-    for numbers in found:
+    for numbers in arrays:
         for first in _starts(len(numbers), len(block) - filled):
             part = numbers[first : first + len(block) - filled]
             after = filled + len(part)
@@ -60,8 +60,8 @@ def _starts(size: int, room: int) -> Iterator[int]:
 
 def _in_numpy(leaf: Tensor) -> np.ndarray[Any, Any]:
     known = leaf.dtype in (torch.float32, torch.float64)
-    found: np.ndarray[Any, Any] = (leaf if known else leaf.double()).numpy()
-    return found
+    array: np.ndarray[Any, Any] = (leaf if known else leaf.double()).numpy()
+    return array
 
 
 def places_for(numbers: Numbers) -> int:

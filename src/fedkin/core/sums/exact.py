@@ -43,11 +43,11 @@ class ExactSum:
             FedkinError: The sum has too many terms to be exact.
         """
         self._count(weight, 1)
-        found = [leaf.detach().cpu().reshape(-1) for _, leaf in _in_order(tree)]
+        leaves = [leaf.detach().cpu().reshape(-1) for _, leaf in _in_order(tree)]
         if self.like is None:
             self.like = map_tree(lambda leaf: leaf.new_empty((0, *leaf.shape)), tree)
-        first, n = 0, sum(leaf.numel() for leaf in found)
-        for numbers in weighted(found, weight):
+        first, n = 0, sum(leaf.numel() for leaf in leaves)
+        for numbers in weighted(leaves, weight):
             places = places_for(numbers)
             while len(self.digits) < places:
                 self.digits.append(np.zeros(n, dtype=np.int64))
@@ -87,14 +87,14 @@ class ExactSum:
         if not self.digits:  # no tensor in any tree
             return self.like
         numbers = torch.from_numpy(value_of(self.digits) / self.weight)
-        found: dict[str, Tensor] = {}
+        means: dict[str, Tensor] = {}
         first = 0
         for path, leaf in _in_order(self.like):
             shape = leaf.shape[1:]
             here = numbers[first : first + shape.numel()]
-            found[path] = here.reshape(shape).to(leaf.dtype, copy=True)
+            means[path] = here.reshape(shape).to(leaf.dtype, copy=True)
             first += shape.numel()
-        return fill(self.like, (found[path] for path, _ in named_leaves(self.like)))
+        return fill(self.like, (means[path] for path, _ in named_leaves(self.like)))
 
     def packed(self) -> Tree:
         """The sum as a tree that the codec takes; ``unpacked`` reads it.
@@ -148,12 +148,12 @@ def unpacked(tree: Tree) -> ExactSum:
     Returns:
         A sum with the same digits, number of terms and weight.
     """
-    found = ExactSum()
-    found.digits = [digit.numpy() for digit in tree["digits"]]
+    total = ExactSum()
+    total.digits = [digit.numpy() for digit in tree["digits"]]
     if tree["like"]:
-        found.like = map_tree(lambda one, shape: one.new_empty((0, *shape.tolist())), *tree["like"])
-    found.terms, found.weight = tree["terms"], tree["weight"]
-    return found
+        total.like = map_tree(lambda one, shape: one.new_empty((0, *shape.tolist())), *tree["like"])
+    total.terms, total.weight = tree["terms"], tree["weight"]
+    return total
 
 
 def _dtype(leaf: Tensor) -> Tensor:

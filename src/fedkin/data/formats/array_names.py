@@ -165,9 +165,9 @@ def meant_by(name: str) -> str | None:
     part = PARTS.get(end.lower()) if whole else None
     word = letters(whole if part else name)
     known = {letters(one): one for one in KNOWN} | OTHERS
-    found = known.get(word) or known.get(word.removesuffix("s"))
-    if found is None and names_people(word):
-        found = "client"
-    if found is None or part is None:
-        return found
-    return f"{found}_{part}"
+    array = known.get(word) or known.get(word.removesuffix("s"))
+    if array is None and names_people(word):
+        array = "client"
+    if array is None or part is None:
+        return array
+    return f"{array}_{part}"

@@ -54,8 +54,8 @@ def to_frame(table: Any, pool: Any) -> pd.DataFrame:
         The same columns.
     """
     table.validate(full=True)
-    found: pd.DataFrame = _with_numbers(table).to_pandas(use_threads=False, memory_pool=pool)
-    return found
+    frame: pd.DataFrame = _with_numbers(table).to_pandas(use_threads=False, memory_pool=pool)
+    return frame
 
 
 def _with_numbers(table: Any) -> Any:

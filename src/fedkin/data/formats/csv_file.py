@@ -113,13 +113,13 @@ def written(
 
 def _character(separator: str) -> str:
     """What stands between cells, by its name in [data]."""
-    found = TABS.get(separator, separator)
-    if len(found) != 1 or found.isalnum():
+    character = TABS.get(separator, separator)
+    if len(character) != 1 or character.isalnum():
         raise FedkinError(
             f"data.separator={separator!r} must be one character that is no letter and no digit, "
             "such as ',' or ';', or the word tab"
         )
-    return found
+    return character
 
 
 def _without_mark(encoding: str) -> str:

@@ -110,13 +110,13 @@ def read_folder(folder: Path, style: Style) -> Read:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return reads[full[at]].place(row - int(starts[at]))
 
-    said = []
+    remarks = []
     if empty:
         bare = [
             path.name if path in reads else f"{path.name} (0 bytes: was it copied whole?)"
             for path in empty
         ]
-        said.append(
+        remarks.append(
             f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}"
         )
     others = sorted(
@@ -125,8 +125,8 @@ def read_folder(folder: Path, style: Style) -> Read:
         if path not in files and not path.name.startswith(".")
     )
     if others:
-        said.append(f"what is no table in {folder} is left out: {some(others)}")
-    return Read(pd.concat(frames, ignore_index=True), place, tuple(said))
+        remarks.append(f"what is no table in {folder} is left out: {some(others)}")
+    return Read(pd.concat(frames, ignore_index=True), place, tuple(remarks))
 
 
 def tables_in(folder: Path) -> list[Path]:

@@ -133,8 +133,8 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
         ) from None
     plain = name.removeprefix(HUB)
     try:
-        found = datasets.load_dataset(plain)
-        parts = [_of_hub(str(split), rows) for split, rows in found.items()]
+        splits = datasets.load_dataset(plain)
+        parts = [_of_hub(str(split), rows) for split, rows in splits.items()]
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
@@ -175,16 +175,16 @@ def _inside(folder: Path, name: str) -> Path:
     Raises:
         FedkinError: it lies elsewhere, also by a link.
     """
-    found = folder / name
+    path = folder / name
     try:
-        real: Path | None = Path(os.path.realpath(found))
+        real: Path | None = Path(os.path.realpath(path))
     except ValueError:  # a name that no file can have: with a zero byte, or half a letter
         real = None
     if real is None or not real.is_relative_to(os.path.realpath(folder)):
         raise FedkinError(
             f"{folder} names {cut(name)!r}, which is not in that folder: save the data set again"
         )
-    return found
+    return path
 
 
 def _one(name: str, folder: Path) -> Part:
@@ -239,12 +239,12 @@ def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_file(path, DESCRIBED))
+        content = json.loads(read_file(path, DESCRIBED))
     except (OSError, RecursionError, ValueError):
         raise FedkinError(f"{path} is missing or damaged: save the data set again") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise FedkinError(f"{path} is damaged: save the data set again")
-    return found
+    return content
 
 
 def _source(
@@ -266,8 +266,8 @@ def _source(
     read = Read(frame, lambda row: f"{where}, row {row}")
     if parts[0].pictures:
         content = partial(_bytes, homes=homes)
-        found = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, content)
-        return found._replace(official_test=official)
+        source = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, content)
+        return source._replace(official_test=official)
     return table_source(read, name, where, roles)._replace(official_test=official)
 
 

@@ -75,10 +75,10 @@ def find_idx(folders: list[Path]) -> dict[str, Path] | None:
         FedkinError: A folder holds some of the four; names those that are missing.
     """
     for folder in folders:
-        found = {key: _find(folder, stem, dims) for key, (stem, dims) in STEMS.items()}
+        files = {key: _find(folder, stem, dims) for key, (stem, dims) in STEMS.items()}
         missing = [
             f"{STEMS[key][0]}-idx{STEMS[key][1]}-ubyte.gz"
-            for key, path in found.items()
+            for key, path in files.items()
             if path is None
         ]
         if len(missing) < len(STEMS):
@@ -86,7 +86,7 @@ def find_idx(folders: list[Path]) -> dict[str, Path] | None:
                 raise FedkinError(
                     f"{folder} lacks {', '.join(missing)}: put all four IDX files there"
                 )
-            return {key: path for key, path in found.items() if path is not None}
+            return {key: path for key, path in files.items() if path is not None}
     return None
 
 

@@ -105,7 +105,7 @@ def pixels(
     )
     mode = MODES["grey" if kind == "auto" else kind]
     first = _decoded(reads[0], places[0], mode, size)
-    found = np.empty((len(reads), *first.shape), dtype=np.uint8)
+    pictures = np.empty((len(reads), *first.shape), dtype=np.uint8)
     for at, (read, place) in enumerate(zip(reads, places)):
         one = _decoded(read, place, mode, size)
         if one.shape != first.shape:
@@ -115,8 +115,12 @@ def pixels(
                 "all to one size, or say "
                 "--set data.size=[HEIGHT,WIDTH]"
             )
-        found[at] = one
-    return found[:, None] if found.ndim == 3 else np.ascontiguousarray(found.transpose(0, 3, 1, 2))
+        pictures[at] = one
+    return (
+        pictures[:, None]
+        if pictures.ndim == 3
+        else np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
+    )
 
 
 def _check(colour: str, size: Any) -> None:
@@ -222,8 +226,8 @@ def _in_eight_bits(image: Any, place: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) else None  # of a file, without its path
-    return said or first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
+    reason = error.strerror if isinstance(error, OSError) else None  # of a file, without its path
+    return reason or first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
 
 
 def _left_out(others: list[Path]) -> list[str]:

@@ -87,13 +87,13 @@ def read_leaf(
             path.stem, _shaped(_numbers(full), shape, path), y, where=str(path), class_names=names
         )
     empty = sorted({user.name for user in users} - {user.name for user in full})
-    said = (
+    remarks = (
         (f"{many(len(empty), 'user has', 'users have')} no samples, so no client: {some(empty)}",)
         if empty
         else ()
     )
     official = mask if mask.any() and not mask.all() else None
-    return source._replace(client=client, official_test=official, said=said)
+    return source._replace(client=client, official_test=official, said=remarks)
 
 
 def _has_users(folder: Path) -> bool:
@@ -117,12 +117,12 @@ def _files(path: Path) -> list[tuple[Path, bool]]:
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, of which the last of two equal names would win in silence."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         times = Counter(name for name, _ in pairs)
-        twice = next(name for name in found if times[name] > 1)
+        twice = next(name for name in content if times[name] > 1)
         raise ValueError(f"{twice!r:.60} stands twice in one object: join both")
-    return found
+    return content
 
 
 def _users(file: Path, test: bool) -> list[User]:
@@ -153,7 +153,7 @@ def _users(file: Path, test: bool) -> list[User]:
         named = set() if lacking else set(users)  # each of them is text where none is lacking
         odd = lacking[0] if lacking else [*(name for name in data if name not in named), *users][0]
         raise FedkinError(f"{file}: user {odd!r:.60} is not in both users and user_data")
-    found = []
+    users_read = []
     for name in users:
         own = data[name]
         x, y = (own.get("x"), own.get("y")) if isinstance(own, Mapping) else (None, None)
@@ -161,8 +161,8 @@ def _users(file: Path, test: bool) -> list[User]:
             raise FedkinError(f"{file}: user {name!r} needs lists x and y")
         if len(x) != len(y):
             raise FedkinError(f"{file}: user {name!r} has {len(x)} x and {len(y)} y")
-        found.append(User(str(name), x, y, test, file))
-    return found
+        users_read.append(User(str(name), x, y, test, file))
+    return users_read
 
 
 def _numbers(users: list[User]) -> Array:

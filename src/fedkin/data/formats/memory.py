@@ -91,6 +91,6 @@ def _limited(most: int) -> Iterator[None]:
 def _kilobytes(path: Path, key: str) -> int | None:
     """Bytes that the system says under a key; None where it says nothing of the kind."""
     with suppress(OSError):
-        found = re.search(rf"^{key}:\s+(\d+) kB$", path.read_text(encoding="ascii"), re.MULTILINE)
-        return int(found[1]) * 1024 if found else None
+        match = re.search(rf"^{key}:\s+(\d+) kB$", path.read_text(encoding="ascii"), re.MULTILINE)
+        return int(match[1]) * 1024 if match else None
     return None

@@ -63,10 +63,10 @@ def read_npz(
         The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
-    given = list(arrays)
+    array_names = list(arrays)
     unlabeled = publicity == "unlabeled"
     if own:
-        check_own(given, path, unlabeled)
+        check_own(array_names, path, unlabeled)
     if unlabeled and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
     names = class_names or _names(arrays, path)
@@ -77,8 +77,8 @@ def read_npz(
     rows = len(flat["x"]) if flat["x"].ndim else 0
     known = {"x", "y", "client", "client_name", "names", "class_names"}
     truth = {k: v for k, v in flat.items() if k not in known and v.ndim and len(v) == rows}
-    x, said = _flat_bytes(images(flat["x"]))
-    found = classified(
+    x, remarks = _flat_bytes(images(flat["x"]))
+    source = classified(
         name,
         x,
         flat["y"],
@@ -89,8 +89,8 @@ def read_npz(
         official_test=official,
         truth=truth,
     )
-    unread = said_of(given, truth, unlabeled) if own else ()
-    return found._replace(said=(*found.said, *said, *unread))
+    unread = said_of(array_names, truth, unlabeled) if own else ()
+    return source._replace(said=(*source.said, *remarks, *unread))
 
 
 def _flat_bytes(x: Array) -> tuple[Array, tuple[str, ...]]:
@@ -143,14 +143,14 @@ def load_arrays(path: Path) -> dict[str, Array]:
                     f"{path} holds a bare array, not an .npz archive: save it with "
                     "numpy.savez(x=…, y=…)"
                 )
-            found = {key: file[key] for key in file.files}
-            other = next((key for key, one in found.items() if isinstance(one, bytes)), None)
+            arrays = {key: file[key] for key in file.files}
+            other = next((key for key, one in arrays.items() if isinstance(one, bytes)), None)
             if other is not None:
                 raise FedkinError(
                     f"{path} holds {cut(other, 40)!r}, which is no array: save it with "
                     "numpy.savez(x=…, y=…)"
                 )
-            return found
+            return arrays
     except ValueError as error:
         reason = _objects_or_other(path) if "allow_pickle" in str(error) else "it is damaged"
         raise FedkinError(
@@ -213,9 +213,9 @@ def _flat(
     """
     beside = [f"{key}_{part}" for part in ("train", "val", "test") for key in KEYS]
     if "x" in arrays and "y" in arrays:
-        if found := [key for key in arrays if meant_by(key) in beside]:
+        if others := [key for key in arrays if meant_by(key) in beside]:
             raise FedkinError(
-                f"{path} has x, y and {', '.join(found)} beside them: keep x, y alone, or divide "
+                f"{path} has x, y and {', '.join(others)} beside them: keep x, y alone, or divide "
                 f"all samples into {', '.join(SPLIT)}"
             )
         return arrays, None
@@ -224,9 +224,9 @@ def _flat(
             f"{path} has x and no labels y: give y; only a public set may lack it, with "
             "public.labeled = false, for methods that need no public labels, such as ds_fl"
         )
-    if found := [key for key in arrays if meant_by(key) in {f"{one}_val" for one in KEYS}]:
+    if others := [key for key in arrays if meant_by(key) in {f"{one}_val" for one in KEYS}]:
         raise FedkinError(
-            f"{path} has {', '.join(found)}, and validation samples are a share of each client's "
+            f"{path} has {', '.join(others)}, and validation samples are a share of each client's "
             "(split.val): append them to x_train and y_train"
         )
     wanted = [f"{key}_{part}" for part in parts for key in "xy"]

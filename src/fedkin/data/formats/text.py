@@ -260,12 +260,12 @@ def _own(group: Any, name: str, path: Path) -> Any:
     link = group.get(name, getlink=True)
     if link is not None and not isinstance(link, h5py.HardLink):
         raise FedkinError(f"{path}: {cut(name, 40)!r} is a link: save its data in the file itself")
-    found = group[name]
-    if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+    member = group[name]
+    if isinstance(member, h5py.Dataset) and (member.external or member.is_virtual):
         raise FedkinError(
             f"{path}: {cut(name, 40)!r} names other files: save its data in the file itself"
         )
-    return found
+    return member
 
 
 def _words(tokens: Iterable[bytes]) -> Iterable[list[str]]:

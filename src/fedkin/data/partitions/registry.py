@@ -58,8 +58,8 @@ def partition(
     for key in params:
         if key not in known and key != "client":
             raise unknown(f"parameter of partition {name}", key, known or ["none"])
-    given = {key: value for key, value in params.items() if key in known}
-    check_arguments(PARTITIONS[name], given, "split", name)
+    options = {key: value for key, value in params.items() if key in known}
+    check_arguments(PARTITIONS[name], options, "split", name)
     return PARTITIONS[name](labels, clients, rng, **params)
 
 

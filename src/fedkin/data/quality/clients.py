@@ -36,19 +36,19 @@ def client_problems(
         return [_nobody(source)]
     small = np.flatnonzero(sizes < FEWEST)
     hard = np.flatnonzero((sizes >= FEWEST) & (sizes < SMALL))
-    found = []
+    problems = []
     if len(names) == 1:
         says = f"all rows belong to one client, {names[0]!r}"
-        found.append(Problem("one client", says, "there is no one to learn from", share=1.0))
+        problems.append(Problem("one client", says, "there is no one to learn from", share=1.0))
     if len(small):
-        found.append(_too_small(names, small))
+        problems.append(_too_small(names, small))
     if len(hard):
-        found.append(_hard_to_judge(names, hard))
+        problems.append(_hard_to_judge(names, hard))
     if table is not None:
         single = np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
         if len(single):
-            found.append(_of_one_class(names, single))
-    return found
+            problems.append(_of_one_class(names, single))
+    return problems
 
 
 def _too_small(names: Sequence[str], which: Ints) -> Problem:

@@ -21,16 +21,16 @@ def column_problems(columns: Sequence[Seen]) -> list[Problem]:
     Returns:
         At most one problem a column; its fix drops the column.
     """
-    found = []
+    problems = []
     for column in columns:
         known = column.cells[~column.missing]
         drop = {"data.drop": [column.name]}
         if not len(known):
             says, why = f"column {column.name!r} is empty in all rows", "leave it out"
-            found.append(Problem("empty", says, why, drop, 1.0, (column.name,)))
+            problems.append(Problem("empty", says, why, drop, 1.0, (column.name,)))
         elif not column.missing.any() and np.ptp(known) == 0:
             says = f"column {column.name!r} holds one value only"
-            found.append(
+            problems.append(
                 Problem(
                     "constant",
                     says,
@@ -40,7 +40,7 @@ def column_problems(columns: Sequence[Seen]) -> list[Problem]:
                     (column.name,),
                 )
             )
-    return found
+    return problems
 
 
 def spelling_problems(source: Source, clients: Sequence[str], label: str | None) -> list[Problem]:

@@ -63,21 +63,21 @@ def _of_the_outcome(name: str, label: str | None) -> bool:
 
 def _problem(column: Seen, outcome: Seen | None) -> Problem:
     drop = {"data.drop": [column.name]}
-    said = f"column {column.name!r} holds dates ({column.values[0]!r})"
+    beginning = f"column {column.name!r} holds dates ({column.values[0]!r})"
     if outcome is not None and outcome is not column:
         ours, theirs = days(column), days(outcome)
         both = ~np.isnan(ours) & ~np.isnan(theirs)
         later = float((ours[both] > theirs[both]).mean()) if both.any() else 0.0
         if later > LATER:
             says = (
-                f"{said}, in {percent(later)} of the rows after {outcome.name!r}, the date of "
+                f"{beginning}, in {percent(later)} of the rows after {outcome.name!r}, the date of "
                 "the outcome"
             )
             why = "what is known only afterwards tells the outcome; leave it out"
             return Problem("after the outcome", says, why, drop, later, (column.name,))
     if column is outcome or AFTER.search(re.sub(r"[\W_]+", " ", column.name)):
         filled = float((~column.missing).mean())
-        says = f"{said}, and its name says that it is written when the outcome is known"
+        says = f"{beginning}, and its name says that it is written when the outcome is known"
         return Problem(
             "after the outcome",
             says,
@@ -90,7 +90,7 @@ def _problem(column: Seen, outcome: Seen | None) -> Problem:
         "each is taken for a category; turn them into numbers (days since a first one, a "
         "month), or leave it out"
     )
-    return Problem("date", said, why, drop, None, (column.name,))
+    return Problem("date", beginning, why, drop, None, (column.name,))
 
 
 def days(column: Seen) -> Array:
@@ -110,7 +110,7 @@ def days(column: Seen) -> Array:
     numbers = np.append((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), np.nan).astype(
         np.float64
     )
-    found: Array = numbers[
+    numbers_of_days: Array = numbers[
         np.where(column.missing, len(column.values), np.nan_to_num(column.cells)).astype(np.int64)
     ]
-    return found
+    return numbers_of_days

@@ -37,7 +37,7 @@ def drifting(columns: Sequence[Seen], owner: Ints, names: Sequence[str]) -> list
         return []
     order = np.argsort(owner, kind="stable").astype(np.int64)
     rows = np.split(order, np.cumsum(sizes)[:-1])
-    found = []
+    problems = []
     for column in columns:
         parts = [column.cells[rows[k]] for k in judged]
         for ways, says in (
@@ -46,9 +46,9 @@ def drifting(columns: Sequence[Seen], owner: Ints, names: Sequence[str]) -> list
         ):
             odd = ways(parts)
             if 0 < len(odd) <= max(1, len(judged) // 4):
-                found.append(_problem(column, says, [names[judged[k]] for k in odd], len(names)))
+                problems.append(_problem(column, says, [names[judged[k]] for k in odd], len(names)))
                 break
-    return found
+    return problems
 
 
 _HOW = {

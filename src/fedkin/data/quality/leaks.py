@@ -48,13 +48,13 @@ def leaks(columns: Sequence[Seen], label: Label, pairs: bool = True) -> list[Pro
     if label.errors <= 0 or (label.classes and label.errors < RAREST):
         return []
     alone = {one.name: predicted_alone(ranks(one.cells), label) for one in columns}
-    found = [one for one in columns if alone[one.name] >= ALONE]
+    leaking = [one for one in columns if alone[one.name] >= ALONE]
     if pairs:
-        found += _outdoing([one for one in columns if one not in found], alone, label)
-    said = [_problem(one, alone[one.name], label) for one in found]
-    rest = [one for one in columns if one not in found]
-    said += [problem for one in rest if (problem := _gaps(one, label))]
-    return said + (list(_pairs(rest, alone, label)) if pairs else [])
+        leaking += _outdoing([one for one in columns if one not in leaking], alone, label)
+    problems = [_problem(one, alone[one.name], label) for one in leaking]
+    rest = [one for one in columns if one not in leaking]
+    problems += [problem for one in rest if (problem := _gaps(one, label))]
+    return problems + (list(_pairs(rest, alone, label)) if pairs else [])
 
 
 def _problem(column: Seen, removed: float, label: Label) -> Problem:
@@ -83,7 +83,7 @@ def _right(removed: float, label: Label) -> float:
 
 def _outdoing(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> list[Seen]:
     """Columns that tell nearly all of the label, and far more than all the others together."""
-    found = []
+    outdoing = []
     for column in columns:
         if alone[column.name] < NEARLY or len(columns) < 3:
             continue
@@ -91,8 +91,8 @@ def _outdoing(columns: Sequence[Seen], alone: dict[str, float], label: Label) ->
         rows = sampled(len(label.y), PAIR_ROWS)
         together = predicted_by_many(others[rows], label._replace(y=label.y[rows]))
         if 1 - alone[column.name] < OUTDONE * (1 - together):
-            found.append(column)
-    return found
+            outdoing.append(column)
+    return outdoing
 
 
 def _gaps(column: Seen, label: Label) -> Problem | None:
@@ -153,17 +153,17 @@ def _two(a: Seen, b: Seen, label: Label) -> float:
     on both.
     """
     codes = [ranks(a.cells), ranks(b.cells)]
-    found = [0.0]
+    scores = [0.0]
     if (codes[0].max() + 1) * (codes[1].max() + 1) <= max(FEW, len(label.y) / 4):
-        found.append(predicted_by_values(joint(codes), label))
+        scores.append(predicted_by_values(joint(codes), label))
     if a.number and b.number:
         x, y = _filled(a), _filled(b)
         with np.errstate(all="ignore"):
             made = (x - y, x + y, x * y, np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)))
-        found += [predicted_alone(ranks(np.round(one, 9)), label) for one in made]
-    if max(found) < PAIR:
-        found.append(predicted_together(np.stack([_filled(a), _filled(b)], axis=1), label))
-    return max(found)
+        scores += [predicted_alone(ranks(np.round(one, 9)), label) for one in made]
+    if max(scores) < PAIR:
+        scores.append(predicted_together(np.stack([_filled(a), _filled(b)], axis=1), label))
+    return max(scores)
 
 
 def _filled(column: Seen) -> Array:

@@ -31,8 +31,8 @@ class Seen(NamedTuple):
     @property
     def missing(self) -> Array:
         """[n] bool: where there is nothing."""
-        found: Array = np.isnan(self.cells)
-        return found
+        missing_cells: Array = np.isnan(self.cells)
+        return missing_cells
 
     def at(self, rows: Ints) -> "Seen":
         """The same column, of these rows.

@@ -133,11 +133,11 @@ def merged(fixes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Returns:
         One fix that is all of them.
     """
-    found: dict[str, Any] = {}
+    combined: dict[str, Any] = {}
     for fix in fixes:
         for key, value in fix.items():
-            found[key] = _joined(found.get(key), value)
-    return found
+            combined[key] = _joined(combined.get(key), value)
+    return combined
 
 
 def _joined(before: Any, value: Any) -> Any:

@@ -29,16 +29,16 @@ def repeats(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> di
         "all", "within_clients", "across_clients", "test_in_train" → samples.
     """
     same = same_rows(x, y)
-    found = {"all": len(same) - len(np.unique(same))}
+    counts = {"all": len(same) - len(np.unique(same))}
     if owner is not None:
         pairs = np.unique(np.stack([same, owner], axis=1), axis=0)
-        found |= {
+        counts |= {
             "within_clients": len(same) - len(pairs),
             "across_clients": len(pairs) - len(np.unique(same)),
         }
     if official is not None:
-        found["test_in_train"] = int(np.isin(same[official], same[~official]).sum())
-    return found
+        counts["test_in_train"] = int(np.isin(same[official], same[~official]).sum())
+    return counts
 
 
 def by_chance(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> dict[str, float]:
@@ -55,11 +55,13 @@ def by_chance(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> 
         The same keys → the mean over the shuffles.
     """
     rng = np.random.Generator(np.random.Philox(3))
-    found: list[dict[str, int]] = []
+    shuffles: list[dict[str, int]] = []
     for _ in range(SHUFFLES if len(x) <= ROWS else 1):
         shuffled = np.stack([rng.permutation(column) for column in x.T], axis=1)
-        found.append(repeats(np.ascontiguousarray(shuffled), rng.permutation(y), owner, official))
-    return {key: float(np.mean([one[key] for one in found])) for key in found[0]}
+        shuffles.append(
+            repeats(np.ascontiguousarray(shuffled), rng.permutation(y), owner, official)
+        )
+    return {key: float(np.mean([one[key] for one in shuffles])) for key in shuffles[0]}
 
 
 def repeated(
@@ -80,15 +82,15 @@ def repeated(
         key: count if count > TIMES * chance.get(key, 0) else 0 for key, count in twice.items()
     }
     drop: dict[str, Any] = {"data.duplicates": "drop"} if table else {}
-    found = []
+    problems = []
     if known := counts.get("test_in_train"):
         these = many(known, "test sample is a training sample", "test samples are training samples")
-        found.append(
+        problems.append(
             _problem(f"{these} too", "test accuracy would be too high", drop, known / samples)
         )
     if shared := counts.get("across_clients"):
         these = many(shared, "sample is", "samples are")
-        found.append(
+        problems.append(
             _problem(
                 f"{these} held by another client too",
                 "whoever trains on them knows them; one of them is enough",
@@ -98,7 +100,7 @@ def repeated(
         )
     if own := counts.get("within_clients"):
         these = many(own, "sample repeats", "samples repeat")
-        found.append(
+        problems.append(
             _problem(
                 f"{these} another of the same client",
                 "a random split can put one into train and one into test; keep equal ones together",
@@ -109,8 +111,8 @@ def repeated(
     elif "within_clients" not in counts and counts["all"]:
         these = many(counts["all"], "sample repeats", "samples repeat")
         why = "a random split can put one into train and one into test"
-        found.append(_problem(f"{these} another", why, drop, counts["all"] / samples))
-    return found
+        problems.append(_problem(f"{these} another", why, drop, counts["all"] / samples))
+    return problems
 
 
 def _problem(says: str, why: str, fix: dict[str, Any], share: float) -> Problem:

@@ -32,24 +32,24 @@ def sentinels(columns: Sequence[Seen]) -> list[Problem]:
 
 def _of(column: Seen) -> list[Problem]:
     cells = column.cells[~column.missing]
-    found: list[int] = []
+    sentinels: list[int] = []
     for value in LIKELY:
         count = int((cells == value).sum())
-        rest = cells[(cells != value) & ~np.isin(cells, found)]
+        rest = cells[(cells != value) & ~np.isin(cells, sentinels)]
         if count >= max(FEWEST, SHARE * len(cells)) and _stands_out(value, count, rest):
-            found.append(value)
-    if not found:
+            sentinels.append(value)
+    if not sentinels:
         return []
-    rows = int(np.isin(cells, found).sum())
+    rows = int(np.isin(cells, sentinels).sum())
     share = rows / len(column.cells)
-    shown = " and ".join(map(str, found))
+    shown = " and ".join(map(str, sentinels))
     return [
         Problem(
             "sentinel",
             f"column {column.name!r} holds {shown} in {rows:,} rows ({percent(share)}), away from "
             "all its other numbers",
             "it rather stands for a missing value than for an amount; take it as missing",
-            {"data.missing": {column.name: found}},
+            {"data.missing": {column.name: sentinels}},
             share,
             (column.name,),
         )

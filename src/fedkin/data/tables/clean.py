@@ -84,14 +84,14 @@ def marks_of(missing: Missing, columns: Sequence[str]) -> dict[str, tuple[str, .
         FedkinError: A column's marks are no list.
     """
     by_column = missing if isinstance(missing, Mapping) else dict.fromkeys(columns, missing)
-    found = {}
+    marks = {}
     for name, cells in by_column.items():
         if isinstance(cells, str) or not isinstance(cells, Sequence):
             raise FedkinError(
                 f'data.missing of column {name!r} is {cells!r}: write a list, such as ["<5", -1]'
             )
-        found[str(name)] = tuple(spelled(cell).strip() for cell in cells)
-    return {name: cells for name, cells in found.items() if cells}
+        marks[str(name)] = tuple(spelled(cell).strip() for cell in cells)
+    return {name: cells for name, cells in marks.items() if cells}
 
 
 def _emptied(read: Read, marks: Mapping[str, Sequence[str]], words: Sequence[str]) -> Read:
@@ -154,7 +154,7 @@ def without_repeats(read: Read, columns: Sequence[str], duplicates: str) -> Read
     gone = len(read.frame) - len(kept)
     if not gone:
         return read
-    said = (
+    remark = (
         f"{many(gone, 'row repeats', 'rows repeat')} an earlier one and "
         f"{'is' if gone == 1 else 'are'} left out"
     )
@@ -162,5 +162,5 @@ def without_repeats(read: Read, columns: Sequence[str], duplicates: str) -> Read
     return Read(
         read.frame.iloc[kept].reset_index(drop=True),
         lambda row: place(int(kept[row])),
-        (*read.said, said),
+        (*read.said, remark),
     )

@@ -20,7 +20,7 @@ def likely_clients(source: Source) -> dict[str, int]:
     """
     if source.client is not None or source.columns is None:
         return {}
-    found: dict[str, int] = {}
+    candidates: dict[str, int] = {}
     for at, column in enumerate(source.columns.columns):
         if not names_people(column.name) or column.text:
             continue
@@ -30,8 +30,8 @@ def likely_clients(source: Source) -> dict[str, int]:
             whole = bool((cells == np.rint(cells)).all())  # false where one is missing
             values = len(np.unique(cells)) if whole else 0
         if 2 <= values <= len(source.x) / FEWEST:
-            found[column.name] = values
-    return found
+            candidates[column.name] = values
+    return candidates
 
 
 def ask_for_clients(source: Source) -> None:

@@ -97,8 +97,8 @@ def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
     if not (np.isnan(truths) & (wrong | ~np.isnan(parsed[:-1]))).any():  # booleans beside marks
         return Cells(Column(name), np.append(truths, np.nan)[codes])
     if wrong.any():
-        found = _not_a_number(name, codes, texts, wrong, place)
-        raise FedkinError(f"{found}, but the model was trained with numbers there")
+        fault = _not_a_number(name, codes, texts, wrong, place)
+        raise FedkinError(f"{fault}, but the model was trained with numbers there")
     return Cells(Column(name), _finite(name, parsed[codes], place))
 
 

@@ -30,14 +30,14 @@ def same_rows(x: Array, y: Array) -> Ints:
         * 2
         + 1
     )
-    found = np.empty(len(x), dtype=np.uint64)
+    hashes = np.empty(len(x), dtype=np.uint64)
     step = max(1, BLOCK // max(1, words.shape[1]))
     for low in range(0, len(x), step):
         part = _mixed(words[low : low + step].astype(np.uint64)) * weights[:-1]
-        found[low : low + step] = part.sum(axis=1, dtype=np.uint64)
+        hashes[low : low + step] = part.sum(axis=1, dtype=np.uint64)
     labels = np.ascontiguousarray(y, dtype=np.float64).view(np.uint64)
-    found += _mixed(labels) * weights[-1]
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    hashes += _mixed(labels) * weights[-1]
+    return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
 
 
 def _mixed(words: Array) -> Array:

@@ -23,7 +23,7 @@ from fedkin.data.quality.sentinels import sentinels
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
 from fedkin.data.tables.similar_names import folded
-from fedkin.runtime.under_way import counted
+from fedkin.runtime.progress import tracked
 
 SHOWN = 5  # names of clients
 
@@ -63,7 +63,7 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
         lambda: client_problems(source, names, sizes, table),
         lambda: problems_of_repeats,
     ]
-    problems = [one for step in counted("looking for faults", steps) for one in step()]
+    problems = [one for step in tracked("looking for faults", steps) for one in step()]
     return {
         "name": source.name,
         "task": source.task,
@@ -131,7 +131,7 @@ def _columns(source: Source, columns: list[Seen]) -> list[dict[str, Any]]:
     if source.columns is None:
         return []
     seen = {one.name: one for one in columns}
-    found = []
+    described = []
     for at, column in enumerate(source.columns.columns):
         cells = source.x[:, at]
         missing = int(np.isnan(cells).sum())
@@ -142,8 +142,8 @@ def _columns(source: Source, columns: list[Seen]) -> list[dict[str, Any]]:
             one |= {"dates": column.values[0]} if dated else {}
         elif missing < len(cells):
             one |= {"least": float(np.nanmin(cells)), "most": float(np.nanmax(cells))}
-        found.append(one)
-    return found
+        described.append(one)
+    return described
 
 
 def _classes(source: Source) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ def _by_class(source: Source, owner: Ints, clients: int) -> Ints:
 
 
 def _sizes(names: list[str], sizes: Ints, table: Ints | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "count": len(names),
         "smallest": int(sizes.min()),
         "median": float(np.median(sizes)),
@@ -168,8 +168,8 @@ def _sizes(names: list[str], sizes: Ints, table: Ints | None) -> dict[str, Any]:
     if table is not None:
         shares = table / sizes[:, None]
         apart = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
-        found |= {
+        facts |= {
             "one_class": int((np.count_nonzero(table, axis=1) == 1).sum()),
             "label_distance": float(apart.mean()),
         }
-    return found
+    return facts

@@ -46,11 +46,11 @@ def labeled(read: Read, label: str, unlabeled: str, words: bool) -> Read:
     kept = np.flatnonzero(~gaps)
     if not len(kept):
         raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
-    said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
+    remark = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
     frame = read.frame.iloc[kept].reset_index(drop=True)
     if not words:
         frame[label] = decided(frame[label])  # it may be text because of a gap's mark alone
-    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
+    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, remark))
 
 
 def filled(column: "pd.Series[Any]", place: Place) -> None:
@@ -84,15 +84,15 @@ def gaps_of(column: "pd.Series[Any]") -> Array:
 
 def _blank(column: "pd.Series[Any]") -> Array:
     """Cells with nothing in them, or with spaces only."""
-    found: Array = column.isna().to_numpy(copy=True)
+    blank: Array = column.isna().to_numpy(copy=True)
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
-        return found
+        return blank
     codes, distinct = pd.factorize(column)
     spaces = np.array(
         [*(isinstance(value, str) and not value.strip() for value in distinct), False]
     )
-    found |= spaces[codes]
-    return found
+    blank |= spaces[codes]
+    return blank
 
 
 def gap_sentence(column: "pd.Series[Any]", empty: Array, place: Place) -> str:

@@ -48,8 +48,8 @@ def differing(frames: Sequence[pd.DataFrame]) -> list[str]:
         Their names, in the order of the first frame.
     """
     kinds = [{str(name): kind_of(frame[name]) for name in frame} for frame in frames]
-    found = {name: {one.get(name, "nothing") for one in kinds} for name in kinds[0]}
-    return [name for name, of in found.items() if len(of - {"nothing"}) > 1]
+    kinds_of = {name: {one.get(name, "nothing") for one in kinds} for name in kinds[0]}
+    return [name for name, of in kinds_of.items() if len(of - {"nothing"}) > 1]
 
 
 def spelled(value: Any) -> str:

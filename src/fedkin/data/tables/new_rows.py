@@ -78,8 +78,8 @@ def _unlike_the_runs(error: Unreadable, written: Style) -> FedkinError:
     fault = error.problems[0]
     if fault.kind == "separator":
         mark = repr(written.separator)
-        told = f"{fault.says}, for {fault.why}: save it with {mark}, as the run's tables are"
-        return FedkinError(told)
+        sentence = f"{fault.says}, for {fault.why}: save it with {mark}, as the run's tables are"
+        return FedkinError(sentence)
     if fault.kind == "encoding":
         return FedkinError(f"{fault.says}: save it as {written.encoding}, as the run's tables are")
     return error
@@ -102,16 +102,16 @@ def encoded(
     Raises:
         FedkinError: A column has words where there were numbers.
     """
-    found = [_cells(feature, read) for feature in encoding.features]
+    each_feature = [_cells(feature, read) for feature in encoding.features]
     cells, columns = (
-        np.stack([each.cells for each in found], axis=1),
-        [each.column for each in found],
+        np.stack([each.cells for each in each_feature], axis=1),
+        [each.column for each in each_feature],
     )
     known = {*others, *(feature.name for feature in encoding.features)}
     left = [name for name in map(str, read.frame.columns) if name not in known]
     ignored = [f"columns that the model does not use: {some(left, SHOWN)}"] if left else []
-    said = (*read.said, *ignored, *unseen_remarks(encoding.features, cells, columns, read.place))
-    return encoding.encode(cells, columns), said
+    remarks = (*read.said, *ignored, *unseen_remarks(encoding.features, cells, columns, read.place))
+    return encoding.encode(cells, columns), remarks
 
 
 def style(options: Mapping[str, Any], as_text: tuple[str, ...] = ()) -> Style:

@@ -157,11 +157,11 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     read = without_repeats(read, [label, *wanted], roles.duplicates)
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
-    found = _all_cells(read, wanted, asked)
+    each_column = _all_cells(read, wanted, asked)
     y, names = labels_of(read.frame[label], roles.task, read.place)
     return labelled(
         name,
-        np.stack([each.cells for each in found], axis=1),
+        np.stack([each.cells for each in each_column], axis=1),
         y,
         where=where,
         class_names=names,
@@ -171,7 +171,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
             **about_of(read, lists["about"]),
         },
     )._replace(
-        columns=Recipe(tuple(each.column for each in found), roles.scale, roles.most),
+        columns=Recipe(tuple(each.column for each in each_column), roles.scale, roles.most),
         group=group,
         said=(
             *read.said,
@@ -182,16 +182,16 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
 
 def _all_cells(read: Read, wanted: Sequence[str], asked: Mapping[str, str]) -> list[Cells]:
     """The cells of all columns; where some cannot be read, the faults of all of them at once."""
-    found: list[Cells] = []
+    all_cells: list[Cells] = []
     faults: list[Unreadable] = []
     for column in wanted:
         try:
-            found.append(cells_of(read.frame[column], read.place, asked.get(column, "auto")))
+            all_cells.append(cells_of(read.frame[column], read.place, asked.get(column, "auto")))
         except Unreadable as error:
             faults.append(error)
     if faults:
         raise Unreadable([one for error in faults for one in error.problems], str(faults[0]))
-    return found
+    return all_cells
 
 
 def check_choices(roles: Roles) -> None:
@@ -351,16 +351,16 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
         raise FedkinError(f"{place(0)}: column {column.name!r} holds {what}: a label is one value")
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
-        found: Cells = cells_of(column, place)
-        bad = np.flatnonzero(np.isnan(found.cells))
-        if found.column.values or len(bad):
+        labels: Cells = cells_of(column, place)
+        bad = np.flatnonzero(np.isnan(labels.cells))
+        if labels.column.values or len(bad):
             at = int(bad[0]) if len(bad) else 0
             raise FedkinError(
                 f"{place(at)}: column {column.name!r} holds {str(column.iloc[at])[:40]!r}, "
                 "which is not a number: "
                 "regression needs numbers, set data.task=classification for classes"
             )
-        return found.cells, ()
+        return labels.cells, ()
     if pd.api.types.is_float_dtype(column) and not fractional and float(column.abs().max()) < 2**63:
         column = column.astype("int64")
     plain = pd.api.types.is_integer_dtype(column) or pd.api.types.is_float_dtype(column)

@@ -194,9 +194,9 @@ class LocalData:
             return math.inf, math.inf
         if self.chosen in ("", "accuracy"):
             return (0.0 if math.isnan(accuracy) else -accuracy), loss
-        found = self.measure(w, plain_prediction, {split: loss}).get(split, {})
-        value = found.get(self.chosen, loss)
-        up = self.chosen in found and measure_named(self.chosen).higher
+        measures = self.measure(w, plain_prediction, {split: loss}).get(split, {})
+        value = measures.get(self.chosen, loss)
+        up = self.chosen in measures and measure_named(self.chosen).higher
         return (-value if up else value), loss
 
     def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
@@ -244,8 +244,8 @@ class LocalData:
         if all(value is not None for value in known.values()):
             return {split: {name: value} for split, value in known.items() if value is not None}
         predictions = self._predicted(view, predict, losses)
-        found = {split: measure(family, name, one) for split, one in predictions.items()}
-        return {split: {name: value} for split, value in found.items() if value is not None}
+        values = {split: measure(family, name, one) for split, one in predictions.items()}
+        return {split: {name: value} for split, value in values.items() if value is not None}
 
     def measures(self, view: Tree, predict: Predict) -> dict[str, dict[str, float]]:
         """{split: {name: value}} of every measure on validation and test, for a finished model.
@@ -262,20 +262,20 @@ class LocalData:
         """
         family, text = self.model.family, self.population.x.dtype in TOKENS
         predictions = self._predicted(view, predict, ("val", "test"))
-        found = {
+        by_split = {
             split: measures(family, one, text, self.chosen) for split, one in predictions.items()
         }
         for split, one in predictions.items():
             if self.info.classes == TWO and len(one.y):
-                found[split]["threshold"] = one.threshold
+                by_split[split]["threshold"] = one.threshold
             error = (
                 standard_error(family, self.chosen, one)
                 if self.chosen not in ("", *IN_SCORES)
                 else None
             )
             if error is not None:
-                found[split]["se"] = error
-        return found
+                by_split[split]["se"] = error
+        return by_split
 
     def _predicted(
         self, view: Tree, predict: Predict, splits: Iterable[str]
@@ -283,11 +283,13 @@ class LocalData:
         """Predictions on each split, with the threshold that validation data choose where there are
         two classes.
         """
-        found = {split: self._predict(view, split, predict) for split in splits}
+        predictions = {split: self._predict(view, split, predict) for split in splits}
         if self.info.classes != TWO:
-            return found
-        chosen = threshold(found["val"] if "val" in found else self._predict(view, "val", predict))
-        return {split: one._replace(threshold=chosen) for split, one in found.items()}
+            return predictions
+        chosen = threshold(
+            predictions["val"] if "val" in predictions else self._predict(view, "val", predict)
+        )
+        return {split: one._replace(threshold=chosen) for split, one in predictions.items()}
 
     def _predict(self, view: Tree, split: str, predict: Predict) -> Predicted:
         rows = self._rows(split)

@@ -36,10 +36,10 @@ def noting_failures(method: Method) -> Method:
 
 def _noting(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def called(*given: Any) -> Any:
+    def called(*arguments: Any) -> Any:
         try:
             with no_exit():
-                return function(*given)
+                return function(*arguments)
         except Exception as error:  # an author's function may raise anything
             noted(error, f"{name} of method {method}")
             raise

@@ -58,10 +58,10 @@ def naming_failures(method: Method) -> Method:
 
 def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def called(*given: Any) -> Any:
+    def called(*arguments: Any) -> Any:
         try:
             with no_exit():
-                return function(*given)
+                return function(*arguments)
         except FedkinError:
             raise
         except MemoryError as error:

@@ -22,12 +22,12 @@ def around(
     Returns:
         The method; all else of it is as before.
     """
-    found: dict[str, Any] = {
+    replaced: dict[str, Any] = {
         name: wrap(name, function)
         for name in names
         if (function := getattr(method, name)) is not None
     }
-    return method._replace(**found)
+    return method._replace(**replaced)
 
 
 def noted(error: Exception, where: str) -> None:
@@ -50,9 +50,9 @@ def error_text(error: Exception) -> str:
         Its class and its text; of one that went through a method's own file, its line in there; of
         one that was noted, the function.
     """
-    told = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     places = [*filter(None, [own_line(error)]), *_function(error)]
-    return f"{told} ({', '.join(places)})" if places else told
+    return f"{message} ({', '.join(places)})" if places else message
 
 
 def _function(error: Exception) -> list[str]:

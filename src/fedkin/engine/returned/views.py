@@ -81,11 +81,11 @@ def _check_names(method: str, views: Any) -> None:
     names = [str(name) for name in views] if isinstance(views, Mapping) else []
     if PERSONAL in names:
         return
-    found = some(map(repr, names)) if names else "none"
+    present = some(map(repr, names)) if names else "none"
     hint = "" if not isinstance(views, Mapping) else next(filter(None, map(_meant, names)), "")
     raise FedkinError(
         f"method {method} has no view {PERSONAL!r}, what a client would deploy: personal_models "
-        f"returns a dict {{{PERSONAL!r}: …}}, and has {found}{hint}"
+        f"returns a dict {{{PERSONAL!r}: …}}, and has {present}{hint}"
     )
 
 
@@ -108,21 +108,21 @@ def _check_parameters(method: str, name: str, view: Tree, model: Model) -> None:
 
 
 def _check_predictions(method: Method, name: str, view: Tree, data: LocalData) -> None:
-    batch = next((found[0] for split in ("train", "test") if (found := data.whole(split))), None)
+    batch = next((part[0] for split in ("train", "test") if (part := data.whole(split))), None)
     if batch is None:
         return
     x = batch.x[:ROWS]
     with torch.inference_mode():
-        given: Any = method.predict(data.model, view, x)
+        predictions: Any = method.predict(data.model, view, x)
     where = f"method {method.name}: its predict, of view {name!r},"
-    if not isinstance(given, torch.Tensor):
-        raise FedkinError(f"{where} gives a {type(given).__name__}, not log-probabilities")
-    if given.dim() != 2 or len(given) != len(x):
+    if not isinstance(predictions, torch.Tensor):
+        raise FedkinError(f"{where} gives a {type(predictions).__name__}, not log-probabilities")
+    if predictions.dim() != 2 or len(predictions) != len(x):
         raise FedkinError(
-            f"{where} gives {list(given.shape)} of {len(x)} samples, not log-probabilities "
+            f"{where} gives {list(predictions.shape)} of {len(x)} samples, not log-probabilities "
             "[samples, classes]: outputs.log_softmax(1), say"
         )
-    whole = given.double().logsumexp(1)
+    whole = predictions.double().logsumexp(1)
     if bool((whole[whole.isfinite()].abs() > APART).any()):  # of a model that diverged are none
         raise FedkinError(
             f"{where} gives numbers that are no log-probabilities: their exponentials do not sum "

@@ -81,12 +81,12 @@ class Broadcasts:
         content = self._made(client)
         parts = content.items() if isinstance(content, dict) else [("", content)]
         objects = tuple((name, id(part)) for name, part in parts)
-        found = self._seen.get(objects)
-        if found is None:
-            found = self._seen[objects] = self._encoded(content)
+        message = self._seen.get(objects)
+        if message is None:
+            message = self._seen[objects] = self._encoded(content)
         # its own content keeps the objects alive by whose id it was found
-        found = self._messages[client] = found._replace(content=content)
-        return found
+        message = self._messages[client] = message._replace(content=content)
+        return message
 
     def _made(self, client: int) -> Tree:
         """The message of the state.
@@ -111,12 +111,12 @@ class Broadcasts:
     def _encoded(self, content: Tree) -> _Message:
         leaves = tuple(_identity(leaf) for _, leaf in named_leaves(content))
         wire = json.dumps(outline(content)), leaves
-        found = self._distinct.get(wire)
-        if found is None:
+        message = self._distinct.get(wire)
+        if message is None:
             blob = encode(content)
             size = count(content, len(blob))
-            found = self._distinct[wire] = _Message(len(self._distinct), content, blob, size)
-        return found
+            message = self._distinct[wire] = _Message(len(self._distinct), content, blob, size)
+        return message
 
 
 def _check(content: Tree) -> None:

@@ -105,8 +105,8 @@ class Receiver:
         Returns:
             Messages and bytes; 0 of both where nothing came.
         """
-        found, self._moved = self._moved, Moved()
-        return found
+        since_last, self._moved = self._moved, Moved()
+        return since_last
 
     def too_few(self, usable: int, missing: Mapping[int, str], number: int) -> NoReturn:
         """End a round that has too few replies.
@@ -136,10 +136,10 @@ class Receiver:
             sizes = answer.held["scalars"], answer.held["bytes"]
             sent.append(Sent(answer.client, "up", 0, *sizes))
             return held
-        found = accepted(method, info, answer, expected(answer.client))
+        result = accepted(method, info, answer, expected(answer.client))
         assert answer.message is not None
-        sent.append(Sent(answer.client, "up", 0, *count(found.reply.message, len(answer.message))))
-        return found
+        sent.append(Sent(answer.client, "up", 0, *count(result.reply.message, len(answer.message))))
+        return result
 
     def _summed(self, clients: Sequence[int]) -> ExactSum:
         """The sum of messages that stayed with their hosts."""

@@ -67,7 +67,7 @@ class Transport(Protocol):
             {client: 64 hexadecimal digits}.
         """
 
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the hosts' runtimes want in the record.
 
         Returns:
@@ -147,7 +147,7 @@ class InProcess:
         """
         return {client: self.host.digest(client) for client in clients}
 
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the host's runtime wants in the record.
 
         Returns:

@@ -48,20 +48,20 @@ def task_of(row: Row, blobs: list[bytes]) -> Task:
     return Task(client, None if number is None else blobs[number], trained)
 
 
-def tasks_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
+def tasks_of(header: dict[str, Any], blobs: list[bytes], claims: Claims) -> Iterator[Task]:
     """A worker's own tasks, then those of the others that nobody has taken when it
     comes to them.
 
     Args:
         header: Of the question.
         blobs: What ``pack`` found.
-        taken: Places of the list that somebody took.
+        claims: Places of the list that somebody took.
 
     Yields:
         One task at a time, unpacked when it is taken.
     """
     content, own = header["tasks"], header["own"]
-    for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
+    for place in chain(range(own), (own + free for free in claims.up_to(len(content) - own))):
         yield task_of(content[place], blobs)
 
 

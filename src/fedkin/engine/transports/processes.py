@@ -111,10 +111,10 @@ class Processes:
                 ready.register(self._lines[worker].connection, EVENT_READ, worker)
             awaited = Awaited({worker: self._processes[worker].pid for worker in asked}, piles)
             while ready.get_map():
-                found = ready.select(awaited.patience)
-                if not found:
+                events = ready.select(awaited.patience)
+                if not events:
                     awaited.say([key.data for key in ready.get_map().values()])
-                for key, _ in found:
+                for key, _ in events:
                     reply, messages = self._receive(key.data)
                     if not reply["more"]:
                         ready.unregister(key.fileobj)
@@ -151,9 +151,9 @@ class Processes:
         asked = [worker for worker in wanted if known[worker][0] != set(shares[worker])]
         for worker in asked:
             self._send(worker, {"call": "sum", "clients": shares[worker]}, [])
-        found = {worker: blob for worker, (_, blob) in known.items()}
-        found |= {worker: self._answer(worker)[1][0] for worker in asked}
-        return [unpacked(decode(found[worker])) for worker in wanted]
+        blobs = {worker: blob for worker, (_, blob) in known.items()}
+        blobs |= {worker: self._answer(worker)[1][0] for worker in asked}
+        return [unpacked(decode(blobs[worker])) for worker in wanted]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Let every worker write its changed states.
@@ -200,13 +200,13 @@ class Processes:
             int(client): digest for answer in answers for client, digest in answer["result"].items()
         }
 
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the workers' runtimes want in the record.
 
         Returns:
             Each sentence once.
         """
-        answers = self._everyone({"call": "said"})
+        answers = self._everyone({"call": "remarks"})
         return sorted({sentence for answer in answers for sentence in answer["result"]})
 
     def close(self) -> None:

@@ -138,7 +138,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "save": Actor.save,
     "load": Actor.load,
     "digests": lambda actor, clients: {client: actor.host.digest(client) for client in clients},
-    "said": lambda actor: actor.host.runtime.said,
+    "remarks": lambda actor: actor.host.runtime.said,
 }
 
 
@@ -215,8 +215,8 @@ class Actors:
         Raises:
             Halted: An actor is gone.
         """
-        found = self._all([("sum", share) for share in self._shares(clients)])
-        return [unpacked(decode(blob)) for blob in found]
+        packed = self._all([("sum", share) for share in self._shares(clients)])
+        return [unpacked(decode(blob)) for blob in packed]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Write the changed states of every actor here.
@@ -255,16 +255,16 @@ class Actors:
         Returns:
             {client: 64 hexadecimal digits}.
         """
-        found = self._all([("digests", part) for part in self._shares(clients)])
-        return {client: digest for part in found for client, digest in part.items()}
+        by_actor = self._all([("digests", part) for part in self._shares(clients)])
+        return {client: digest for part in by_actor for client, digest in part.items()}
 
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What the workers' runtimes want in the record.
 
         Returns:
             Each sentence once.
         """
-        return sorted({sentence for found in self._everyone("said") for sentence in found})
+        return sorted({sentence for remarks in self._everyone("remarks") for sentence in remarks})
 
     def _check_cores(self, workers: int) -> None:
         """Raise FedkinError where the cluster has too few cores, or others keep them."""

@@ -47,19 +47,19 @@ def serve(address: str, worker: str, build: Any) -> None:
             line.tell(error_header(error))
             return
         line.tell({})
-        taken = Claims(beside)
+        claims = Claims(beside)
         while True:
             header, blobs = line.receive()
             line.begin()
-            _call(host, line, taken, header, blobs)
+            _call(host, line, claims, header, blobs)
 
 
 def _call(
-    host: Host, line: Channel, taken: Claims, header: dict[str, Any], blobs: list[bytes]
+    host: Host, line: Channel, claims: Claims, header: dict[str, Any], blobs: list[bytes]
 ) -> None:
     try:
         if header["call"] == "do":
-            tasks = tasks_of(header, blobs, taken)
+            tasks = tasks_of(header, blobs, claims)
             for answers, more in gathered(host.do(header["op"], header["round"], tasks)):
                 rows, messages = rows_of(answers)
                 whole = None if more or host.held is None else host.held.whole()
@@ -97,5 +97,5 @@ CALLS: dict[str, Callable[[Host, dict[str, Any]], Any]] = {
     "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
     "load": _load,
     "digests": lambda host, header: {client: host.digest(client) for client in header["clients"]},
-    "said": lambda host, header: host.runtime.said,
+    "remarks": lambda host, header: host.runtime.said,
 }

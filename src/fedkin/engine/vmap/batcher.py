@@ -96,16 +96,16 @@ class VmapBatcher:
 
     def _scan_group(self, kind: Any, group: "list[ClientThread[T]]") -> None:
         requests = [thread.request for thread in group]
-        found = (
+        results = (
             None
             if len(group) == 1 or kind in self._apart
             else _tried(self._side_by_side, kind, requests)
         )
         for place, thread in enumerate(group):
-            if found is None:
+            if results is None:
                 thread.answer = _tried(thread.alone, self.runtime)
             else:
-                thread.answer = found if isinstance(found, Exception) else found[place]
+                thread.answer = results if isinstance(results, Exception) else results[place]
 
     def _side_by_side(self, kind: Any, requests: list[ScanRequest]) -> list[Tree] | None:
         """Where every scan ends; None where the step cannot be one for several (it draws, say),

@@ -98,13 +98,13 @@ class ClientThread(Generic[T]):
             The carry after the last step.
         """
         asked = self.request
-        found: list[Tree] = []
+        result: list[Tree] = []
         self._drawing(
-            lambda: found.append(
+            lambda: result.append(
                 runtime.scan(asked.step, asked.model, asked.carry, asked.blocks(), asked.constants)
             )
         )
-        return found[0]
+        return result[0]
 
     def wait(self, request: ScanRequest) -> Tree:
         """Called by the task: where the scan ends.

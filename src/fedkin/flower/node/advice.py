@@ -34,7 +34,7 @@ def on_a_node(sentence: str) -> str:
         It, without an option of the command line.
     """
     for advised, to_do in INSTEAD_OF:
-        found, times = advised.subn(to_do, sentence, count=1)
+        advice, times = advised.subn(to_do, sentence, count=1)
         if times:
-            return found
+            return advice
     return sentence

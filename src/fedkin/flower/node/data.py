@@ -278,12 +278,12 @@ def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
             f"{others - 1:,}: number the classes alike on all nodes, or leave it out of clients"
         )
     held = [one.train + one.val + one.test for one in facts]
-    taken = min(MOST_TOTAL, room() // NUMBERED)
-    if sum(held) > taken:
+    room_left = min(MOST_TOTAL, room() // NUMBERED)
+    if sum(held) > room_left:
         largest = max(range(len(facts)), key=held.__getitem__)
         raise FedkinError(
             f"the nodes say that they hold {sum(held):,} samples, {names[largest]} "
-            f"{held[largest]:,} of them: more than the {taken:,} that this server takes"
+            f"{held[largest]:,} of them: more than the {room_left:,} that this server takes"
         )
     return forms.index(Counter(forms).most_common(1)[0][0])
 

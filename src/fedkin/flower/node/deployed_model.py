@@ -91,8 +91,8 @@ class Kept:
 
 
 def _chosen(state: Path, run: str | None) -> str:
-    found = sorted(state.glob(f"*/{MODEL}{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
-    names = [path.parent.name for path in found]
+    files = sorted(state.glob(f"*/{MODEL}{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+    names = [path.parent.name for path in files]
     chosen = [name for name in names if name.startswith(run or "")]
     if not chosen:
         there = f": {some(names)}" if names else ", until a run that it takes part in is finished"

@@ -54,11 +54,11 @@ class HeldData:
         known, stamp = self._known, self._stamp()
         if known is not None and known[:2] == (experiment, stamp):
             return known
-        found = self._read(spec, experiment, stamp)
-        if known is not None and (known.experiment, known.facts) == (experiment, found.facts):
-            found = found._replace(population=known.population)  # the same was written again
-        self._known = found
-        return found
+        data_now = self._read(spec, experiment, stamp)
+        if known is not None and (known.experiment, known.facts) == (experiment, data_now.facts):
+            data_now = data_now._replace(population=known.population)  # the same was written again
+        self._known = data_now
+        return data_now
 
     def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> Known:
         method = method_of(spec)
@@ -72,8 +72,8 @@ class HeldData:
             own = data.read(path, spec.data.label or "label")
         except Exception as error:  # the sentence, or whatever it is, may quote a cell
             raise FedkinError(reasons.of_data(error, path)) from None
-        told = {"architecture": self.config.model or ""}
-        facts = data.facts_of(own, 0, salt_of(self.state)).model_copy(update=told)
+        declared = {"architecture": self.config.model or ""}
+        facts = data.facts_of(own, 0, salt_of(self.state)).model_copy(update=declared)
         return Known(experiment, stamp, own, facts)
 
     def _stamp(self) -> Stamp | None:
@@ -81,7 +81,7 @@ class HeldData:
         if self.config.data is None:
             return None
         try:
-            found = (self.folder / self.config.data).stat()
+            status = (self.folder / self.config.data).stat()
         except OSError:  # reading it says why
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino

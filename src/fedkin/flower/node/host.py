@@ -44,10 +44,10 @@ from fedkin.flower.envelope import (
 from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
-from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at, permit_method
+from fedkin.flower.node.privacy_ledger import PrivacyLedger
+from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import secret_at
-from fedkin.flower.node.spent import Spent
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
@@ -79,7 +79,7 @@ class Node:
         self.state = (folder / self.config.state).absolute()
         self.version = versions()["fedkin"]
         self._data = HeldData(folder, self.config, self.state)
-        self._spent = Spent(self.state, self.config.max_epsilon)
+        self._privacy_ledger = PrivacyLedger(self.state, self.config.max_epsilon)
         self._host: tuple[tuple[str, Place, str], Population, Host] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
@@ -117,11 +117,11 @@ class Node:
 
     def _check_version(self, header: bytes) -> None:
         """First of all: another version's header may have fields that this one does not know."""
-        said = spoken(header)
-        if said is not None and (said.protocol, said.version) != (PROTOCOL, self.version):
+        peer = spoken(header)
+        if peer is not None and (peer.protocol, peer.version) != (PROTOCOL, self.version):
             raise Refused(
                 f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
-                f"{said.version[:20]} (protocol {said.protocol}): install the same on all machines"
+                f"{peer.version[:20]} (protocol {peer.protocol}): install the same on all machines"
             )
 
     def _small_enough(self, parts: list[bytes]) -> list[bytes]:
@@ -151,7 +151,7 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         known = self._data.look(spec, experiment)
-        spent = self._spent.check(spec, request)
+        spent = self._privacy_ledger.check(spec, request)
         if not request.steps or request.place is None:
             added = {"facts": known.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
@@ -164,10 +164,10 @@ class Node:
             check(down, down)  # finite numbers only
         own = "" if known.facts is None else known.facts.digest
         secret = secret_at(self.state, spec, request.run, own)
-        asked = Asked(self.state / request.run, own, masked(spec, self.config.insecure))
+        asked = RequestLog(self.state / request.run, own, masked(spec, self.config.insecure))
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place, request.run)
-        self._spent.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
+        self._privacy_ledger.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
         node_store, about = (
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
@@ -289,11 +289,11 @@ def _threshold(spec: Spec, place: Place) -> int | None:
             "the next run as one of its clients"
         )
     participants = participants_among(spec.run.participation, place.clients)
-    found = threshold_of(spec, participants)
+    threshold = threshold_of(spec, participants)
     # the server says how many clients there are, and with it each one's noise
-    if found is not None:
-        check_majority(found, participants)
-    return found
+    if threshold is not None:
+        check_majority(threshold, participants)
+    return threshold
 
 
 def serve(node: Node) -> None:

@@ -145,11 +145,11 @@ def _privacy(spec: Spec, rounds: int) -> dict[str, Any] | None:
 def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:
     """None for what was not measured: a split without samples, the accuracy of a regression."""
     measures = details.measures.get(view, {})
-    found = {
+    scores = {
         split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
         for split, (loss, accuracy) in details.scores[view].items()
     }
     return {
         split: {name: number(value) for name, value in values.items()}
-        for split, values in found.items()
+        for split, values in scores.items()
     }

@@ -30,10 +30,10 @@ def of_data(error: Exception, path: Path) -> str:
     """
     if not path.is_file():
         return f"its data cannot be read: {path.name} is not there"
-    said = str(error)
-    logged(on_a_node(said))
-    found = PLACE.match(said.removeprefix(str(path)))
-    place = found.groupdict() if found is not None and said.startswith(str(path)) else {}
+    message = str(error)
+    logged(on_a_node(message))
+    match = PLACE.match(message.removeprefix(str(path)))
+    place = match.groupdict() if match is not None and message.startswith(str(path)) else {}
     where = [f"{what} {value}" for what in ("line", "row", "column") if (value := place.get(what))]
     return f"its data cannot be read: {', '.join([path.name, *where])}: its log says what is wrong"
 

@@ -31,8 +31,8 @@ def secret_at(state: Path, spec: Spec, run: str, data: str = "") -> Secret | Non
     known = (state / SECRET).exists() or (state / run).exists()
     if not known:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = secret_of(state) if known else new_secret(state)
-    return found.of(f"run {run} of {data}" if data else f"run {run}")
+    secret = secret_of(state) if known else new_secret(state)
+    return secret.of(f"run {run} of {data}" if data else f"run {run}")
 
 
 def for_content(secret: Secret | None, content: str) -> Secret | None:

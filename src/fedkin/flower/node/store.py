@@ -227,9 +227,9 @@ def salt_of(state: Path) -> bytes:
         except OSError as error:
             raise StoreError(f"{state} cannot be written: {error.strerror}") from None
     try:
-        found = path.read_bytes()
+        salt = path.read_bytes()
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
-    if len(found) != SALTED:
+    if len(salt) != SALTED:
         raise StoreError(f"{path} is damaged: put it back as it was")
-    return found
+    return salt

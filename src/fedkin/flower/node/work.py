@@ -16,7 +16,7 @@ from fedkin.engine.host import Host
 from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
-from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
 from fedkin.masks.signatures import heard_of
@@ -42,7 +42,7 @@ class Work:
         request: Request,
         message: bytes | None,
         about: Callable[[], dict[str, Any]],
-        asked: Asked,
+        asked: RequestLog,
         secret: Secret | None = None,
     ) -> None:
         assert request.place is not None
@@ -103,12 +103,12 @@ class Work:
                     f"its personal state of round {base.round} is not on this node any more"
                 )
             self._take(commit.state)
-        found = self._digest()
-        if base.digest and base.digest != found:
+        digest = self._digest()
+        if base.digest and base.digest != digest:
             raise FedkinError(
                 f"its personal state of round {base.round} is not the one that the federation knows"
             )
-        return Base(round=base.round, digest=found)
+        return Base(round=base.round, digest=digest)
 
     def _commit_of(self, base: Base) -> Commit | None:
         """The commit of a round that left this state: the round may have been done with several
@@ -143,8 +143,8 @@ class Work:
         if self.host.masking is not None and step.op == WORK and message is not None:
             # with other keys: who was cut off between two stages begins the first one again
             update = decode(message)
-            heard = heard_of(self.message)
-            message = self.host.masking.begin(step.round, self.client, update, weight, heard)
+            sent_digest = heard_of(self.message)
+            message = self.host.masking.begin(step.round, self.client, update, weight, sent_digest)
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:

@@ -117,8 +117,8 @@ class CommandLine:
         answer = _answer(done.stdout)
         if not done.returncode and answer is not None and answer.get("success", True):
             return answer
-        said = answer.get("error-message") if answer is not None else None
-        words = " ".join(str(said or done.stdout + done.stderr).split())
+        message = answer.get("error-message") if answer is not None else None
+        words = " ".join(str(message or done.stdout + done.stderr).split())
         if AWAY in words:
             raise FedkinError(self._away)
         raise FedkinError(f"flwr {arguments[0]} failed: {words[-400:]}")
@@ -127,7 +127,7 @@ class CommandLine:
 def _answer(text: str) -> dict[str, Any] | None:
     """What stands in the braces; Flower may say something before them."""
     try:
-        found = json.loads(text[text.index("{") :])
+        answer = json.loads(text[text.index("{") :])
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return answer if isinstance(answer, dict) else None

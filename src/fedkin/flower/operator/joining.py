@@ -60,8 +60,8 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
     finally:
         flower.clear()
         note.unlink(missing_ok=True)
-    found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
-    return found
+    outcome: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
+    return outcome
 
 
 def _stop(folder: Path, name: str, flower: Submitted) -> None:

@@ -83,14 +83,14 @@ def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:
     """
     path = folder / "ca.key"
     try:
-        found = serialization.load_pem_private_key(path.read_bytes(), None)
+        key = serialization.load_pem_private_key(path.read_bytes(), None)
     except (OSError, ValueError, TypeError):
         raise FedkinError(
             f"{path} cannot be read: it signs certificates, bring it back from where it is kept"
         ) from None
-    if not isinstance(found, ec.EllipticCurvePrivateKey):
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise FedkinError(f"{path} is no key of fedkin: sign new certificates as you made these")
-    return found
+    return key
 
 
 def expiry(path: Path, remedy: str) -> str | None:

@@ -32,15 +32,15 @@ def with_newcomer(path: Path, name: str) -> str:
     names = [*before.get(KEY, []), name]
     entry = tomli_w.dumps({KEY: names}).rstrip("\n")
     if KEY in before:
-        found = LIST.sub(lambda _: entry, text, count=1)
+        changed = LIST.sub(lambda _: entry, text, count=1)
     else:
-        found = f"{text.rstrip()}\n{entry}\n"
-    if _content(found) != {**before, KEY: names}:
+        changed = f"{text.rstrip()}\n{entry}\n"
+    if _content(changed) != {**before, KEY: names}:
         raise FedkinError(
             f"{path}: {KEY} is written in a way that {name} cannot be added to: put it on a line "
             f"of its own, {KEY} = […], without comments between the brackets"
         )
-    return found
+    return changed
 
 
 def _content(text: str) -> object:

@@ -26,16 +26,16 @@ def next_port(folder: Path, deployment: Deployment) -> int:
     """
     names = (*deployment.clients, *deployment.newcomers)
     here = (folder / "nodes").glob(f"*/{NODE}")
-    found = [load(NodeConfig, path.parent, NODE).port + 1 for path in here]
+    ports = [load(NodeConfig, path.parent, NODE).port + 1 for path in here]
     noted = folder / NEXT
     if noted.is_file():
         try:
-            found.append(int(read_file(noted, LARGEST)))
+            ports.append(int(read_file(noted, LARGEST)))
         except (OSError, ValueError):
             raise FedkinError(
                 f"{noted} is no number: write one above the highest port of any node into it"
             ) from None
-    return max([deployment.node_port + len(names), *found])
+    return max([deployment.node_port + len(names), *ports])
 
 
 def note_port(folder: Path, port: int) -> None:

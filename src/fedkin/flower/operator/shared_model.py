@@ -32,7 +32,7 @@ def served(folder: Path, trust_code: bool = False) -> Served:
         FedkinError: Something of it is missing, damaged, or of another run.
     """
     try:
-        told = known_facts(own(folder, NODES))
+        facts = known_facts(own(folder, NODES))
     except FileNotFoundError:
         raise FedkinError(
             f"{folder / NODES} is missing, which says what the nodes' data are like: copy the "
@@ -41,8 +41,8 @@ def served(folder: Path, trust_code: bool = False) -> Served:
     except (AttributeError, OSError, RecursionError, ValueError):  # pydantic's is a ValueError
         raise FedkinError(f"{folder / NODES} is damaged: copy the run directory again") from None
     spec = spec_of(folder, None, trust_code).replace("engine", device="cpu")
-    seen = None in told.values()  # every node built its part of [data], and so does the server
-    parts = assemble(spec, None) if seen else unseen(spec, None, tuple(told), told)
+    seen = None in facts.values()  # every node built its part of [data], and so does the server
+    parts = assemble(spec, None) if seen else unseen(spec, None, tuple(facts), facts)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
         at = snapshot(folder, Path(aside), [SERVER])
         state = committed(at.server)

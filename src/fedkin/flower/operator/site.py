@@ -104,10 +104,7 @@ def init(
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
     _check_experiment(spec)
-    if folder.exists() and not folder.is_dir():
-        raise FedkinError(f"{folder} is a file: choose another folder")
-    if folder.exists() and any(folder.iterdir()):
-        raise FedkinError(f"{folder} is not empty: choose another folder")
+    _check_new(folder)
     known = {
         "address": address,
         "clients": tuple(clients),
@@ -119,32 +116,53 @@ def init(
     deployment = made(Deployment, "--clients", known)
     _check_ports(node_port, len(clients))
     experiment = _experiment(spec, len(clients), own_data)
+    _make_private(folder)
+    _write_server(folder, deployment, experiment)
+    _write_nodes(folder, deployment, experiment)
+    write_file(folder / "README.md", operator_readme(folder, deployment, code_of(spec)).encode())
+    return folder
+
+
+def _check_new(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FedkinError(f"{folder} is a file: choose another folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise FedkinError(f"{folder} is not empty: choose another folder")
+
+
+def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     folder.chmod(0o700)  # also of one that was there, before there is anything in it
+
+
+def _write_server(folder: Path, deployment: Deployment, experiment: str) -> None:
+    """What the SuperLink's machine needs."""
     write_file(folder / DEPLOYMENT, text_of(deployment).encode())
     write_file(folder / EXPERIMENT, experiment.encode())
     write_app(folder / "app")
-    if not insecure:
+    if not deployment.insecure:
         keys.certificates(folder / "certs", hosts_of(deployment))
-    for number, client in enumerate(clients):
-        config = NodeConfig(
-            client=client,
-            superlink=address,
-            data="data.npz" if own_data else None,
-            port=node_port + number,
-            insecure=insecure,
-        )
-        _node(folder, config, experiment)
-    note_port(folder, node_port + len(clients))
-    if not insecure:  # whatever the experiment: another one may ask for masks
-        spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
     link_unit(folder)
-    write_file(folder / "README.md", operator_readme(folder, deployment, code_of(spec)).encode())
-    return folder
+
+
+def _write_nodes(folder: Path, deployment: Deployment, experiment: str) -> None:
+    """A folder for each node, and the port of the node that may be added next."""
+    for number, client in enumerate(deployment.clients):
+        config = NodeConfig(
+            client=client,
+            superlink=deployment.address,
+            data="data.npz" if deployment.own_data else None,
+            port=deployment.node_port + number,
+            insecure=deployment.insecure,
+        )
+        _node(folder, config, experiment)
+    note_port(folder, deployment.node_port + len(deployment.clients))
+    if not deployment.insecure:  # whatever the experiment: another one may ask for masks
+        spread_peers(folder, deployment)
 
 
 def _check_experiment(spec: Spec) -> None:

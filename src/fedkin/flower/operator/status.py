@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.earlier import earlier, plain
+from fedkin.flower.operator.earlier_costs import costs_as_json, costs_of_runs
 from fedkin.flower.operator.submit import GOES_ON, Submitted
 from fedkin.flower.waiting import word_at
 from fedkin.runs.database import read_only
@@ -46,20 +46,20 @@ def status(folder: Path) -> dict[str, Any]:
         "superlink": deployment.address,
         "nodes": _unnamed(states) if deployment.insecure else _named(folder, deployment, states),
         "run": _run(folder, deployment),
-        "privacy": plain(earlier(folder)),
+        "privacy": costs_as_json(costs_of_runs(folder)),
     }
 
 
 def _named(folder: Path, deployment: Deployment, states: dict[str, str]) -> list[dict[str, str]]:
     """Flower gives its numbers alone: which node has which was noted when it was registered."""
-    found = []
+    nodes = []
     for name in dict.fromkeys((*deployment.clients, *deployment.newcomers)):
         number = folder / "keys" / f"{name}.node"
         known = number.read_text(encoding="utf-8").strip() if number.is_file() else ""
         state = states.get(known)
         shown = UNKNOWN if state is None else STATES.get(state, state)
-        found.append({"name": name, "status": shown})
-    return found
+        nodes.append({"name": name, "status": shown})
+    return nodes
 
 
 def _unnamed(states: dict[str, str]) -> list[dict[str, str]]:

@@ -156,7 +156,7 @@ class Keeper:
             after: Tried until it succeeds.
             daily: What is to be said once a day, by a sentence or by an error.
         """
-        said = time.monotonic()
+        last_line = time.monotonic()
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         try:
@@ -165,8 +165,8 @@ class Keeper:
                     self._look(name)
                 if after is not None and after():
                     after = None
-                if daily is not None and time.monotonic() - said >= DAY:
-                    said = time.monotonic()
+                if daily is not None and time.monotonic() - last_line >= DAY:
+                    last_line = time.monotonic()
                     try:
                         daily()
                     except FedkinError as error:

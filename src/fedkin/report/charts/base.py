@@ -140,8 +140,8 @@ def empty(chart: Layers, height: int = HEIGHT) -> dict[str, Any]:
         description="",
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     )
-    found: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
-    return found
+    spec: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
+    return spec
 
 
 def filled(

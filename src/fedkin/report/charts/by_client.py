@@ -89,8 +89,8 @@ def by_client(
 def _of_measure(kind: Kind, label: str, order: list[str]) -> dict[str, Any]:
     """A chart of that kind, of a measure and clients, without its rows."""
     text = _waiting(kind).replace(MEASURE, json.dumps(label)[1:-1])
-    found: dict[str, Any] = json.loads(text.replace(json.dumps([ORDER]), json.dumps(order)))
-    return found
+    spec: dict[str, Any] = json.loads(text.replace(json.dumps([ORDER]), json.dumps(order)))
+    return spec
 
 
 @cache
@@ -116,16 +116,16 @@ def _scores(kind: Kind) -> alt.Chart:
         "view:N",
         alt.Tooltip("value:Q", title=MEASURE, format=form),
     ]
-    found: alt.Chart = alt.Chart(ROWS).encode(
+    chart: alt.Chart = alt.Chart(ROWS).encode(
         y=y, color=view_colour(kind.views), opacity=faded(0.9), tooltip=tips
     )
-    return found
+    return chart
 
 
 def _mean(lead: str) -> alt.Chart:
     rule = alt.Chart(ROWS).transform_filter(f"datum.view === '{lead}'")
-    found: alt.Chart = rule.mark_rule(strokeDash=[5, 3], color=GREY).encode(y="mean(value):Q")
-    return found
+    chart: alt.Chart = rule.mark_rule(strokeDash=[5, 3], color=GREY).encode(y="mean(value):Q")
+    return chart
 
 
 def _few(kind: Kind) -> alt.LayerChart | alt.FacetChart:

@@ -157,14 +157,14 @@ def _counts(shown: Sequence[Client], labels: Sequence[str]) -> list[dict[str, An
 def _bubbles(base: alt.Chart) -> alt.Chart:
     size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
     dots = base.mark_circle(color=BLUE)
-    found: alt.Chart = dots.encode(size=size.legend(tickCount=3), opacity=faded(0.8))
-    return found
+    chart: alt.Chart = dots.encode(size=size.legend(tickCount=3), opacity=faded(0.8))
+    return chart
 
 
 def _heat_map(base: alt.Chart) -> alt.Chart:
     colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
-    found: alt.Chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
-    return found
+    chart: alt.Chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
+    return chart
 
 
 def _note(bubbles: bool, groups: Groups | None, shown: int, clients: int) -> str:

@@ -16,31 +16,38 @@ from fedkin.report.records import Run
 NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
 
 
-def collaboration_figures(run: Run, found: Collaboration, labels: Sequence[str]) -> list[Figure]:
+def collaboration_figures(
+    run: Run, collaboration: Collaboration, labels: Sequence[str]
+) -> list[Figure]:
     """The figures of everything that the method reported.
 
     Args:
         run: An open run.
-        found: All notes on who learns from whom.
+        collaboration: All notes on who learns from whom.
         labels: Names of the classes.
 
     Returns:
         In the order of the page; [] where nothing was reported.
     """
     drawn: list[Figure | None] = []
-    if found.clusters is not None:
-        drawn += [cluster_flow(run, found.clusters), cluster_map(run, found.clusters)]
-    if found.memberships is not None:
-        drawn += membership_figures(run, found.memberships)
+    if collaboration.clusters is not None:
+        drawn += [
+            cluster_flow(run, collaboration.clusters),
+            cluster_map(run, collaboration.clusters),
+        ]
+    if collaboration.memberships is not None:
+        drawn += membership_figures(run, collaboration.memberships)
     distributions = shares(run.clients)
-    groups = groups_of(found)
+    groups = groups_of(collaboration)
     if groups is not None and distributions:
         drawn.append(groups_and_labels(run, groups, distributions, labels))
-    order = by_likeness(list(run.clients), distributions) if found.weights else []
-    drawn += [weight_map(run, name, stack, order) for name, stack in found.weights.items()]
-    drawn += teacher_figures(run, found.numbers)
-    plain = {n: m for n, m in found.numbers.items() if n not in (TEACHER, IMITATION, TEMPERATURE)}
-    for numbers in (plain, found.shared):
+    order = by_likeness(list(run.clients), distributions) if collaboration.weights else []
+    drawn += [weight_map(run, name, stack, order) for name, stack in collaboration.weights.items()]
+    drawn += teacher_figures(run, collaboration.numbers)
+    plain = {
+        n: m for n, m in collaboration.numbers.items() if n not in (TEACHER, IMITATION, TEMPERATURE)
+    }
+    for numbers in (plain, collaboration.shared):
         drawn += [
             over_time(in_charts(matrix, run), name, run.name)
             for name, matrix in list(numbers.items())[:NUMBERS]

@@ -52,8 +52,8 @@ def against(base: alt.Chart, cost: str, measure: str) -> alt.Chart:
         scale=alt.Scale(zero=False),
         axis=measured_axis(measure),
     )
-    found: alt.Chart = base.encode(x=x, y=y)
-    return found
+    chart: alt.Chart = base.encode(x=x, y=y)
+    return chart
 
 
 def dashed_front(base: alt.Chart) -> alt.Chart:
@@ -66,5 +66,5 @@ def dashed_front(base: alt.Chart) -> alt.Chart:
         The line.
     """
     on_it = base.transform_filter("datum.front")
-    found: alt.Chart = on_it.mark_line(color="#777", strokeDash=[4, 3], interpolate="step-after")
-    return found
+    chart: alt.Chart = on_it.mark_line(color="#777", strokeDash=[4, 3], interpolate="step-after")
+    return chart

@@ -20,7 +20,7 @@ def quantiles(
     what: str,
     clients: Mapping[int, Client],
     panel: Collection[int],
-    said: str,
+    panel_words: str,
 ) -> Figure:
     """Which share of the clients has at most which score; the panel's clients are dots in it.
 
@@ -29,7 +29,7 @@ def quantiles(
         what: The name of the measure.
         clients: {number: client}.
         panel: Numbers of the clients that are dots.
-        said: Who they are, for the note.
+        panel_words: Who they are, for the note.
 
     Returns:
         A figure.
@@ -74,7 +74,7 @@ def quantiles(
     )
     note = (
         f"Final: so large a share of all clients has at most this {label}. Dots: the panel "
-        f"({said}). Choose one to see it everywhere; every client is in clients.csv."
+        f"({panel_words}). Choose one to see it everywhere; every client is in clients.csv."
     )
     return figure("clients", f"Test {label} of the clients", note, chart, rows)
 

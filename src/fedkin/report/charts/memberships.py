@@ -74,11 +74,11 @@ def spread(points: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns:
         A copy [clients, 2].
     """
-    found, seen = points.copy(), dict[tuple[float, ...], int]()
+    places, seen = points.copy(), dict[tuple[float, ...], int]()
     for j, point in enumerate(np.round(points / 0.04).tolist()):
         n = seen[tuple(point)] = seen.get(tuple(point), -1) + 1
-        found[j] += SPIRAL * np.sqrt(n) * np.array([np.cos(n * GOLDEN), np.sin(n * GOLDEN)])
-    return found
+        places[j] += SPIRAL * np.sqrt(n) * np.array([np.cos(n * GOLDEN), np.sin(n * GOLDEN)])
+    return places
 
 
 def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figure:

@@ -31,7 +31,7 @@ MOST_CLASSES = 200
 
 def own_figures(
     run: Run,
-    found: Collaboration,
+    collaboration: Collaboration,
     distributions: Mapping[int, NDArray[np.float64]],
     labels: Sequence[str],
     scored: Matrix | None,
@@ -42,7 +42,7 @@ def own_figures(
 
     Args:
         run: An open run.
-        found: All notes on who learns from whom.
+        collaboration: All notes on who learns from whom.
         distributions: client → its label distribution [classes], of sum 1.
         labels: Names of the classes.
         scored: Personal scores of all clients; None: there are none.
@@ -59,9 +59,9 @@ def own_figures(
     ]
     if scored is not None and curve is not None:
         drawn.append(_score(scored, curve, what))
-    drawn.append(_nearest(run, found))
-    if found.clusters is not None:
-        drawn.append(_clusters(run, found.clusters))
+    drawn.append(_nearest(run, collaboration))
+    if collaboration.clusters is not None:
+        drawn.append(_clusters(run, collaboration.clusters))
     return [figure for figure in drawn if figure is not None]
 
 
@@ -100,8 +100,8 @@ def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     )
 
 
-def _nearest(run: Run, found: Collaboration) -> Figure | None:
-    meaning, nearest = nearest_clients(run, found)
+def _nearest(run: Run, collaboration: Collaboration) -> Figure | None:
+    meaning, nearest = nearest_clients(run, collaboration)
     if not nearest:
         return None
     own = Own(

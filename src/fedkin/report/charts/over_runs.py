@@ -48,7 +48,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     )
     if by == "seconds":
         note += " Seconds compare only where the runs had the machine to themselves."
-    found = figure(
+    figure_of_runs = figure(
         f"over-{by}",
         f"Test {formatting.label(what)} over {AXES[by]}",
         note,
@@ -56,8 +56,8 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         [*lines, *ends],
         height,
     )
-    found.spec["padding"] = {"left": 5, "top": 8, "right": ROOM, "bottom": 5}
-    return found
+    figure_of_runs.spec["padding"] = {"left": 5, "top": 8, "right": ROOM, "bottom": 5}
+    return figure_of_runs
 
 
 def _ends(lines: Sequence[Mapping[str, Any]], by: str, height: int) -> list[dict[str, Any]]:
@@ -66,12 +66,12 @@ def _ends(lines: Sequence[Mapping[str, Any]], by: str, height: int) -> list[dict
     values = [row["value"] for row in lines]
     step = (max(values) - min(values) or 1.0) * LABEL / height
     right = max(row[by] for row in lines)
-    found: list[dict[str, Any]] = []
+    ends: list[dict[str, Any]] = []
     for name in sorted(last, key=lambda name: last[name]["value"]):
         at = last[name]["value"]
-        if found:
-            at = max(at, found[-1]["value"] + step)
+        if ends:
+            at = max(at, ends[-1]["value"] + step)
         state = "" if last[name]["state"] == FINISHED else " (unfinished)"
         texts = {"end": True, "run": name, "state": last[name]["state"]}
-        found.append({**texts, "text": f"{name}{state}", by: right, "value": at})
-    return found
+        ends.append({**texts, "text": f"{name}{state}", by: right, "value": at})
+    return ends

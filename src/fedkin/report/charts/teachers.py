@@ -26,12 +26,12 @@ def teacher_figures(run: Run, numbers: Mapping[str, Matrix]) -> list[Figure]:
     Returns:
         A figure, two or [].
     """
-    found = []
+    figures = []
     if TEACHER in numbers:
-        found.append(_rounds(run, numbers[TEACHER]))
+        figures.append(_rounds(run, numbers[TEACHER]))
     if IMITATION in numbers and TEMPERATURE in numbers:
-        found.append(_distilled(run, _last(numbers[IMITATION]), _last(numbers[TEMPERATURE])))
-    return found
+        figures.append(_distilled(run, _last(numbers[IMITATION]), _last(numbers[TEMPERATURE])))
+    return figures
 
 
 def _last(matrix: Matrix) -> dict[int, float]:

@@ -66,8 +66,8 @@ class Comparison(NamedTuple):
         """One row a run."""
         import pandas as pd
 
-        found = pd.DataFrame(self.rows, columns=COLUMNS, dtype=object)
-        return found.astype(dict.fromkeys([*NUMBERS, *AGAINST], float))
+        frame = pd.DataFrame(self.rows, columns=COLUMNS, dtype=object)
+        return frame.astype(dict.fromkeys([*NUMBERS, *AGAINST], float))
 
     @property
     def seeds(self) -> "pd.DataFrame":
@@ -202,8 +202,8 @@ def same_setting(seen: Sequence[Seen]) -> list[str]:
     reasons = dict.fromkeys(
         reason for group in groups[1:] if (reason := _only_public(groups[0][0], group[0]))
     )
-    said = [f"not the same client data, so the numbers do not compare: {parts}", *reasons]
-    return ["; ".join(said)]
+    sentences = [f"not the same client data, so the numbers do not compare: {parts}", *reasons]
+    return ["; ".join(sentences)]
 
 
 def _only_public(one: Seen, other: Seen) -> str:

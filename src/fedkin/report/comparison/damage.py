@@ -48,12 +48,12 @@ def damages(seen: Sequence[Seen]) -> list[Damage]:
     if not any(one.attacked for one in seen):
         return []
     read = [_read(one) for one in seen if one.finished and one.folder is not None]
-    found = []
+    damages_seen = []
     for one in read:
         clean = next((other for other in read if _counterpart(one, other)), None)
         if one.hostile and clean is not None:
-            found += _of(one, clean)
-    return found
+            damages_seen += _of(one, clean)
+    return damages_seen
 
 
 class _Read(NamedTuple):

@@ -23,11 +23,11 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
         A text each.
     """
     methods = [str(group[0].row["method"]) for group in groups]
-    found = _extended(methods, [""] * len(groups), [_tuned(group, groups) for group in groups])
+    so_far = _extended(methods, [""] * len(groups), [_tuned(group, groups) for group in groups])
     others = [group[0].specified for group in groups]
-    more = [_of_keys(others, _alike(k, methods, found)) for k in range(len(groups))]
-    found = _extended(methods, found, more)
-    return _extended(methods, found, [f"run {group[0].name}" for group in groups])
+    more = [_of_keys(others, _alike(k, methods, so_far)) for k in range(len(groups))]
+    so_far = _extended(methods, so_far, more)
+    return _extended(methods, so_far, [f"run {group[0].name}" for group in groups])
 
 
 def _extended(methods: Sequence[str], before: Sequence[str], more: Sequence[str]) -> list[str]:
@@ -40,10 +40,10 @@ def _extended(methods: Sequence[str], before: Sequence[str], more: Sequence[str]
     ]
 
 
-def _alike(number: int, methods: Sequence[str], found: Sequence[str]) -> list[int]:
+def _alike(number: int, methods: Sequence[str], labels: Sequence[str]) -> list[int]:
     """Numbers of the experiments with this one's method and label, this one first."""
-    mine = (methods[number], found[number])
-    every = [k for k, other in enumerate(zip(methods, found, strict=True)) if other == mine]
+    mine = (methods[number], labels[number])
+    every = [k for k, other in enumerate(zip(methods, labels, strict=True)) if other == mine]
     return sorted(every, key=lambda k: k != number)
 
 
@@ -65,9 +65,9 @@ def _of_keys(every: Sequence[Mapping[str, Any]], alike: Sequence[int]) -> str:
     """
     own = every[alike[0]]
     differ = _differing(own, [every[k] for k in alike])
-    said = [f"{name} = {_value(own[name])}" for name in differ if own.get(name) is not None]
+    settings = [f"{name} = {_value(own[name])}" for name in differ if own.get(name) is not None]
     lacking = dict.fromkeys(name.split(".")[0] for name in differ)
-    return some(said or [f"no {name}" for name in lacking], MOST)
+    return some(settings or [f"no {name}" for name in lacking], MOST)
 
 
 def _differing(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:

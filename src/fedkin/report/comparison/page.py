@@ -27,7 +27,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.lead import signed
 from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import PAGES, write_outside
+from fedkin.runs.output_files import PAGES, write_outside
 
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",
@@ -38,11 +38,11 @@ COSTS = {  # columns beside the scores, and their headings
 }
 
 
-def write_comparison(found: Comparison, target: Path) -> Path:
+def write_comparison(comparison: Comparison, target: Path) -> Path:
     """Write the page.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
         target: The path of the file, ending in .html.
 
     Returns:
@@ -51,15 +51,15 @@ def write_comparison(found: Comparison, target: Path) -> Path:
     Raises:
         FedkinError: It cannot be written, or is a run's own file.
     """
-    return write_outside(target, page(found), PAGES)
+    return write_outside(target, page(comparison), PAGES)
 
 
-def write_charts(found: Comparison, folder: Path) -> list[Path]:
+def write_charts(comparison: Comparison, folder: Path) -> list[Path]:
     """The page's charts as files, for a paper; that of two runs client by client is of the first
     two, which the page's menus begin with.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
         folder: Is made where it is not there.
 
     Returns:
@@ -68,56 +68,57 @@ def write_charts(found: Comparison, folder: Path) -> list[Path]:
     Raises:
         FedkinError: The folder cannot be written.
     """
-    drawn = run_figures(found.seen, found.baseline)
+    drawn = run_figures(comparison.seen, comparison.baseline)
     return [path for figure in drawn for path in write_figure(figure, folder)]
 
 
-def page(found: Comparison) -> str:
+def page(comparison: Comparison) -> str:
     """The whole page, from a comparison.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         HTML, which needs no network.
     """
-    figures = run_figures(found.seen, found.baseline)
-    title = f"{formatting.many(len(found.rows), 'run')} side by side"
+    figures = run_figures(comparison.seen, comparison.baseline)
+    title = f"{formatting.many(len(comparison.rows), 'run')} side by side"
     warnings = [
-        f'<p class="warn">{escape(text)}</p>' for text in [*troubles(found), *found.warnings]
+        f'<p class="warn">{escape(text)}</p>'
+        for text in [*troubles(comparison), *comparison.warnings]
     ]
-    hints = [f'<p class="soft">{escape(text)}</p>' for text in found.hints]
+    hints = [f'<p class="soft">{escape(text)}</p>' for text in comparison.hints]
     parts = [
         f"<header><h1>{escape(title)}</h1>",
-        f'<p class="lead">{escape(said)}</p>' if (said := best_gain(found)) else "",
+        f'<p class="lead">{escape(gain)}</p>' if (gain := best_gain(comparison)) else "",
         *warnings,
         *hints,
-        box(steps, "this comparison") if (steps := what_next(found)) else "",
+        box(steps, "this comparison") if (steps := what_next(comparison)) else "",
         "</header><main>",
-        _runs(found),
-        *_others(found),
-        client_scores(found.seen, found.baseline),
+        _runs(comparison),
+        *_others(comparison),
+        client_scores(comparison.seen, comparison.baseline),
         *places(figures),
         "</main>",
     ]
     return document(title, parts, content_of(figures))
 
 
-def best_gain(found: Comparison) -> str:
+def best_gain(comparison: Comparison) -> str:
     """Which experiment gains most on the baseline, or loses least, how much, and how sure that is;
     "" without one.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         One sentence, or "".
     """
-    best = best_of(found.pairs)
+    best = best_of(comparison.pairs)
     if best is None:
         return ""
     measure = best["measure"]
-    experiments = sum(row["difference"] is not None for row in found.pairs)
+    experiments = sum(row["difference"] is not None for row in comparison.pairs)
     name = " ".join(part for part in (best["method"], best["setting"]) if part)
     pairs = formatting.many(best["clients"], pairs_of(best))
     pairs += " of client and seed" if pairs_of(best) == "pair" else ""
@@ -125,9 +126,9 @@ def best_gain(found: Comparison) -> str:
     if best["low"] is not None and best["high"] is not None:
         ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
     chance = "" if told_apart(best) else ", which may be chance"
-    who = f"{name} beside {found.baseline}"
+    who = f"{name} beside {comparison.baseline}"
     if experiments > 1:
-        who = f"Of {experiments} experiments beside {found.baseline}, {name} does best"
+        who = f"Of {experiments} experiments beside {comparison.baseline}, {name} does best"
     return (
         f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
         f"(95 % interval {ends}{chance}) over {pairs}; {percent(best['better'], 0)} of them do "
@@ -135,14 +136,14 @@ def best_gain(found: Comparison) -> str:
     )
 
 
-def _runs(found: Comparison) -> str:
+def _runs(comparison: Comparison) -> str:
     """Every run, the unfinished and the damaged too, marked by their state."""
-    scores = score_columns(found.rows, view_of(found.rows), found.measure)
+    scores = score_columns(comparison.rows, view_of(comparison.rows), comparison.measure)
     columns = {**scores, **COSTS}
     head = [("run", ""), ("method", ""), ("seed", "n"), ("state", "long"), ("rounds", "n")]
     head += [(name, "n") for name in columns.values()]
     rows: list[list[Any]] = []
-    for row in found.rows:
+    for row in comparison.rows:
         remarks = [
             row["run"],
             row["method"] or formatting.NONE,
@@ -150,22 +151,24 @@ def _runs(found: Comparison) -> str:
             row["state"],
             formatting.integer(row["rounds"]),
         ]
-        numbers = [(cell(name, row[name], found.measure), _plain(row[name])) for name in columns]
+        numbers = [
+            (cell(name, row[name], comparison.measure), _plain(row[name])) for name in columns
+        ]
         rows.append([*remarks, *numbers])
     note = (
         "On the clients' test data, final round. Choose a heading to sort. Only finished "
         "runs are averaged or paired."
     )
-    marks = ["" if row["state"] == FINISHED else "unfinished" for row in found.rows]
+    marks = ["" if row["state"] == FINISHED else "unfinished" for row in comparison.rows]
     return section(
         "runs", "The runs", note, table(head, rows, marks=marks), above=search_bar("runs")
     )
 
 
-def _others(found: Comparison) -> list[str]:
+def _others(comparison: Comparison) -> list[str]:
     """The tables over seeds, against the baseline, and of the choice by validation."""
     parts = []
-    for number, sheet in enumerate(experiment_sheets(found)):
+    for number, sheet in enumerate(experiment_sheets(comparison)):
         head = [(name, "" if k < sheet.texts else "n") for k, name in enumerate(sheet.columns)]
         parts.append(
             section(

@@ -18,11 +18,11 @@ def by_person(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object
     Returns:
         In the numbers' own unit.
     """
-    found: dict[object, list[float]] = {}
+    by_who: dict[object, list[float]] = {}
     for one, by_client in scores:
         for client, value in by_client.items():
-            found.setdefault(_who(one, client), []).append(value)
-    return {who: fmean(values) for who, values in found.items()}
+            by_who.setdefault(_who(one, client), []).append(value)
+    return {who: fmean(values) for who, values in by_who.items()}
 
 
 def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
@@ -34,12 +34,12 @@ def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, f
     Returns:
         {who: a sum of shares}.
     """
-    found: dict[object, float] = {}
+    by_who: dict[object, float] = {}
     for one, by_client in scores:
         for client, share in by_client.items():
             who = _who(one, client)
-            found[who] = found.get(who, 0.0) + share
-    return found
+            by_who[who] = by_who.get(who, 0.0) + share
+    return by_who
 
 
 def by_share(

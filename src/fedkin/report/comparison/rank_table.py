@@ -18,24 +18,24 @@ from fedkin.report.intervals import over_clients, over_seeds, ranks
 COLUMNS = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]
 
 
-def rank_table(found: Comparison) -> Sheet:
+def rank_table(comparison: Comparison) -> Sheet:
     """``ranked`` as text.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Without rows where fewer than two experiments compare.
     """
-    rows, note = ranked(found)
+    rows, note = ranked(comparison)
     if not rows:
         return Sheet("", [], [], 0)
     shown = [[_place(row), row["method"], row["setting"], *_texts(row)] for row in rows]
-    title = f"Ranks by final personal test {formatting.label(found.measure)}"
+    title = f"Ranks by final personal test {formatting.label(comparison.measure)}"
     return Sheet(title, COLUMNS, shown, 3, f"{TIES}{note}")
 
 
-def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
+def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     """(a row an experiment on the same client data, from the best to the worst; a note on seeds).
 
     Those that cannot be distinguished share a rank, and stand in it in the order of their means.
@@ -43,15 +43,15 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     ``high``: the ends of the mean's 95 % interval over clients.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         ([], "") where fewer than two experiments compare.
     """
     every = [
         group
-        for group in by_experiment(found.seen)
-        if group[0].personal and group[0].measure == found.measure
+        for group in by_experiment(comparison.seen)
+        if group[0].personal and group[0].measure == comparison.measure
     ]
     label_of = dict(zip((id(group) for group in every), labels(every), strict=True))
     groups = [group for group in every if group[0].same_data(every[0][0])]
@@ -60,7 +60,7 @@ def ranked(found: Comparison) -> tuple[list[dict[str, Any]], str]:
     settings = [label_of[id(group)] for group in groups]
     groups, sure, note = common_seeds(groups)
     each = [_values(group) for group in groups]
-    higher = measure_named(found.measure).higher
+    higher = measure_named(comparison.measure).higher
     among = [k for k, known in enumerate(sure) if known]
     numbers = [_numbers(*one) for one in zip(groups, each, strict=True)]
     means = [float(one["mean"]) for one in numbers]
@@ -103,8 +103,8 @@ def _weights(groups: Sequence[Sequence[Seen]]) -> dict[object, float] | None:
     """{who: what it counts}, by which every seed counts the same in the order, as it does in the
     mean that is shown; None where all count the same.
     """
-    found = shares((one, _shares(one)) for group in groups for one in group)
-    return found if len(set(found.values())) > 1 else None
+    weights = shares((one, _shares(one)) for group in groups for one in group)
+    return weights if len(set(weights.values())) > 1 else None
 
 
 def _shares(one: Seen) -> dict[int, float]:

@@ -123,15 +123,15 @@ def read_with_summary(
     """
     try:
         with opened(folder) as run:
-            found = of_run(run, asked)
-            scored = _scored(run, found)
+            summary = of_run(run, asked)
+            scored = _scored(run, summary)
             facts = run.facts
             natural = facts.get("split") == "natural"
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
-            seen = _seen(Path(folder), name, found, scored, facts, persons)
-            unscored = _unscored(run, found)
-            said = [*filter(None, [unscored]), *seen.said]
-            return seen._replace(said=said, unscored=unscored), found
+            seen = _seen(Path(folder), name, summary, scored, facts, persons)
+            unscored = _unscored(run, summary)
+            remarks = [*filter(None, [unscored]), *seen.said]
+            return seen._replace(said=remarks, unscored=unscored), summary
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
@@ -178,12 +178,12 @@ class _Scored(NamedTuple):
     summed: bool = False
 
 
-def _scored(run: Run, found: Mapping[str, Any]) -> _Scored:
+def _scored(run: Run, summary: Mapping[str, Any]) -> _Scored:
     """Of the last round that evaluated; nothing where none did."""
-    last = (found["headline"].get("personal") or {}).get("final")
+    last = (summary["headline"].get("personal") or {}).get("final")
     if last is None:
         return _Scored()
-    measure = found["measure"]
+    measure = summary["measure"]
     by_client = values(run, last["round"], "personal", measure)
     personal = {
         client: value
@@ -194,14 +194,14 @@ def _scored(run: Run, found: Mapping[str, Any]) -> _Scored:
     return _Scored(personal, validation, validated, samples, FEDERATION in by_client)
 
 
-def _chosen(spec: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(spec: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
     """What [run] asks for that tells experiments apart; whom rounds evaluated is of it, for the
     final numbers are those clients'.
     """
     asked_for = (spec.get("run") or {}).items()
     # a run from before a key was there is as one that leaves it open
     chosen = {name: value for name, value in asked_for if name in OF_RUN and value is not None}
-    if (found["evaluated"] or {}).get("who") == "participants":
+    if (summary["evaluated"] or {}).get("who") == "participants":
         chosen["evaluate"] = "participants"
     return chosen
 
@@ -209,35 +209,39 @@ def _chosen(spec: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]
 def _seen(
     folder: Path,
     name: str,
-    found: dict[str, Any],
+    summary: dict[str, Any],
     scored: _Scored,
     facts: Mapping[str, Any],
     persons: Mapping[int, str],
 ) -> Seen:
     """What a record says, of whatever kind its values are."""
     whole = facts.get("spec") or {}
-    chosen = _chosen(whole, found)
-    data = setting(facts, found["clients"])
+    chosen = _chosen(whole, summary)
+    data = setting(facts, summary["clients"])
     held, code = of_values(facts)
     experiment, family = _identities(facts, data, chosen, held, code)
     hyper = facts.get("hyper") or {}
     return Seen(
-        row=_row(name, found),
+        row=_row(name, summary),
         setting=data,
         experiment=experiment,
         family=family,
-        measure=found["measure"],
+        measure=summary["measure"],
         personal=scored.personal,
         validation=scored.validation,
         validated=scored.validated,
         samples=scored.samples,
-        said=[*run_words.diverged_views(found), *run_words.undefined_views(found), *_asked(found)],
+        said=[
+            *run_words.diverged_views(summary),
+            *run_words.undefined_views(summary),
+            *_asked(summary),
+        ],
         hyper=hyper,
         tuned=_tuned({**held, **hyper}, whole.get("train") or {}),
         folder=folder,
         attacked=any(one.get("name") == "attack" for one in whole.get("transforms") or []),
         persons=persons,
-        specified=specified(facts, chosen, found["clients"]),
+        specified=specified(facts, chosen, summary["clients"]),
         summed=scored.summed,
         safe=bool((whole.get("method") or {}).get("safe")),
     )
@@ -271,17 +275,17 @@ def _validation(
     A client whose loss is no number diverged: worse than any number. One where the measure is not
     defined, as an AUC of one class, has no say.
     """
-    found = values(run, at, "personal", measure, "val")
+    by_client = values(run, at, "personal", measure, "val")
     losses = {k: loss for k, (loss, _) in scores(run, at, "personal", "val").items()}
     worst = -math.inf if measure_named(measure).higher else math.inf
-    if FEDERATION in found:  # a sum is weighted already, and has no clients
+    if FEDERATION in by_client:  # a sum is weighted already, and has no clients
         validated = any(client.val for client in run.clients.values())
         spoiled = validated and losses[FEDERATION] is None
-        return worst if spoiled else found[FEDERATION], {}, {}
-    sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
+        return worst if spoiled else by_client[FEDERATION], {}, {}
+    sizes = {k: run.clients[k].val for k in by_client if k in run.clients and run.clients[k].val}
     known: dict[int, float] = {}
     for k in sizes:
-        value = worst if losses[k] is None else found[k]
+        value = worst if losses[k] is None else by_client[k]
         if value is not None:
             known[k] = value
     if not known:
@@ -290,26 +294,26 @@ def _validation(
     return mean, {k: value for k, value in known.items() if math.isfinite(value)}, sizes
 
 
-def _unscored(run: Run, found: Mapping[str, Any]) -> str:
+def _unscored(run: Run, summary: Mapping[str, Any]) -> str:
     """Of a finished model that nobody could score, as where a client lied in its evaluation under
     masks: the final numbers are those of an earlier model; "" of any other.
     """
-    shown = {picks["final"]["round"] for picks in found["headline"].values()}
+    shown = {picks["final"]["round"] for picks in summary["headline"].values()}
     if not run.finished or not shown or max(shown) == run.database.last_round():
         return ""
     return f"the finished model has no scores: its final numbers are of round {max(shown)}"
 
 
-def _asked(found: Mapping[str, Any]) -> list[str]:
+def _asked(summary: Mapping[str, Any]) -> list[str]:
     """Whom the run's rounds evaluated, and how sure the numbers of the best round are."""
-    said = run_words.evaluation_remarks(found)
-    for view, picks in found["headline"].items() if said else ():
+    remarks = run_words.evaluation_remarks(summary)
+    for view, picks in summary["headline"].items() if remarks else ():
         ends = (picks["best_by_validation"] or {}).get("interval")
-        said = [
-            f"{sentence}; {view}: {formatting.interval(found['measure'], ends)}"
-            for sentence in said
+        remarks = [
+            f"{sentence}; {view}: {formatting.interval(summary['measure'], ends)}"
+            for sentence in remarks
         ]
-    return said
+    return remarks
 
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,26 +327,26 @@ def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    row = {key: found[key] for key in ("method", "seed", "rounds", "measure")} | {"run": name}
-    planned = "?" if found["planned"] is None else found["planned"]
+def _row(name: str, summary: dict[str, Any]) -> dict[str, Any]:
+    row = {key: summary[key] for key in ("method", "seed", "rounds", "measure")} | {"run": name}
+    planned = "?" if summary["planned"] is None else summary["planned"]
     row["state"] = (
-        FINISHED if found["finished"] else f"unfinished: round {found['rounds']} of {planned}"
+        FINISHED if summary["finished"] else f"unfinished: round {summary['rounds']} of {planned}"
     )
     for view in ("personal", "global"):
         for pick, shown in PICKS.items():
-            numbers = (found["headline"].get(view) or {}).get(pick) or {}
+            numbers = (summary["headline"].get(view) or {}).get(pick) or {}
             row |= {f"{view} {shown} {SPREADS[key]}": numbers.get(key) for key in SPREADS}
-        row[f"{view} loss"] = found["loss"].get(view, {}).get("final", {}).get("mean")
-        accuracy = (found["accuracy"].get(view) or {}).get("final") or {}
-        measures = {"accuracy": accuracy, **found["measures"].get(view, {})}
+        row[f"{view} loss"] = summary["loss"].get(view, {}).get("final", {}).get("mean")
+        accuracy = (summary["accuracy"].get(view) or {}).get("final") or {}
+        measures = {"accuracy": accuracy, **summary["measures"].get(view, {})}
         row |= {
             f"{view} {formatting.label(name)}": measures.get(name, {}).get("mean")
             for name in in_columns()
         }
-    row["paper scalars"] = found["communication"]["paper"]["scalars"]["total"]
-    row["paper bytes"] = found["communication"]["paper"]["bytes"]["total"]
-    row["unicast bytes"] = found["communication"]["unicast"]["bytes"]["total"]
-    row["seconds per round"] = found["seconds"]["per_round"]
-    row["seconds"] = found["seconds"]["total"]
+    row["paper scalars"] = summary["communication"]["paper"]["scalars"]["total"]
+    row["paper bytes"] = summary["communication"]["paper"]["bytes"]["total"]
+    row["unicast bytes"] = summary["communication"]["unicast"]["bytes"]["total"]
+    row["seconds per round"] = summary["seconds"]["per_round"]
+    row["seconds"] = summary["seconds"]["total"]
     return row

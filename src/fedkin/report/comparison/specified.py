@@ -22,8 +22,13 @@ def specified(facts: Mapping[str, Any], chosen: Mapping[str, Any], clients: int)
     Returns:
         Plain values; a key that was not asked for has its default.
     """
-    found = {name: facts.get(name) for name in ("model", "rounds", "participation")}
-    found |= {**chosen, "clients": clients, "data": facts.get("data"), "split": facts.get("split")}
+    settings = {name: facts.get(name) for name in ("model", "rounds", "participation")}
+    settings |= {
+        **chosen,
+        "clients": clients,
+        "data": facts.get("data"),
+        "split": facts.get("split"),
+    }
     # a section that nobody asked for is left out of the record
     spec = {"privacy": PrivacySection().model_dump(), **(facts.get("spec") or {})}
     versions = facts.get("versions") or {}
@@ -31,9 +36,9 @@ def specified(facts: Mapping[str, Any], chosen: Mapping[str, Any], clients: int)
         if section not in ELSEWHERE:
             whole = content if isinstance(content, Mapping) else {"name": content}
             for key, value in whole.items():
-                found.setdefault(section if key == "name" else f"{section}.{key}", value)
-    found.pop("data.dir", None)  # where files lie is not what is in them
-    return {**found, **of_values(facts)[1]}
+                settings.setdefault(section if key == "name" else f"{section}.{key}", value)
+    settings.pop("data.dir", None)  # where files lie is not what is in them
+    return {**settings, **of_values(facts)[1]}
 
 
 def of_values(facts: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

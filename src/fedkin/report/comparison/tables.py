@@ -21,126 +21,130 @@ from fedkin.report.latex import tables as latex_tables
 Rows = Sequence[Mapping[str, Any]]
 
 
-def compare(found: Comparison) -> RenderableType:
+def compare(comparison: Comparison) -> RenderableType:
     """The comparison for the terminal.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         What rich prints: tables, hints and warnings.
     """
-    parts: list[RenderableType] = [_fitting(sheet, found) for sheet in tables_of(found)]
-    parts += [Text(hint) for hint in found.hints]
-    parts += [Text(f"! {text}", style="yellow") for text in [*troubles(found), *found.warnings]]
+    parts: list[RenderableType] = [_fitting(sheet, comparison) for sheet in tables_of(comparison)]
+    parts += [Text(hint) for hint in comparison.hints]
+    parts += [
+        Text(f"! {text}", style="yellow") for text in [*troubles(comparison), *comparison.warnings]
+    ]
     return Group(*parts)
 
 
-def markdown(found: Comparison) -> str:
+def markdown(comparison: Comparison) -> str:
     """The comparison as Markdown.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Tables, then hints and warnings as a list.
     """
     lines: list[str] = []
-    for sheet in tables_of(found):
+    for sheet in tables_of(comparison):
         lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
         lines += [_piped(["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts))]
         lines += [*map(_piped, sheet.rows), "", *([sheet.caption, ""] if sheet.caption else [])]
-    lines += [f"- {text}" for text in _notes(found)]
+    lines += [f"- {text}" for text in _notes(comparison)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def latex(found: Comparison) -> str:
+def latex(comparison: Comparison) -> str:
     """The comparison as LaTeX, for a paper.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         Tables with the rules of booktabs; hints and warnings as comments.
     """
-    return latex_tables(tables_of(found), _notes(found))
+    return latex_tables(tables_of(comparison), _notes(comparison))
 
 
-def _notes(found: Comparison) -> list[str]:
-    return [*found.hints, *troubles(found), *found.warnings]
+def _notes(comparison: Comparison) -> list[str]:
+    return [*comparison.hints, *troubles(comparison), *comparison.warnings]
 
 
-def plain(found: Comparison) -> dict[str, Any]:
+def plain(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain values: what ``fedkin compare --json`` prints.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         {"measure", "runs", "ranks", "seeds", "baseline", "against", "choice", "damage", "warnings",
         "hints"}.
     """
     return {
-        "measure": found.measure,
-        "runs": found.rows,
-        "ranks": ranked(found)[0],
-        "seeds": found.over_seeds,
-        "baseline": found.baseline,
-        "against": found.pairs,
-        "choice": found.settings,
-        "damage": plain_damages(found.seen),
-        "warnings": [*troubles(found), *found.warnings],
-        "hints": found.hints,
+        "measure": comparison.measure,
+        "runs": comparison.rows,
+        "ranks": ranked(comparison)[0],
+        "seeds": comparison.over_seeds,
+        "baseline": comparison.baseline,
+        "against": comparison.pairs,
+        "choice": comparison.settings,
+        "damage": plain_damages(comparison.seen),
+        "warnings": [*troubles(comparison), *comparison.warnings],
+        "hints": comparison.hints,
     }
 
 
-def troubles(found: Comparison) -> list[str]:
+def troubles(comparison: Comparison) -> list[str]:
     """Which runs are not finished, or damaged.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         A sentence a run.
     """
-    return [f"{row['run']} is {row['state']}" for row in found.rows if row["state"] != FINISHED]
+    return [
+        f"{row['run']} is {row['state']}" for row in comparison.rows if row["state"] != FINISHED
+    ]
 
 
-def tables_of(found: Comparison) -> list[Sheet]:
+def tables_of(comparison: Comparison) -> list[Sheet]:
     """Those that have something to tell.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         At least one row each.
     """
-    view = view_of(found.rows)
-    every = [_scores(found, view), _costs(found.rows)]
-    return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
+    view = view_of(comparison.rows)
+    every = [_scores(comparison, view), _costs(comparison.rows)]
+    return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(comparison)]
 
 
-def experiment_sheets(found: Comparison) -> list[Sheet]:
+def experiment_sheets(comparison: Comparison) -> list[Sheet]:
     """Those whose rows are experiments, not runs.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         At least one row each.
     """
     every = [
-        rank_table(found),
-        _seeds(found.over_seeds, view_of(found.rows), found.measure),
-        _against(found.pairs, found.baseline, found.measure),
-        _choice(found.settings),
-        damage_sheet(found.seen),
+        rank_table(comparison),
+        _seeds(comparison.over_seeds, view_of(comparison.rows), comparison.measure),
+        _against(comparison.pairs, comparison.baseline, comparison.measure),
+        _choice(comparison.settings),
+        damage_sheet(comparison.seen),
     ]
     return [sheet for sheet in every if sheet.rows]
 
 
-def _scores(found: Comparison, view: str) -> Sheet:
-    runs, measure = found.rows, found.measure
+def _scores(comparison: Comparison, view: str) -> Sheet:
+    runs, measure = comparison.rows, comparison.measure
     shown = score_columns(runs, view, measure)
     unit = " in %" if formatting.is_share(measure) else ""
     title = (
@@ -325,8 +329,8 @@ def _p(value: float | None) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def _fitting(sheet: Sheet, found: Comparison) -> Fitting:
-    unfinished = {row["run"] for row in found.rows if row["state"] != FINISHED}
+def _fitting(sheet: Sheet, comparison: Comparison) -> Fitting:
+    unfinished = {row["run"] for row in comparison.rows if row["state"] != FINISHED}
     return Fitting(sheet, [at for at, cells in enumerate(sheet.rows) if cells[0] in unfinished])
 
 

@@ -19,37 +19,39 @@ from fedkin.runs.directory import SPEC
 ENOUGH = 3  # seeds
 
 
-def what_next(found: Comparison) -> list[Step]:
+def what_next(comparison: Comparison) -> list[Step]:
     """The most important first; nothing where no run has a pair.
 
     Args:
-        found: The comparison.
+        comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
         A few steps, or [].
     """
-    best = best_of(found.pairs)
+    best = best_of(comparison.pairs)
     if best is None:
         return []
     sign = measure_named(best["measure"]).sign
-    rivals = [one for one in found.seen if one.finished and one.row["method"] == best["method"]]
+    rivals = [
+        one for one in comparison.seen if one.finished and one.row["method"] == best["method"]
+    ]
     run = max(rivals, key=lambda one: sign * _mean(one), default=None)
-    steps = [Step(_verdict(found.pairs, found.baseline))]
+    steps = [Step(_verdict(comparison.pairs, comparison.baseline))]
     if run is not None and run.folder is not None:
-        steps += _of_best(best, run, found)
-    if not found.settings and rivalries(by_experiment(found.seen)):
-        names = " ".join(shown(one.folder) for one in found.seen if one.folder)
-        said = "Several settings of a method: validation data choose one of each."
-        steps.append(Step(said, f"fedkin compare {names} --best{_against(found)}"))
+        steps += _of_best(best, run, comparison)
+    if not comparison.settings and rivalries(by_experiment(comparison.seen)):
+        names = " ".join(shown(one.folder) for one in comparison.seen if one.folder)
+        advice = "Several settings of a method: validation data choose one of each."
+        steps.append(Step(advice, f"fedkin compare {names} --best{_against(comparison)}"))
     return steps
 
 
-def _against(found: Comparison) -> str:
+def _against(comparison: Comparison) -> str:
     """The option that names the baseline again, where it is not the one taken without it."""
-    names = {str(row["method"]) for row in found.rows} | {one.name for one in found.seen}
-    if found.baseline == DEFAULT or found.baseline not in names:
+    names = {str(row["method"]) for row in comparison.rows} | {one.name for one in comparison.seen}
+    if comparison.baseline == DEFAULT or comparison.baseline not in names:
         return ""
-    return f" --against {shlex.quote(found.baseline)}"
+    return f" --against {shlex.quote(comparison.baseline)}"
 
 
 def _mean(one: Seen) -> float:
@@ -68,22 +70,22 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     )
 
 
-def _of_best(best: Mapping[str, Any], run: Seen, found: Comparison) -> list[Step]:
+def _of_best(best: Mapping[str, Any], run: Seen, comparison: Comparison) -> list[Step]:
     folder = run.folder
     assert folder is not None
     spec, steps = shown(folder / SPEC), []
-    seeds = {row["seed"] for row in found.rows if row["method"] == best["method"]}
+    seeds = {row["seed"] for row in comparison.rows if row["method"] == best["method"]}
     if len(seeds) < ENOUGH:
         fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
         target = shown(folder.parent / f"{folder.name}-seed{fresh}")
-        said = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
-        steps.append(Step(said, f"fedkin run {spec} --seed {fresh} --out {target}"))
+        advice = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
+        steps.append(Step(advice, f"fedkin run {spec} --seed {fresh} --out {target}"))
     if best["worse"] > 0 and not run.safe:
-        said = (
+        advice = (
             f"{percent(best['worse'], 0)} of the {pairs_of(best)}s do worse. With safe = true "
             "nobody has to:"
         )
-        steps.append(Step(said, f"fedkin run {spec} --set method.safe=true"))
+        steps.append(Step(advice, f"fedkin run {spec} --set method.safe=true"))
     steps.append(
         Step(f"Every chart and every client of {run.name}:", f"fedkin report {shown(folder)}")
     )

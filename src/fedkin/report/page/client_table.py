@@ -21,26 +21,26 @@ CLINICAL = ("sensitivity", "specificity", "ece")
 
 def client_table(
     run: Run,
-    found: Mapping[str, Any],
+    summary: Mapping[str, Any],
     what: str,
     matrices: Mapping[str, Matrix],
     gain: Gain | None,
-    said: str,
+    panel_words: str,
 ) -> str:
     """One row a client: final scores, gain, data, and the method's last metrics of it.
 
     Args:
         run: An open run.
-        found: Its ``summary``.
+        summary: Its ``summary``.
         what: The run's measure.
         matrices: {view: scores}.
         gain: On a baseline; None: there is none.
-        said: Who the clients are, where not all are shown.
+        panel_words: Who the clients are, where not all are shown.
 
     Returns:
         HTML.
     """
-    named_values = _named_values(found, len(run.clients))
+    named_values = _named_values(summary, len(run.clients))
     numbers = _numbers(run, what, matrices, gain)
     head = [("client", ""), *((name, "n") for name in numbers)]
     head += [("test", "n"), ("train", "n"), ("val", "n"), *_cases(run), ("model", "")]
@@ -60,10 +60,12 @@ def client_table(
     note = "Choose a client to see it in the charts; choose a heading to sort."
     if len(shown) < len(run.clients):
         note += f" {len(shown):,} of {len(run.clients):,} clients are shown, evenly spaced."
-    note += f" {said}; every client is in clients.csv, beside this page." if said else ""
+    note += (
+        f" {panel_words}; every client is in clients.csv, beside this page." if panel_words else ""
+    )
     federation = [
         f"{name} = {formatting.plain(v['federation'])}"
-        for name, v in found["extras"].items()
+        for name, v in summary["extras"].items()
         if "federation" in v
     ]
     note += f" Of the federation: {'; '.join(federation)}." if federation else ""
@@ -71,16 +73,16 @@ def client_table(
     return section("table", "The clients", note, content, tall=True, above=above, beside=True)
 
 
-def _named_values(found: Mapping[str, Any], clients: int) -> dict[str, Mapping[str, Any]]:
+def _named_values(summary: Mapping[str, Any], clients: int) -> dict[str, Mapping[str, Any]]:
     """{heading: {client's name: value}} of what the method says of clients; of a run that is safe
     what each deploys, in words.
     """
-    said = {name: by for name, by in found["extras"].items() if _short(by, clients)}
-    deploys = by_client(found)
+    columns = {name: by for name, by in summary["extras"].items() if _short(by, clients)}
+    deploys = by_client(summary)
     if deploys:
-        said = {name: by for name, by in said.items() if name not in (SHARE, CHANCE)}
-        said["deploys"] = deploys
-    return said
+        columns = {name: by for name, by in columns.items() if name not in (SHARE, CHANCE)}
+        columns["deploys"] = deploys
+    return columns
 
 
 def _cases(run: Run) -> list[tuple[str, str]]:
@@ -108,9 +110,9 @@ def _numbers(
         columns[f"gain on {gain.name}"] = {k: (signed(what, v), v) for k, v in each}
     if matrices:
         view, matrix = next(iter(matrices.items()))
-        found = measures(run, matrix.rounds[-1], view)
+        by_name = measures(run, matrix.rounds[-1], view)
         for name in CLINICAL:
-            known = {k: v for k, v in found.get(name, {}).items() if v is not None}
+            known = {k: v for k, v in by_name.get(name, {}).items() if v is not None}
             if known and name != what:
                 cells: Cells = {k: (formatting.value(name, v), v) for k, v in known.items()}
                 columns[formatting.label(name)] = cells
@@ -119,12 +121,12 @@ def _numbers(
 
 def _intervals(clients: Mapping[int, Client], final: Mapping[int, float]) -> Cells:
     """How sure each client's accuracy is, by its test samples; sorted by width."""
-    found: Cells = {}
+    cells: Cells = {}
     for k, value in final.items():
         if k in clients and clients[k].test:
             low, high = of_share(value, clients[k].test)
-            found[k] = (formatting.interval("accuracy", (low, high)), high - low)
-    return found
+            cells[k] = (formatting.interval("accuracy", (low, high)), high - low)
+    return cells
 
 
 def _short(values: Mapping[str, Any], clients: int) -> bool:

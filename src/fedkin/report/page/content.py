@@ -63,12 +63,12 @@ def pages(run: Run) -> Pages:
     Returns:
         The page, and the table of clients where it does not show all.
     """
-    found = of_run(run)
-    what, matrices = measured(run, found)
+    summary = of_run(run)
+    what, matrices = measured(run, summary)
     panel = panel_of(run, matrices)
-    shares = found["extras"].get(SHARE, {})
+    shares = summary["extras"].get(SHARE, {})
     clients = None if panel is None else client_rows(run, what, matrices, shares)
-    return Pages(_page(run, found, what, matrices, panel), clients)
+    return Pages(_page(run, summary, what, matrices, panel), clients)
 
 
 def page(run: Run) -> str:
@@ -84,57 +84,63 @@ def page(run: Run) -> str:
 
 
 def _page(
-    run: Run, found: dict[str, Any], what: str, matrices: dict[str, Matrix], panel: Panel | None
+    run: Run, summary: dict[str, Any], what: str, matrices: dict[str, Matrix], panel: Panel | None
 ) -> str:
-    gain = gain_of(run, found)
-    drawn = page_figures(run, found, what, matrices, gain, panel)
-    shown, some, said, told = run, matrices, "", found
+    gain = gain_of(run, summary)
+    drawn = page_figures(run, summary, what, matrices, gain, panel)
+    shown, some, panel_words, table_summary = run, matrices, "", summary
     if panel is not None:
-        shown, some, said = run.narrowed(panel.clients), among(matrices, panel.clients), panel.said
-        told = {**found, "extras": extras(shown)}
+        shown, some, panel_words = (
+            run.narrowed(panel.clients),
+            among(matrices, panel.clients),
+            panel.said,
+        )
+        table_summary = {**summary, "extras": extras(shown)}
     # of a panel they say nothing
     groups = groups_of(read_collaboration(run)) if panel is None else None
-    title = f"{found['method']} on {run_words.data_name(found)}"
+    title = f"{summary['method']} on {run_words.data_name(summary)}"
     parts = [
-        f'<header class="summary">{_head(found, title)}{lead(found, gain)}{_warnings(found)}',
-        f"{box(next_steps(run, found, gain, groups))}</header>",
+        f'<header class="summary">{_head(summary, title)}{lead(summary, gain)}{_warnings(summary)}',
+        f"{box(next_steps(run, summary, gain, groups))}</header>",
         '<main class="summary">',
         BAR,
         FINDER if run.clients else "",
-        PRINT if found["headline"] else "",
+        PRINT if summary["headline"] else "",
         '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
         *places(drawn.own, 3),
         "</section>",
         *places([figure for figure in drawn.figures if figure.name in FIRST]),
-        client_table(shown, told, what, some, gain, said),
-        clinical(found, case_of(run)),
-        score_table(found),
-        measure_table(found),
+        client_table(shown, table_summary, what, some, gain, panel_words),
+        clinical(summary, case_of(run)),
+        score_table(summary),
+        measure_table(summary),
         *places([figure for figure in drawn.figures if figure.name not in FIRST]),
-        communication_table(found["communication"]),
-        _left_out(found["missing"]),
+        communication_table(summary["communication"]),
+        _left_out(summary["missing"]),
         _settings(run),
         "</main>",
     ]
     return document(title, parts, content_of([*drawn.figures, *drawn.own]))
 
 
-def _head(found: Mapping[str, Any], title: str) -> str:
-    given = {name: value for name, value in (found["hyper"] or {}).items() if value is not None}
-    hyper = formatting.plain(given)
+def _head(summary: Mapping[str, Any], title: str) -> str:
+    hyperparameters = {
+        name: value for name, value in (summary["hyper"] or {}).items() if value is not None
+    }
+    hyper = formatting.plain(hyperparameters)
     remarks = [
-        formatting.many(found["clients"], "client"),
-        f"split {run_words.split(found)}",
-        f"model {found['model']}",
-        f"participation {found['participation']}",
-        f"seed {found['seed']}",
-        run_words.progress(found),
+        formatting.many(summary["clients"], "client"),
+        f"split {run_words.split(summary)}",
+        f"model {summary['model']}",
+        f"participation {summary['participation']}",
+        f"seed {summary['seed']}",
+        run_words.progress(summary),
     ]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(remarks))}</p>"]
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
-    if found["privacy"] is not None:
-        parts.append(f"<p>{escape(run_words.privacy(found['privacy']))}</p>")
-    if not found["finished"]:
+    if summary["privacy"] is not None:
+        parts.append(f"<p>{escape(run_words.privacy(summary['privacy']))}</p>")
+    if not summary["finished"]:
         parts.append(
             '<p class="warn">This run is not finished: its numbers are those of the last '
             "committed round.</p>"
@@ -142,14 +148,14 @@ def _head(found: Mapping[str, Any], title: str) -> str:
     return "\n".join(parts)
 
 
-def _warnings(found: Mapping[str, Any]) -> str:
+def _warnings(summary: Mapping[str, Any]) -> str:
     """What may mislead about the numbers above, a sentence each."""
-    said = [
-        *found["warnings"],
-        *run_words.diverged_views(found),
-        *run_words.evaluation_remarks(found),
+    sentences = [
+        *summary["warnings"],
+        *run_words.diverged_views(summary),
+        *run_words.evaluation_remarks(summary),
     ]
-    whole = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in said]
+    whole = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
     return "\n".join(f'<p class="warn">{escape(sentence)}</p>' for sentence in whole)
 
 

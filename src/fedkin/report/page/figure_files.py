@@ -16,7 +16,7 @@ from fedkin.report.page.gain import gain_of
 from fedkin.report.panel import panel_of
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 WIDTH = 640  # CSS pixels: in print, 17 cm
 SCALE = 2.0  # of PNGs
@@ -41,8 +41,8 @@ def write_figures(run_folder: Path, folder: Path) -> list[Path]:
         FedkinError: ``run_folder`` is no run, or ``folder`` cannot be written.
     """
     with opened(Path(run_folder)) as run:
-        found = charts_of(run)
-    return [path for figure in found for path in write_figure(figure, Path(folder))]
+        figures = charts_of(run)
+    return [path for figure in figures for path in write_figure(figure, Path(folder))]
 
 
 def charts_of(run: Run) -> list[Figure]:
@@ -54,10 +54,10 @@ def charts_of(run: Run) -> list[Figure]:
     Returns:
         In the order of the page.
     """
-    found = of_run(run)
-    what, matrices = measured(run, found)
+    summary = of_run(run)
+    what, matrices = measured(run, summary)
     panel = panel_of(run, matrices)
-    return page_figures(run, found, what, matrices, gain_of(run, found), panel).figures
+    return page_figures(run, summary, what, matrices, gain_of(run, summary), panel).figures
 
 
 def first_chart(run_folder: Path | str) -> str:
@@ -73,8 +73,8 @@ def first_chart(run_folder: Path | str) -> str:
         FedkinError: It is no run, or a damaged one.
     """
     with opened(Path(run_folder)) as run:
-        found = charts_of(run)
-    return "" if not found else vl_convert.vegalite_to_svg(json.dumps(standing(found[0].spec)))
+        figures = charts_of(run)
+    return "" if not figures else vl_convert.vegalite_to_svg(json.dumps(standing(figures[0].spec)))
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:

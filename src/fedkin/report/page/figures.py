@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
 
 def page_figures(
     run: Run,
-    found: Mapping[str, Any],
+    summary: Mapping[str, Any],
     what: str,
     matrices: dict[str, Matrix],
     gain: Gain | None,
@@ -45,7 +45,7 @@ def page_figures(
 
     Args:
         run: An open run.
-        found: Its ``summary``.
+        summary: Its ``summary``.
         what: The run's measure.
         matrices: {view: scores}.
         gain: On a baseline, which is drawn beside; None: there is none.
@@ -63,13 +63,13 @@ def page_figures(
     scored = None if scored is None else in_charts(scored, whole)
     curve = None if scored is None else lines(scored, run.name)
     drawn = _scores(whole, what, matrices, curve, gain, panel) if matrices else []
-    drawn.append(by_labels(found["unseen"]))
+    drawn.append(by_labels(summary["unseen"]))
     of_clients = [
         who_has_what(clients, labels, groups_of(collaboration)),
         *collaboration_figures(run, collaboration, labels),
     ]
     drawn += of_clients if panel is None else [_of_panel(figure, panel) for figure in of_clients]
-    drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
+    drawn += [by_kind(summary["communication"]), by_part(summary["seconds"])]
     own = own_figures(run, collaboration, shares(run.clients), labels, scored, curve, what)
     return Drawn([figure for figure in drawn if figure is not None], own)
 
@@ -131,8 +131,8 @@ def _of_clients(
 
 def _of_panel(figure: Figure | None, panel: Panel) -> Figure | None:
     """A figure that was drawn of the panel alone says so."""
-    said = f"Of the panel alone ({panel.said})."
-    return None if figure is None else figure._replace(note=f"{said} {figure.note}")
+    note = f"Of the panel alone ({panel.said})."
+    return None if figure is None else figure._replace(note=f"{note} {figure.note}")
 
 
 def _by_other_measures(
@@ -144,14 +144,14 @@ def _by_other_measures(
     names = [name for name in known[lead] if name not in ("se", "threshold", what)]
     if len(names) * len(views) * len(matrix.clients) > MOST_ROWS:
         return []
-    found = []
+    charts = []
     for name in names:
         each = {view: _column(of, known[view].get(name, {})) for view, of in views.items()}
         each = {view: column for view, column in each.items() if column.row(-1)}
         if lead in each:
             drawn = by_client(each, name, run.clients)
-            found.append((drawn.label, drawn.spec))
-    return found
+            charts.append((drawn.label, drawn.spec))
+    return charts
 
 
 def _column(of: Matrix, values: Mapping[int, float | None]) -> Matrix:

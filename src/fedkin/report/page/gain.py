@@ -64,20 +64,20 @@ class Gain(NamedTuple):
         return NAMES[self.against]
 
 
-def gain_of(run: Run, found: Mapping[str, Any]) -> Gain | None:
+def gain_of(run: Run, summary: Mapping[str, Any]) -> Gain | None:
     """The gain on a finished run of ``local`` beside this one, else on a baseline of the record.
 
     Args:
         run: The open run.
-        found: Its ``summary``.
+        summary: Its ``summary``.
 
     Returns:
         None where nothing was evaluated, or there is nothing to hold it against.
     """
-    measure = found["measure"]
-    if measure in ASIDE or not found["headline"]:
+    measure = summary["measure"]
+    if measure in ASIDE or not summary["headline"]:
         return None
-    view, picks = next(iter(found["headline"].items()))
+    view, picks = next(iter(summary["headline"].items()))
     known = values(run, picks["final"]["round"], view, measure)
     own = {
         client: value
@@ -124,11 +124,11 @@ def _local_beside(run: Run, measure: str) -> tuple[str, dict[int, float]] | None
             if facts.get("seed") != run.facts.get("seed") or not theirs.same(mine):
                 continue
             with opened(folder) as other:
-                found = _final(other, measure)
+                scores = _final(other, measure)
         except (FedkinError, OSError, TypeError, ValueError, KeyError, AttributeError):
             continue  # a neighbour that cannot be read is no baseline
-        if found:
-            return str(folder), found
+        if scores:
+            return str(folder), scores
     return None
 
 

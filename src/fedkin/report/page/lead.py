@@ -11,43 +11,43 @@ from fedkin.report.page.gain import Gain
 Card = tuple[str, str, str]  # what it is, the number, what is to be known of it
 
 
-def lead(found: Mapping[str, Any], gain: Gain | None) -> str:
+def lead(summary: Mapping[str, Any], gain: Gain | None) -> str:
     """The sentence and the cards; "" where nothing was evaluated.
 
     Args:
-        found: The run's ``summary``.
+        summary: The run's ``summary``.
         gain: On a baseline; None: there is none.
 
     Returns:
         HTML, or "".
     """
-    if not found["headline"]:
+    if not summary["headline"]:
         return ""
-    said = f'<p class="lead">{escape(sentence(found, gain))}</p>'
+    paragraph = f'<p class="lead">{escape(sentence(summary, gain))}</p>'
     cards = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd>"
         f'<dd class="soft">{escape(note)}</dd></div>'
-        for name, number, note in _cards(found, gain)
+        for name, number, note in _cards(summary, gain)
     )
-    return f'{said}<dl class="keys four">{cards}</dl>'
+    return f'{paragraph}<dl class="keys four">{cards}</dl>'
 
 
-def sentence(found: Mapping[str, Any], gain: Gain | None) -> str:
+def sentence(summary: Mapping[str, Any], gain: Gain | None) -> str:
     """Who gains on what, how much, and how sure that is.
 
     Args:
-        found: The run's ``summary``, with a headline.
+        summary: The run's ``summary``, with a headline.
         gain: On a baseline; None: there is none.
 
     Returns:
         One sentence.
     """
-    measure = found["measure"]
+    measure = summary["measure"]
     if gain is None:
-        final = next(iter(found["headline"].values()))["final"]
+        final = next(iter(summary["headline"].values()))["final"]
         mean = formatting.value(measure, final["mean"])
         return (
-            f"{found['method']} reaches a test {formatting.label(measure)} of {mean}, "
+            f"{summary['method']} reaches a test {formatting.label(measure)} of {mean}, "
             f"mean over {formatting.many(final['clients'], 'client')}."
         )
     clients = len(gain.by_client)
@@ -55,7 +55,7 @@ def sentence(found: Mapping[str, Any], gain: Gain | None) -> str:
     way = better if gain.mean >= 0 else {"rises": "falls", "falls": "rises"}[better]
     helped, hurt = len(gain.helped), len(gain.hurt)
     return (
-        f"With {found['method']}, {helped} of {formatting.many(clients, 'client')} "
+        f"With {summary['method']}, {helped} of {formatting.many(clients, 'client')} "
         f"{'does' if helped == 1 else 'do'} better than with {gain.name} and {hurt} "
         f"{'does' if hurt == 1 else 'do'} worse: test {formatting.label(measure)} {way} by "
         f"{apart(measure, abs(gain.mean))} on average{_sure(gain)}."
@@ -115,9 +115,9 @@ def ends_of(gain: Gain) -> str:
     return f"{low.removesuffix(' points')} … {high}"
 
 
-def _cards(found: Mapping[str, Any], gain: Gain | None) -> list[Card]:
-    measure, (view, picks) = found["measure"], next(iter(found["headline"].items()))
-    final, name = picks["final"], formatting.label(found["measure"])
+def _cards(summary: Mapping[str, Any], gain: Gain | None) -> list[Card]:
+    measure, (view, picks) = summary["measure"], next(iter(summary["headline"].items()))
+    final, name = picks["final"], formatting.label(summary["measure"])
     over = f"{view} models, mean of {formatting.many(final['clients'], 'client')}"
     ends = formatting.interval(measure, final.get("interval"))
     cards = [(f"final test {name}", formatting.value(measure, final["mean"]), f"{over}; {ends}")]
@@ -131,8 +131,8 @@ def _cards(found: Mapping[str, Any], gain: Gain | None) -> list[Card]:
     worst = formatting.value(measure, final["worst_decile"])
     cards.append(("worst tenth of the clients", worst, f"{view} models, mean {name}"))
     if gain is None:
-        sent = found["communication"]["unicast"]["bytes"]["total"]
-        spent = formatting.seconds(found["seconds"]["per_round"])
+        sent = summary["communication"]["unicast"]["bytes"]["total"]
+        spent = formatting.seconds(summary["seconds"]["per_round"])
         cards.append(("sent", formatting.size(sent), "every message, both ways"))
         cards.append(("time of a round", spent, "median"))
     return cards

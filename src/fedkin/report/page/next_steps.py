@@ -34,13 +34,13 @@ class Step(NamedTuple):
 
 
 def next_steps(
-    run: Run, found: Mapping[str, Any], gain: Gain | None, groups: Groups | None
+    run: Run, summary: Mapping[str, Any], gain: Gain | None, groups: Groups | None
 ) -> list[Step]:
     """What the record shows, the most important first.
 
     Args:
         run: An open run.
-        found: Its ``summary``.
+        summary: Its ``summary``.
         gain: On a baseline; None: there is none.
         groups: Of clients, as the method found them; None: there are none.
 
@@ -49,22 +49,22 @@ def next_steps(
     """
     folder = shown(run.folder)
     steps = []
-    if not found["finished"]:
-        said = f"The run stopped after {run_words.progress(found)}: it can go on from there."
-        steps.append(Step(said, resumed_by(shlex.split(folder)[0], run.facts)))
+    if not summary["finished"]:
+        advice = f"The run stopped after {run_words.progress(summary)}: it can go on from there."
+        steps.append(Step(advice, resumed_by(shlex.split(folder)[0], run.facts)))
     steps += _of_divergence(run)
-    if not found["headline"]:
+    if not summary["headline"]:
         return steps
-    steps += _of_gain(run, found, gain, folder) if gain is not None else []
-    steps += [Step(f"{said[:1].upper()}{said[1:]}.") for said in summed_up(found)]
-    steps += [Step(said) for said in _of_groups(gain, groups)] if gain is not None else []
-    steps += _of_rounds(run, found)
+    steps += _of_gain(run, summary, gain, folder) if gain is not None else []
+    steps += [Step(f"{advice[:1].upper()}{advice[1:]}.") for advice in summed_up(summary)]
+    steps += [Step(advice) for advice in _of_groups(gain, groups)] if gain is not None else []
+    steps += _of_rounds(run, summary)
     summed = bool(run.rows("SELECT 1 FROM metrics WHERE client = ? LIMIT 1", FEDERATION))
-    unknown = found["method"] != LOCAL and (gain is None or gain.against != LOCAL)
+    unknown = summary["method"] != LOCAL and (gain is None or gain.against != LOCAL)
     if unknown and not summed:  # of sums nobody can say who is helped
-        said = "How each client would do alone is not known yet: make the same run with local."
+        advice = "How each client would do alone is not known yet: make the same run with local."
         beside = shown(run.folder.parent / LOCAL)
-        steps.append(Step(said, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
+        steps.append(Step(advice, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
     everything = "Every number, for a script:"
     steps.append(Step(everything, f"fedkin show {folder} --json"))
     return [_typed(step, run) for step in steps] if of_value(run.facts) else steps
@@ -99,17 +99,19 @@ def box(steps: Sequence[Step], what: str = "this run") -> str:
     )
 
 
-def _of_gain(run: Run, found: Mapping[str, Any], gain: Gain, folder: str) -> list[Step]:
+def _of_gain(run: Run, summary: Mapping[str, Any], gain: Gain, folder: str) -> list[Step]:
     steps = [Step(_verdict(gain))]
     if gain.hurt:
         steps.append(Step(_who(run, gain)))
     safe = _spec(run, "method").get("safe")
-    if gain.hurt and not safe and found["method"] != LOCAL:
-        said = "No client has to lose: with safe = true each one keeps what its validation prefers."
-        steps.append(Step(said, f"fedkin run {_spec_file(run)} --set method.safe=true"))
+    if gain.hurt and not safe and summary["method"] != LOCAL:
+        advice = (
+            "No client has to lose: with safe = true each one keeps what its validation prefers."
+        )
+        steps.append(Step(advice, f"fedkin run {_spec_file(run)} --set method.safe=true"))
     if gain.mean < 0 and gain.sure:
-        said = f"Better here: {gain.name}. The doctor says whether federating can help."
-        steps.append(Step(said, f"fedkin doctor {_spec_file(run)}"))
+        advice = f"Better here: {gain.name}. The doctor says whether federating can help."
+        steps.append(Step(advice, f"fedkin doctor {_spec_file(run)}"))
     if gain.run:
         both = f"{shown(Path(gain.run))} {folder}"
         steps.append(Step("Both side by side:", f"fedkin compare {both} --html compare.html"))
@@ -144,16 +146,16 @@ def _who(run: Run, gain: Gain) -> str:
     )
     more = f" and {len(worst) - NAMED} more" if len(worst) > NAMED else ""
     who = "client" if len(worst) == 1 else "clients"
-    said = f"Worse off than with {gain.name}: {who} {named}{more}."
+    sentence = f"Worse off than with {gain.name}: {who} {named}{more}."
     if min(len(gain.hurt), len(gain.helped)) * 2 < FEW:
-        return said
+        return sentence
     here, there = (_median_size(run, clients) for clients in (gain.hurt, gain.helped))
     sizes = f"median {here:.0f} training samples, the helped {there:.0f}"
     if here > 1.5 * there:
-        return f"{said} They hold more data ({sizes}): they need others less."
+        return f"{sentence} They hold more data ({sizes}): they need others less."
     if there > 1.5 * here:
-        return f"{said} They hold less data ({sizes}): others may outweigh them."
-    return f"{said} Their size is not the reason: {sizes}."
+        return f"{sentence} They hold less data ({sizes}): others may outweigh them."
+    return f"{sentence} Their size is not the reason: {sizes}."
 
 
 def _median_size(run: Run, clients: Sequence[int]) -> float:
@@ -182,14 +184,14 @@ def _of_groups(gain: Gain, groups: Groups | None) -> list[str]:
     return [f"Most gains: {remarks[0]}. Least: {remarks[1]}."]
 
 
-def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
+def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[Step]:
     """Whether the rounds were too few, or too many, by validation data."""
-    view, picks = next(iter(found["headline"].items()))
-    best, measure = picks["best_by_validation"], found["measure"]
+    view, picks = next(iter(summary["headline"].items()))
+    best, measure = picks["best_by_validation"], summary["measure"]
     curve = curves(run, measure)[view]
     points = zip(curve.rounds, curve.validation, strict=True)
     # what clients do at the end by themselves is no round, and more rounds are no more of it
-    known = [(at, v) for at, v in points if v is not None and at <= found["rounds"]]
+    known = [(at, v) for at, v in points if v is not None and at <= summary["rounds"]]
     if best is None or len(known) < 5:
         return []
     sign = measure_named(measure).sign
@@ -200,17 +202,17 @@ def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
     top = dict(known).get(best["round"], last)
     rounds = run.planned() or len(known)
     if changed > WORTH * scale:
-        said = (
+        advice = (
             f"Validation {formatting.label(measure)} still improved by {apart(measure, changed)} "
             f"since round {late[0]}: more rounds may help."
         )
-        return [Step(said, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
+        return [Step(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
     if sign * (top - last) > 2 * WORTH * scale:
-        said = (
+        advice = (
             f"By validation round {best['round']} was better than the last by "
             f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
         )
-        return [Step(said, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
+        return [Step(advice, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
     return []
 
 
@@ -234,20 +236,20 @@ def _of_divergence(run: Run) -> list[Step]:
     ((evaluated,),) = run.rows("SELECT count(DISTINCT round) FROM metrics")
     of_sum = first == FEDERATION
     who = "a client or more" if of_sum else formatting.many(clients, "client")
-    said = (
+    advice = (
         f"Diverged: the loss of {who} was no finite number in {rounds} of "
         f"{formatting.many(evaluated, 'evaluated round')}, last in round {last}."
     )
     lr = _spec(run, "train").get("lr")
     if not isinstance(lr, int | float) or isinstance(lr, bool) or lr <= 0:
-        return [Step(said)]
+        return [Step(advice)]
     command = f"fedkin run {_spec_file(run)} --set train.lr={lr / 10:g}"
-    return [Step(f"{said} A smaller learning rate may be enough:", command)]
+    return [Step(f"{advice} A smaller learning rate may be enough:", command)]
 
 
 def _spec(run: Run, section: str) -> Mapping[str, Any]:
-    found = (run.facts.get("spec") or {}).get(section)
-    return found if isinstance(found, Mapping) else {}
+    section_facts = (run.facts.get("spec") or {}).get(section)
+    return section_facts if isinstance(section_facts, Mapping) else {}
 
 
 def _spec_file(run: Run) -> str:

@@ -6,7 +6,7 @@ from fedkin.report.page.client_file import NAME as CLIENTS
 from fedkin.report.page.content import pages
 from fedkin.report.records import opened
 from fedkin.runs.directory import own
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 
 NAME = "report.html"
 
@@ -28,7 +28,7 @@ def write_report(folder: Path) -> Path:
     folder = Path(folder)
     path = own(folder, NAME)
     with opened(folder) as run:
-        found = pages(run)
-    if found.clients is not None:
-        write_outside(own(folder, CLIENTS), found.clients)
-    return write_outside(path, found.html)
+        written = pages(run)
+    if written.clients is not None:
+        write_outside(own(folder, CLIENTS), written.clients)
+    return write_outside(path, written.html)

@@ -8,25 +8,25 @@ from fedkin.report import formatting
 from fedkin.report.summary import other_measures
 
 
-def score_table(found: Mapping[str, Any]) -> str:
+def score_table(summary: Mapping[str, Any]) -> str:
     """The numbers over clients, for each view and each way to choose a round.
 
     Args:
-        found: The run's ``summary``.
+        summary: The run's ``summary``.
 
     Returns:
         HTML.
     """
-    what = found["measure"]
+    what = summary["measure"]
     rows = [
         [
             view,
             name,
-            formatting.at_round(numbers["round"], found["planned"]),
+            formatting.at_round(numbers["round"], summary["planned"]),
             *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
             formatting.interval(what, numbers.get("interval")),
         ]
-        for view, picks in found["headline"].items()
+        for view, picks in summary["headline"].items()
         for pick, name in formatting.PICKS.items()
         if (numbers := picks.get(pick)) is not None
     ]
@@ -38,12 +38,12 @@ def score_table(found: Mapping[str, Any]) -> str:
             *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
             formatting.interval(what, numbers["interval"]),
         ]
-        for name, numbers in found["baselines"].items()
+        for name, numbers in summary["baselines"].items()
     ]
     if not rows:
         return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
     note = "On the clients' test data. Weighted: by test samples. Std: over clients. "
-    how = formatting.interval_method(found["clients"])
+    how = formatting.interval_method(summary["clients"])
     note += f"Interval: {how} over clients. {formatting.PRINTED}"
     columns = (*formatting.SPREADS.values(), "95% interval")
     head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in columns)]
@@ -52,11 +52,11 @@ def score_table(found: Mapping[str, Any]) -> str:
     )
 
 
-def measure_table(found: Mapping[str, Any]) -> str:
+def measure_table(summary: Mapping[str, Any]) -> str:
     """The other measures over clients; "" where none was taken.
 
     Args:
-        found: The run's ``summary``.
+        summary: The run's ``summary``.
 
     Returns:
         HTML, or "".
@@ -68,7 +68,7 @@ def measure_table(found: Mapping[str, Any]) -> str:
             *(formatting.value(name, numbers[key]) for key in formatting.SPREADS),
             str(numbers["clients"]),
         ]
-        for view, measures in other_measures(found).items()
+        for view, measures in other_measures(summary).items()
         for name, numbers in measures.items()
     ]
     if not rows:

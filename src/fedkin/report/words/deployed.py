@@ -10,16 +10,16 @@ SHARE, CHANCE = "safe_share", "safe_chance"  # what ``transforms.safe`` calls th
 LUCK = "chance of such a gain in validation if it were no better"
 
 
-def summed_up(found: Mapping[str, Any]) -> list[str]:
+def summed_up(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): how many clients deploy which model.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence; none where the run is not safe, or not at its end.
     """
-    shares = found["extras"].get(SHARE)
+    shares = summary["extras"].get(SHARE)
     if not shares:
         return []
     together = sum(share == 1 for share in shares.values())
@@ -31,19 +31,19 @@ def summed_up(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def by_client(found: Mapping[str, Any]) -> dict[str, str]:
+def by_client(summary: Mapping[str, Any]) -> dict[str, str]:
     """Of a run (a ``summary``): what each client deploys, and why.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         {client's name: words}; {} where the run is not safe, or not at its end.
     """
-    chances = found["extras"].get(CHANCE, {})
+    chances = summary["extras"].get(CHANCE, {})
     return {
         name: what_and_why(share, chances.get(name))
-        for name, share in found["extras"].get(SHARE, {}).items()
+        for name, share in summary["extras"].get(SHARE, {}).items()
     }
 
 
@@ -91,11 +91,11 @@ in validation if it were no better'
     Returns:
         Text.
     """
-    said = "" if chance is None else percent(chance, 2)
+    chance_words = "" if chance is None else percent(chance, 2)
     if share == 0:
         what = "its own model: validation does not say that a federated one is better"
-        return f"{what} ({said} {LUCK}, at the least)" if said else what
+        return f"{what} ({chance_words} {LUCK}, at the least)" if chance_words else what
     own = f"{percent(1 - share, 0)} of its own"
     mixture = f"a mixture of {percent(share, 0)} of the federated model and {own}"
     what = "the federated model" if share == 1 else mixture
-    return f"{what}: {said} {LUCK}" if said else what
+    return f"{what}: {chance_words} {LUCK}" if chance_words else what

@@ -10,38 +10,39 @@ from fedkin.report.formatting import NONE, interval_method, label, plain
 from fedkin.report.words.deployed import summed_up
 
 
-def remarks(found: Mapping[str, Any]) -> list[str]:
+def remarks(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): what is to be said beside its numbers.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
     """
-    said = [
-        f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
+    sentences = [
+        f"measure: {label(summary['measure'])}"
+        + (f" ({summary['why']})" if summary.get("why") else "")
     ]
-    told = (
-        found["warnings"],
-        summed_up(found),
-        diverged_views(found),
-        undefined_views(found),
-        evaluation_remarks(found),
+    several = (
+        summary["warnings"],
+        summed_up(summary),
+        diverged_views(summary),
+        undefined_views(summary),
+        evaluation_remarks(summary),
     )
-    return [*said, *chain(*told)]
+    return [*sentences, *chain(*several)]
 
 
-def evaluation_remarks(found: Mapping[str, Any]) -> list[str]:
+def evaluation_remarks(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         [] or one sentence.
     """
-    panel = found.get("evaluated")
+    panel = summary.get("evaluated")
     if not panel:
         return []
     if panel["who"] == "participants":
@@ -56,17 +57,17 @@ def evaluation_remarks(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def diverged_views(found: Mapping[str, Any]) -> list[str]:
+def diverged_views(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite
     number.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
     """
-    finals = {view: picks["final"] for view, picks in found["loss"].items()}
+    finals = {view: picks["final"] for view, picks in summary["loss"].items()}
     return [
         f"{view}: {final['without']} of {many(final['without'] + final['clients'], 'client')} "
         "diverged: "
@@ -76,26 +77,26 @@ def diverged_views(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def undefined_views(found: Mapping[str, Any]) -> list[str]:
+def undefined_views(summary: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): a sentence for each view that was predicted with, and of which the
     measure yet says nothing of anybody.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         A sentence each.
     """
-    said = []
-    for view, picks in found["headline"].items():
-        final, predicted = picks["final"], found["loss"][view]["final"]["clients"]
+    sentences = []
+    for view, picks in summary["headline"].items():
+        final, predicted = picks["final"], summary["loss"][view]["final"]["clients"]
         if predicted and final["without"] and not final["clients"]:
-            said.append(
-                f"{view}: {label(found['measure'])} says nothing: none of "
+            sentences.append(
+                f"{view}: {label(summary['measure'])} says nothing: none of "
                 f"{many(final['without'], 'client')} with test samples has a number, for it is "
                 "not defined there, or gives nan or infinity"
             )
-    return said
+    return sentences
 
 
 def privacy(facts: Mapping[str, Any]) -> str:
@@ -126,42 +127,42 @@ def privacy(facts: Mapping[str, Any]) -> str:
     )
 
 
-def progress(found: Mapping[str, Any]) -> str:
+def progress(summary: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         "12 of 50 rounds, NOT finished", say.
     """
-    planned = NONE if found["planned"] is None else found["planned"]
+    planned = NONE if summary["planned"] is None else summary["planned"]
     return (
-        f"{found['rounds']} of {planned} rounds, "
-        f"{'finished' if found['finished'] else 'NOT finished'}"
+        f"{summary['rounds']} of {planned} rounds, "
+        f"{'finished' if summary['finished'] else 'NOT finished'}"
     )
 
 
-def data_name(found: Mapping[str, Any]) -> str:
+def data_name(summary: Mapping[str, Any]) -> str:
     """The data of a run (a ``summary``): a name, or a file without its folders.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         Text.
     """
-    return Path(str(found["data"])).name
+    return Path(str(summary["data"])).name
 
 
-def split(found: Mapping[str, Any]) -> str:
+def split(summary: Mapping[str, Any]) -> str:
     """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10.
 
     Args:
-        found: The summary.
+        summary: The numbers of a run, as ``report.summary`` gives them.
 
     Returns:
         Text.
     """
-    options = [f"{name}={plain(value)}" for name, value in found["split_parameters"].items()]
-    return " ".join([str(found["split"]), *options])
+    options = [f"{name}={plain(value)}" for name, value in summary["split_parameters"].items()]
+    return " ".join([str(summary["split"]), *options])

@@ -59,31 +59,31 @@ class Counts(NamedTuple):
     against: int
 
 
-def pairs(found: Iterable[Judged]) -> Iterator[Pair]:
+def pairs(judged: Iterable[Judged]) -> Iterator[Pair]:
     """The cases that are told at the papers' scale.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Yields:
         A case that has a finding at the papers' scale.
     """
-    for one in found:
+    for one in judged:
         for case, small, about in zip(one.claim.cases, one.findings, one.about, strict=False):
             if about.full.seeds:
                 yield Pair(one.claim, case, small, about.full)
 
 
-def contradict(found: Iterable[Judged]) -> list[Pair]:
+def contradict(judged: Iterable[Judged]) -> list[Pair]:
     """The cases that hold at one scale and do not at the other.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Returns:
         [] where the scales agree.
     """
-    return [one for one in pairs(found) if {one.small.verdict, one.full.verdict} == {HOLDS, FAILS}]
+    return [one for one in pairs(judged) if {one.small.verdict, one.full.verdict} == {HOLDS, FAILS}]
 
 
 def verdict_there(one: Judged) -> tuple[str, str]:
@@ -101,9 +101,9 @@ def verdict_there(one: Judged) -> tuple[str, str]:
         return "", ""
     claim = one.claim._replace(cases=tuple(case for case, _ in enough))
     verdict, where = together(claim, [full for _, full in enough])
-    said = f"{verdict} {'; '.join(where)}" if verdict == ONLY else verdict
+    words = f"{verdict} {'; '.join(where)}" if verdict == ONLY else verdict
     count = len(one.claim.cases)
-    return said, "" if len(enough) == count else f"{len(enough)} of {many(count, 'case')}"
+    return words, "" if len(enough) == count else f"{len(enough)} of {many(count, 'case')}"
 
 
 def _enough(one: Judged) -> list[tuple[Case, Finding]]:
@@ -115,21 +115,21 @@ def _decides(case: Case, full: Finding) -> bool:
     return full.seeds >= needed(case)
 
 
-def counts(found: Sequence[Judged]) -> Counts:
+def counts(judged: Sequence[Judged]) -> Counts:
     """How many claims hold at the papers' scale.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Returns:
         Numbers of claims.
     """
-    told = [one for one in found if _enough(one)]
+    told = [one for one in judged if _enough(one)]
     whole = sum(len(_enough(one)) == len(one.claim.cases) for one in told)
     kinds = (
         ONLY if verdict_there(one)[0].startswith(ONLY) else verdict_there(one)[0] for one in told
     )
-    return Counts(len(told), whole, Counter(kinds), len(contradict(found)))
+    return Counts(len(told), whole, Counter(kinds), len(contradict(judged)))
 
 
 def by_seed(full: Finding) -> str:
@@ -158,30 +158,30 @@ def signs(full: Finding) -> str:
     """
     if not full.seeds:
         return formatting.NONE
-    said = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
+    words = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
     if full.verdict == OPEN and ("of at least" in full.why or full.why == SAME):
         return full.why
     against = full.why.partition("against ")[2]
-    return f"{said}: against {against}" if against else said
+    return f"{words}: against {against}" if against else words
 
 
-def in_short(found: Sequence[Judged]) -> list[str]:
+def in_short(judged: Sequence[Judged]) -> list[str]:
     """What the second scale changes, sentence by sentence.
 
     Args:
-        found: Claims with their verdicts.
+        judged: Claims with their verdicts.
 
     Returns:
         Sentences.
     """
-    every = list(pairs(found))
-    total = sum(len(one.claim.cases) for one in found)
+    every = list(pairs(judged))
+    total = sum(len(one.claim.cases) for one in judged)
     enough = [one for one in every if _decides(one.case, one.full)]
     decided = [one for one in enough if one.full.verdict != OPEN]
     opened = [one for one in decided if one.small.verdict == OPEN and one.small.seeds]
     new = [one for one in decided if not one.small.seeds]
     mixed = [one for one in enough if one.full.verdict == OPEN and one.small.verdict != OPEN]
-    against = len(contradict(found))
+    against = len(contradict(judged))
     agree = len(decided) - len(opened) - len(new) - against
     return [
         f"Of {many(total, 'case')}, {len(every)} are told at the papers' own scale too, "

@@ -55,8 +55,8 @@ def stood_in(register: Register, case: Case) -> tuple[str, ...]:
     Returns:
         Names of rows.
     """
-    found = tuple(_instead(register, name) for name in case.needs)
-    return found if all(found) else ()
+    stand_ins = tuple(_instead(register, name) for name in case.needs)
+    return stand_ins if all(stand_ins) else ()
 
 
 def _instead(register: Register, name: str) -> str:
@@ -71,8 +71,8 @@ def _judged(register: Register, claim: Claim, case: Case, finished: Mapping[str,
         return UNTOLD
     for names in (case.needs, stood_in(register, case)):
         runs = [finished.get(name, {}) for name in names]
-        if runs and all(runs) and (found := _by_seed(case, runs)) is not None:
-            return found
+        if runs and all(runs) and (finding := _by_seed(case, runs)) is not None:
+            return finding
     return UNTOLD
 
 
@@ -90,8 +90,8 @@ def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
     if not seeds:
         return None
     numbers = {name: [{WHOLE: of[seed]} for seed in seeds] for name, of in by_row.items()}
-    found = judge(case, numbers, clients=False)
-    return found if math.isfinite(found.effect) else None
+    finding = judge(case, numbers, clients=False)
+    return finding if math.isfinite(finding.effect) else None
 
 
 def _number(case: Case, one: Kept) -> float | None:
@@ -106,11 +106,11 @@ def _finished(
     for claim in register.claims:
         for case in claim.cases:
             wanted |= {name: known[name] for name in stood_in(register, case) if name in known}
-    found: dict[str, dict[int, Kept]] = {}
+    by_row: dict[str, dict[int, Kept]] = {}
     for one in elsewhere.values():
         if one.row in wanted and _same(wanted[one.row], one, changes):
-            found.setdefault(one.row, {})[one.seed] = one
-    return dict(found)
+            by_row.setdefault(one.row, {})[one.seed] = one
+    return dict(by_row)
 
 
 def _same(row: Row, one: Kept, changes: Mapping[str, Any]) -> bool:

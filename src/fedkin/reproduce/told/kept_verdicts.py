@@ -101,18 +101,18 @@ def kept_verdicts(folder: Path) -> Verdicts:
 def _kept(line: Mapping[str, str | None], where: str) -> KeptVerdict:
     if any(line[column] is None for column in COLUMNS):
         raise FedkinError(f"{where} has too few cells")
-    told = {column: value or "" for column, value in line.items()}
-    if told["verdict"] not in (HOLDS, FAILS, OPEN):
-        raise FedkinError(f"{where}: {unknown('verdict', told['verdict'], (HOLDS, FAILS, OPEN))}")
+    cells = {column: value or "" for column, value in line.items()}
+    if cells["verdict"] not in (HOLDS, FAILS, OPEN):
+        raise FedkinError(f"{where}: {unknown('verdict', cells['verdict'], (HOLDS, FAILS, OPEN))}")
     try:
         effect, low, high = (
-            float(told[key]) if told[key] else math.nan for key in ("effect", "low", "high")
+            float(cells[key]) if cells[key] else math.nan for key in ("effect", "low", "high")
         )
-        seeds = int(told["seeds"])
+        seeds = int(cells["seeds"])
     except ValueError:
         raise FedkinError(
             f"{where} has no numbers where effect, low, high and seeds belong"
         ) from None
-    finding = Finding(told["verdict"], effect, low, high, seeds, told["why"])
-    reasons = tuple(filter(None, told[REASONS].split(AND)))
-    return KeptVerdict(finding, tuple(told[LACKING].split()), reasons, told["settings"])
+    finding = Finding(cells["verdict"], effect, low, high, seeds, cells["why"])
+    reasons = tuple(filter(None, cells[REASONS].split(AND)))
+    return KeptVerdict(finding, tuple(cells[LACKING].split()), reasons, cells["settings"])

@@ -34,31 +34,31 @@ def standing(method: Method) -> dict[str, Any]:
     return _Functions(method).standing
 
 
-def is_the_callers(found: Any) -> bool:
+def is_the_callers(thing: Any) -> bool:
     """Whether a function or a class is neither torch's nor fedkin's machinery.
 
     Args:
-        found: A function or a class.
+        thing: A function or a class.
 
     Returns:
         True of fedkin's methods, too.
     """
-    module = str(getattr(found, "__module__", ""))
-    return _package(found) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
+    module = str(getattr(thing, "__module__", ""))
+    return _package(thing) not in ("fedkin", "torch") or module.startswith("fedkin.methods.")
 
 
-def written_in(found: Any) -> str:
+def written_in(thing: Any) -> str:
     """The digest of the file of a function or a class; of its own text where there is no file, as
     in a notebook; "" where there is neither.
 
     Args:
-        found: A function or a class.
+        thing: A function or a class.
 
     Returns:
         A few hexadecimal digits, or "".
     """
     try:
-        return file_digest(found) or short(inspect.getsource(found))
+        return file_digest(thing) or short(inspect.getsource(thing))
     except (OSError, TypeError):
         return ""
 
@@ -85,8 +85,8 @@ class _Functions:
         """What it declares beside its functions: its aggregation, its needs."""
         fields = getattr(part, "_fields", None)
         if fields is not None:
-            said = {key: value for key in fields if _plain(value := getattr(part, key))}
-            self._code[name] = short(f"{type(part).__name__} {text_of(said)}")
+            declared = {key: value for key in fields if _plain(value := getattr(part, key))}
+            self._code[name] = short(f"{type(part).__name__} {text_of(declared)}")
 
     def _look(self, part: Any) -> None:
         if id(part) in self._known:
@@ -112,23 +112,23 @@ class _Functions:
         elif dataclasses.is_dataclass(part) or isinstance(part, SimpleNamespace):
             self._hold_object(part)
 
-    def _hold_object(self, found: Any) -> None:
-        if is_the_callers(type(found)) and not isinstance(found, nn.Module | type):
-            self._hold(type(found), getattr(found, "__dict__", {}))
+    def _hold_object(self, thing: Any) -> None:
+        if is_the_callers(type(thing)) and not isinstance(thing, nn.Module | type):
+            self._hold(type(thing), getattr(thing, "__dict__", {}))
 
     def _look_into(self, several: Any) -> None:
         """Of what is too long, or no text and no number, the functions count."""
         for one in several.values() if isinstance(several, dict) else several:
             self._look(one)
 
-    def _read(self, found: Callable[..., Any]) -> None:
-        if not is_the_callers(found):
+    def _read(self, function: Callable[..., Any]) -> None:
+        if not is_the_callers(function):
             return
-        name = _called(found)
-        if _package(found) == "fedkin":
-            self._code[f"{found.__module__}.{name}"] = ""
+        name = _called(function)
+        if _package(function) == "fedkin":
+            self._code[f"{function.__module__}.{name}"] = ""
         else:
-            self._code[name] = written_in(found)
+            self._code[name] = written_in(function)
 
     def _hold(self, holder: Callable[..., Any], content: Mapping[Any, Any]) -> None:
         for name, value in content.items():
@@ -156,12 +156,12 @@ def _held(function: Any) -> dict[str, Any]:
     return held | (function.__kwdefaults__ or {})
 
 
-def _called(found: Any) -> str:
-    return str(getattr(found, "__qualname__", type(found).__qualname__))
+def _called(thing: Any) -> str:
+    return str(getattr(thing, "__qualname__", type(thing).__qualname__))
 
 
-def _package(found: Any) -> str:
-    return str(getattr(found, "__module__", "")).partition(".")[0]
+def _package(thing: Any) -> str:
+    return str(getattr(thing, "__module__", "")).partition(".")[0]
 
 
 def _plain(value: Any) -> bool:

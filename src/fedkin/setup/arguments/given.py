@@ -111,7 +111,7 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
     odd = next((name for name, one in arrays.items() if one.dtype == object), None)
     if odd is not None:
         raise FedkinError(f"data: the array {odd!r} holds objects, not numbers or texts")
-    told = unread(list(arrays))
+    unread_names = unread(list(arrays))
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     shapes = ", ".join(f"{name} {list(one.shape)}" for name, one in arrays.items())
@@ -120,7 +120,7 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
         buffer.getvalue(),
         f"<arrays: {shapes}>",
         any(n.startswith("client") for n in arrays),
-        unread=tuple(told),
+        unread=tuple(unread_names),
     )
 
 
@@ -166,8 +166,14 @@ def measure_name(measure: Any) -> str:
     if isinstance(measure, str) or not callable(measure):
         return str(measure)
     name, file = getattr(measure, "__qualname__", ""), getattr(measure, "__module__", "")
-    found = is_own(f"{file}:{name}") and file != "__main__"  # which workers have another one of
-    text = f"'{file}:{name}'" if found else "'my_measures:top_two_score', of a file my_measures.py"
+    importable = (
+        is_own(f"{file}:{name}") and file != "__main__"
+    )  # which workers have another one of
+    text = (
+        f"'{file}:{name}'"
+        if importable
+        else "'my_measures:top_two_score', of a file my_measures.py"
+    )
     raise FedkinError(f"measure is a function, where its name is taken: write measure={text}")
 
 

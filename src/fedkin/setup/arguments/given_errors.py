@@ -40,40 +40,40 @@ def in_callers_words(given: Given, path: Path) -> Iterator[None]:
         raise
 
 
-def reworded(said: str, given: Given, path: Path) -> str:
+def reworded(sentence: str, given: Given, path: Path) -> str:
     """A sentence on a copy as one on what was given.
 
     Args:
-        said: Names the copy, perhaps with a line, and settings as the command line has them.
+        sentence: Names the copy, perhaps with a line, and settings as the command line has them.
         given: What the caller gave.
         path: Its copy.
 
     Returns:
         With keywords and rows; of a column that is the index, that it is no column.
     """
-    role = ROLE.search(said)
+    role = ROLE.search(sentence)
     if role is not None and role["name"] in given.index_names:
         return (
             f"data: {role['name']!r} is in the index of the DataFrame, and no column of it: give "
             "df.reset_index()"
         )
     what = "the arrays" if given.file == ARRAYS else "the DataFrame"
-    said = re.sub(
+    sentence = re.sub(
         rf"{re.escape(str(path))}, line (\d+)",
-        lambda found: f"{what}, row {int(found[1]) - HEADER}",
-        said,
+        lambda match: f"{what}, row {int(match[1]) - HEADER}",
+        sentence,
     )
-    said = said.replace(str(path), what)
-    if said.startswith(f"{path.stem}: "):
-        said = what + said.removeprefix(path.stem)
-    return _with_keywords(said)
+    sentence = sentence.replace(str(path), what)
+    if sentence.startswith(f"{path.stem}: "):
+        sentence = what + sentence.removeprefix(path.stem)
+    return _with_keywords(sentence)
 
 
-def _with_keywords(said: str) -> str:
+def _with_keywords(sentence: str) -> str:
     """The sentence with settings as Python has them."""
     done = ""
-    while (option := OPTION.search(said)) is not None:
-        rest = said[option.end() :]
+    while (option := OPTION.search(sentence)) is not None:
+        rest = sentence[option.end() :]
         if option["quote"]:
             value, _, rest = rest.partition("'")
         else:
@@ -81,9 +81,9 @@ def _with_keywords(said: str) -> str:
             value = "" if bare is None else bare[0]
             rest = rest[len(value) :]
         verb = "" if option["how"].startswith("--") else option["how"]
-        done += said[: option.start()] + verb + _keyword(option["key"], _value(value))
-        said = rest
-    return done + re.sub(r"--split (\w+)", r"split='\1'", said)
+        done += sentence[: option.start()] + verb + _keyword(option["key"], _value(value))
+        sentence = rest
+    return done + re.sub(r"--split (\w+)", r"split='\1'", sentence)
 
 
 def _value(text: str) -> Any:

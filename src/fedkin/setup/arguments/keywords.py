@@ -84,11 +84,11 @@ def _in_place(content: dict[str, Any], data: Given) -> None:
     aside |= {
         name for key in ("drop", "text", "about") for name in listed(key, section.get(key, ()))
     }
-    found = [name for name in data.categories if name not in aside]
+    columns = [name for name in data.categories if name not in aside]
     if label in data.names and section.get("task") != "regression":
-        found.append(label)
+        columns.append(label)
     named = listed("categorical", section.get("categorical", ()))
-    if more := [name for name in found if name not in named]:
+    if more := [name for name in columns if name not in named]:
         content["data"] = {**section, "categorical": [*named, *more]}
 
 

@@ -51,14 +51,14 @@ def specification(
         content, text = read(file)
         written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
-    given = [
+    changes = [
         (key, one)
         for key, value in options.items()
         if value is not None
         for one in (value if isinstance(value, list) else [value])  # --transform repeats
     ]
-    given += sorted((_setting(text) for text in settings), key=lambda item: not chooses(item[0]))
-    for key, value in given:
+    changes += sorted((_setting(text) for text in settings), key=lambda item: not chooses(item[0]))
+    for key, value in changes:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
     named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())

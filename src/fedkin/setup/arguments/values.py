@@ -72,16 +72,16 @@ def same_given(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list
     Raises:
         FedkinError: One has another name, or was made with other values.
     """
-    said = _same_models(folder, parts, facts)
+    differences = _same_models(folder, parts, facts)
     if parts.given is None:
-        return said
+        return differences
     then = (facts.get("values") or {}).get("method") or {}
     now = standing(parts.given)
     same_method(folder, parts.given, facts)
     if then.get("code", now["code"]) == now["code"]:
-        return said
+        return differences
     return [
-        *said,
+        *differences,
         f"the functions of {parts.method.name} are not in the files that this run began with, so "
         "its rounds may be of two methods: put them back, or start another run",
     ]
@@ -104,13 +104,13 @@ def same_method(folder: Path, method: Method, facts: Mapping[str, Any]) -> None:
         ("was made with", _hyper(facts), method.hyper),
         ("holds", then.get("settings") or {}, now["settings"]),
     ]
-    for verb, before, given in sides:
+    for verb, before, value_now in sides:
         for name, value in before.items():
-            if text_of(given.get(name)) != text_of(value):
+            if text_of(value_now.get(name)) != text_of(value):
                 which = f"{verb} {name} =" if name else verb
                 raise FedkinError(
                     f"{folder}: the method that this run began with {which} {value!r}, not "
-                    f"{given.get(name)!r}: give that one, or start another run"
+                    f"{value_now.get(name)!r}: give that one, or start another run"
                 )
 
 
@@ -120,7 +120,7 @@ def _hyper(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list[str]:
-    said = []
+    differences = []
     for name, then in ((facts.get("values") or {}).get("models") or {}).items():
         now = _of_model(parts.models[name]) if name in parts.models else {}
         if any(now.get(key) != then.get(key) for key in ("layers", "parameters")):
@@ -130,11 +130,11 @@ def _same_models(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> li
                 "Experiment(model=THE MODEL) again first, or start another run"
             )
         if now.get("code") != then.get("code"):
-            said.append(
+            differences.append(
                 f"the file of model {name} is not what this run began with, so its rounds may be "
                 "of two models: put it back, or start another run"
             )
-    return said
+    return differences
 
 
 def _of_model(model: Model) -> dict[str, Any]:

@@ -7,15 +7,21 @@ from pathlib import Path
 
 from fedkin.core.errors import many
 from fedkin.engine.store import StoreError
-from fedkin.flower.composition import Noised, noised, said, together, unaccounted
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
+from fedkin.flower.privacy_costs import (
+    PrivacyCost,
+    cost_of_run,
+    costs_in_words,
+    total_cost,
+    why_no_epsilon,
+)
 from fedkin.runs.spec import Spec
 
 SPENT = "spent"  # a run a line, in the node's folder of states; of one the last line counts
 
 
-class Spent:
+class PrivacyLedger:
     """The runs with noise that a node took part in, whatever its data file was then.
 
     Args:
@@ -26,7 +32,7 @@ class Spent:
     def __init__(self, state: Path, most: float | None) -> None:
         self._path, self._most = state / SPENT, most
 
-    def check(self, spec: Spec, request: Request) -> list[Noised]:
+    def check(self, spec: Spec, request: Request) -> list[PrivacyCost]:
         """Decline a run that would cost more than the owner allows, and one that goes on with
         another experiment than it is in the list with, which has another cost.
 
@@ -45,10 +51,12 @@ class Spent:
             return []
         runs = self.runs()
         if not _begun(runs, request) and self._most is not None:  # the accountant takes a second
-            self._permit(spec, request, runs, noised(request.run, spec))
+            self._permit(spec, request, runs, cost_of_run(request.run, spec))
         return runs
 
-    def _permit(self, spec: Spec, request: Request, others: list[Noised], this: Noised) -> None:
+    def _permit(
+        self, spec: Spec, request: Request, others: list[PrivacyCost], this: PrivacyCost
+    ) -> None:
         """Raises Refused where a run, beside the others, costs more than the owner allows."""
         if self._most is None:
             return
@@ -58,12 +66,14 @@ class Spent:
         if any(one.epsilon is None for one in everything):
             raise Refused(
                 f"{limit} cannot be held, since a node does not know what each run costs "
-                f"({said(everything)}): {_remedy(runs, spec)}"
+                f"({costs_in_words(everything)}): {_remedy(runs, spec)}"
             )
-        if together(everything)[0] > self._most:
-            raise Refused(f"{limit} is less than this run would make it, {said(everything)}")
+        if total_cost(everything)[0] > self._most:
+            raise Refused(
+                f"{limit} is less than this run would make it, {costs_in_words(everything)}"
+            )
 
-    def note(self, spec: Spec, request: Request, before: list[Noised], again: int = 0) -> None:
+    def note(self, spec: Spec, request: Request, before: list[PrivacyCost], again: int = 0) -> None:
         """Write down, before anything is sent, that a run began, or that its server released a
         round once more, and say what it adds to.
 
@@ -84,16 +94,17 @@ class Spent:
         if known is not None and again <= known.again:
             return
         others = [one for one in before if one is not known]
-        this = noised(request.run, spec, again)._replace(experiment=request.experiment)
+        this = cost_of_run(request.run, spec, again)._replace(experiment=request.experiment)
         if known is not None:
             self._permit(spec, request, others, this)
         add_lines(self._path, [json.dumps(this._asdict())])
         what = f"released {many(again, 'round', 'rounds')} once more" if again else "begins"
         print(
-            f"run {request.run} {what}; this node has been in {said([*others, this])}", flush=True
+            f"run {request.run} {what}; this node has been in {costs_in_words([*others, this])}",
+            flush=True,
         )
 
-    def runs(self) -> list[Noised]:
+    def runs(self) -> list[PrivacyCost]:
         """The runs that are in the list, in order.
 
         Returns:
@@ -106,7 +117,7 @@ class Spent:
             lines = self._path.read_text(encoding="ascii").splitlines()
             # a line that was cut off was written before its run began: nothing was sent
             whole = [line for line in lines if not line.startswith("{") or line.endswith("}")]
-            runs = [Noised(**json.loads(line)) for line in whole]
+            runs = [PrivacyCost(**json.loads(line)) for line in whole]
             return list({one.run: one for one in runs}.values())
         except FileNotFoundError:
             return []
@@ -114,7 +125,7 @@ class Spent:
             raise StoreError(f"{self._path} cannot be read: {error}") from None
 
 
-def _begun(runs: list[Noised], request: Request) -> bool:
+def _begun(runs: list[PrivacyCost], request: Request) -> bool:
     """Whether a run is in the list: the server chooses how it calls a run, so that the name alone
     tells nothing of what it costs.
 
@@ -132,18 +143,18 @@ def _begun(runs: list[Noised], request: Request) -> bool:
     return False
 
 
-def _anew(one: Noised, spec: Spec, request: Request) -> Noised:
+def _anew(one: PrivacyCost, spec: Spec, request: Request) -> PrivacyCost:
     """A run of the list; where it was of the same experiment, and its ε was not known then, with
     what is known now: the extra ``privacy`` may have been installed since.
     """
     if one.epsilon is not None or one.experiment != request.experiment:
         return one
-    return noised(one.run, spec, one.again)._replace(experiment=one.experiment)
+    return cost_of_run(one.run, spec, one.again)._replace(experiment=one.experiment)
 
 
-def _remedy(runs: list[Noised], spec: Spec) -> str:
+def _remedy(runs: list[PrivacyCost], spec: Spec) -> str:
     """What lets a limit hold where the ε of some run is not known."""
-    if lacking := unaccounted(spec):
+    if lacking := why_no_epsilon(spec):
         return f"on this node, {lacking}"
     if any(one.epsilon is None for one in runs):
         return (

@@ -1,10 +1,10 @@
-"""What the runs of a deployment with noise cost its clients' data together, from their records."""
+"""Privacy costs of the earlier runs of a deployment, from their records."""
 
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.composition import Noised, said, together, unread
+from fedkin.flower.privacy_costs import PrivacyCost, costs_in_words, total_cost, unreadable
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import recorded
 from fedkin.runs.spec import Spec
@@ -12,7 +12,7 @@ from fedkin.runs.spec import Spec
 LITTLE = 0.2  # seconds for who holds the record of an old run: a run at work lets go sooner
 
 
-def earlier(folder: Path) -> list[Noised]:
+def costs_of_runs(folder: Path) -> list[PrivacyCost]:
     """The runs with noise that began in a deployment, in order.
 
     Args:
@@ -24,7 +24,7 @@ def earlier(folder: Path) -> list[Noised]:
         deployments, too.
     """
     names = [path.name for path in (folder / "runs").glob("*") if path.name.isdecimal()]
-    found = []
+    costs = []
     names = sorted(names, key=int)
     for name in names:
         try:
@@ -34,14 +34,14 @@ def earlier(folder: Path) -> list[Noised]:
             with read_only(out, None if name == names[-1] else LITTLE) as database:
                 facts = database.facts().get("privacy")
         except (FedkinError, OSError):  # no old run keeps a new one from its start
-            found.append(unread(name))
+            costs.append(unreadable(name))
             continue
         if facts:
-            found.append(_of(name, facts))
-    return found
+            costs.append(_of(name, facts))
+    return costs
 
 
-def said_before(folder: Path, spec: Spec) -> str:
+def earlier_costs(folder: Path, spec: Spec) -> str:
     """What a run with noise is told before it begins.
 
     Args:
@@ -51,11 +51,11 @@ def said_before(folder: Path, spec: Spec) -> str:
     Returns:
         A sentence; "" where it adds to no other run.
     """
-    runs = earlier(folder) if spec.privacy.on else []
-    return f"the epsilon of this run is added to that of {said(runs)}" if runs else ""
+    runs = costs_of_runs(folder) if spec.privacy.on else []
+    return f"the epsilon of this run is added to that of {costs_in_words(runs)}" if runs else ""
 
 
-def plain(runs: list[Noised]) -> dict[str, Any] | None:
+def costs_as_json(runs: list[PrivacyCost]) -> dict[str, Any] | None:
     """The same for ``fedkin deploy status --json``.
 
     Args:
@@ -66,17 +66,17 @@ def plain(runs: list[Noised]) -> dict[str, Any] | None:
     """
     if not runs:
         return None
-    epsilon, delta = together(runs)
+    epsilon, delta = total_cost(runs)
     each = [{"run": one.run, "epsilon": one.epsilon, "delta": one.delta} for one in runs]
     return {"runs": each, "epsilon": epsilon, "delta": delta}
 
 
-def _of(name: str, facts: dict[str, Any]) -> Noised:
+def _of(name: str, facts: dict[str, Any]) -> PrivacyCost:
     """Noise of the seed, which anybody may know, gives no ε."""
     epsilon, delta, rounds = facts.get("epsilon"), facts.get("delta"), facts.get("rounds")
     if not (_perhaps_number(epsilon) and _perhaps_number(delta) and isinstance(rounds, int)):
-        return unread(name)
-    return Noised(
+        return unreadable(name)
+    return PrivacyCost(
         name, None if facts.get("seeded") else epsilon, delta, str(facts.get("noise")), rounds
     )
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from fedkin.flower.operator.earlier import earlier, plain, said_before
+from fedkin.flower.operator.earlier_costs import costs_as_json, costs_of_runs, earlier_costs
 from fedkin.runs import database
 from fedkin.runs.database import create
 from fedkin.runs.directory import RECORD
@@ -17,7 +17,7 @@ NOISE = {"noise": 2.0, "clip": 1.0, "delta": 1e-5}
 
 def test_a_run_with_noise_is_told_what_it_adds_to(tmp_path):
     private = parse({**content("fedavg"), "privacy": NOISE})[0]
-    assert (said_before(tmp_path, private), plain(earlier(tmp_path))) == ("", None)
+    assert (earlier_costs(tmp_path, private), costs_as_json(costs_of_runs(tmp_path))) == ("", None)
     noise = {"delta": 1e-5, "noise": 2.0, "rounds": 3}
     for name, facts in (
         ("1", {"privacy": {**noise, "epsilon": 2.5}}),
@@ -28,12 +28,12 @@ def test_a_run_with_noise_is_told_what_it_adds_to(tmp_path):
         (tmp_path / "runs" / name).mkdir(parents=True)
         create(tmp_path / "runs" / name / RECORD, facts).close()
     (tmp_path / "runs" / "12").mkdir()  # killed before it had a record
-    assert said_before(tmp_path, private) == (
+    assert earlier_costs(tmp_path, private) == (
         "the epsilon of this run is added to that of 3 runs with noise: epsilon = 2.5 (run 1), "
         "1.25 (run 10), together 3.75 at delta = 2e-05 by basic composition; of unknown epsilon "
         "noise 2.0, 3 rounds (run 11)"
     )
-    assert said_before(tmp_path, small("fedavg")) == ""
+    assert earlier_costs(tmp_path, small("fedavg")) == ""
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_old_records_that_others_lock_are_not_waited_for(tmp_path, monkeypatch):
         record.parent.mkdir(parents=True)
         create(record, {"privacy": None}).close()
     monkeypatch.setattr(database.sqlite3, "connect", noted)
-    assert earlier(tmp_path) == []
+    assert costs_of_runs(tmp_path) == []
     assert waited == [0.2, 0.2, database.READER_WAITS]
 
 
 def of_unknown_epsilon(folder):
     """Whether run 1, the only one, is told as one of which nothing is known."""
-    (one,) = plain(earlier(folder))["runs"]
-    assert said_before(folder, parse({**content("fedavg"), "privacy": NOISE})[0]) == (
+    (one,) = costs_as_json(costs_of_runs(folder))["runs"]
+    assert earlier_costs(folder, parse({**content("fedavg"), "privacy": NOISE})[0]) == (
         "the epsilon of this run is added to that of 1 run with noise: of unknown epsilon run 1, "
         "whose record cannot be read"
     )

@@ -27,8 +27,8 @@ def facts_at(out: Path) -> Mapping[str, Any]:
     if recorded(out):
         with read_only(out) as database:
             return database.facts()
-    found: Mapping[str, Any] = read(out / SPEC)[0].get("record", {})
-    return found
+    facts: Mapping[str, Any] = read(out / SPEC)[0].get("record", {})
+    return facts
 
 
 def check_experiment(facts: Mapping[str, Any], experiment: str, out: Path, instead: str) -> None:

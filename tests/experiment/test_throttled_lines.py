@@ -1,13 +1,13 @@
 """Lines about what lasts."""
 
-from fedkin.experiment.slow_lines import SlowLines, line
+from fedkin.experiment.throttled_lines import ThrottledLines, line
 
 
-def listening() -> tuple[SlowLines, list[str], list[float]]:
+def listening() -> tuple[ThrottledLines, list[str], list[float]]:
     """A listener with what it said, and the clock that it reads."""
     now = [0.0]
     said: list[str] = []
-    return SlowLines(said.append, clock=lambda: now[0], patience=3.0), said, now
+    return ThrottledLines(said.append, clock=lambda: now[0], patience=3.0), said, now
 
 
 def test_only_what_lasts_is_told_and_not_too_often() -> None:

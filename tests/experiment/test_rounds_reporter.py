@@ -2,15 +2,15 @@
 
 from types import SimpleNamespace
 
-from fedkin.experiment.rounds_told import rounds_told
-from fedkin.runtime.under_way import heard
+from fedkin.experiment.rounds_reporter import rounds_reporter
+from fedkin.runtime.progress import progress_to
 
 
 def told(numbers: list[int], rounds: int) -> list[tuple[str, int, int]]:
     said: list[tuple[str, int, int]] = []
     seen: list[int] = []
-    progress = rounds_told("a run", rounds, lambda record: seen.append(record.round))
-    with heard(lambda *line: said.append(line)):
+    progress = rounds_reporter("a run", rounds, lambda record: seen.append(record.round))
+    with progress_to(lambda *line: said.append(line)):
         for number in numbers:
             progress(SimpleNamespace(round=number))
     assert seen == numbers

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fedkin.experiment import slow_lines
+from fedkin.experiment import throttled_lines
 from fedkin.experiment.progress import LiveTable, Tally
-from fedkin.experiment.slow_lines import SlowLines
+from fedkin.experiment.throttled_lines import ThrottledLines
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
-from fedkin.runtime.under_way import arriving, counted, heard, tell
+from fedkin.runtime.progress import progress_to, report_progress, tracked, tracked_stream
 from tests.cli.command import SMALL, fedkin
 
 
@@ -18,12 +18,12 @@ def lines_of(seconds: float) -> list[str]:
     """What is said of six pieces of work that take so long each, the third with parts."""
     said: list[str] = []
     now = [100.0]
-    with heard(SlowLines(said.append, lambda: now[0])):
-        for number in counted("probing", list(range(6))):
+    with progress_to(ThrottledLines(said.append, lambda: now[0])):
+        for number in tracked("probing", list(range(6))):
             now[0] += seconds
             if number == 2:
-                assert list(arriving("finishing", iter("ab"), 2)) == ["a", "b"]
-    tell("nobody listens", 1, 2)
+                assert list(tracked_stream("finishing", iter("ab"), 2)) == ["a", "b"]
+    report_progress("nobody listens", 1, 2)
     return said
 
 
@@ -41,7 +41,7 @@ def test_a_line_every_three_seconds_with_the_time_left() -> None:
 
 
 def test_a_finish_and_a_doctor_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_lines, "PATIENCE", 0.0)
+    monkeypatch.setattr(throttled_lines, "PATIENCE", 0.0)
     asked = [*SMALL[:2], "--rounds", "1", "--clients", "3", "--set", "train.steps=1"]
     done = fedkin("run", *asked, "--method", "finetune", "--out", tmp_path / "run")
     assert "finishing clients: 2 of 3, about " in done.stdout
@@ -60,9 +60,9 @@ def test_a_finish_and_a_doctor_are_shown(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_live_table_has_it_until_the_next_record() -> None:
     tally = Tally(Spec(), "head")
     table = LiveTable(tally, Console())
-    table.heard("finishing clients", 0, 20)
-    assert tally.under_way == "finishing clients: 0 of 20"
-    table.heard("finishing clients", 5, 20)
-    assert tally.under_way.startswith("finishing clients: 5 of 20, about ")
+    table.show_progress("finishing clients", 0, 20)
+    assert tally.progress_line == "finishing clients: 0 of 20"
+    table.show_progress("finishing clients", 5, 20)
+    assert tally.progress_line.startswith("finishing clients: 5 of 20, about ")
     table.update(Record(1, "finish", [], [], {}, {}, {}, {}, {}))
-    assert tally.under_way == ""
+    assert tally.progress_line == ""

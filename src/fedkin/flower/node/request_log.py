@@ -38,9 +38,9 @@ AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
 RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the model of a round
 
 
-class Asked:
-    """What was asked of this client in one run. Where the node has another file, a newcomer may be
-    asked all of it again.
+class RequestLog:
+    """What the server has requested of this client in one run. A newcomer whose node has another
+    data file since may be asked all of it again.
 
     Args:
         folder: Of the run, in the node's folder of states.
@@ -257,11 +257,11 @@ def _contents(request: Request, message: bytes | None) -> dict[str, str]:
 
     A server that was killed asks one by one for what it had asked for together.
     """
-    base, found = request.base.round, {}
+    base, digests = request.base.round, {}
     for step in request.steps:
         whole = hashlib.sha256(f"{base} {request.place}".encode())
         whole.update(message or b"")
-        found[_key(step)] = whole.hexdigest()[:32]
+        digests[_key(step)] = whole.hexdigest()[:32]
         if step.op in CHANGING:
             base = step.round
-    return found
+    return digests

@@ -12,7 +12,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.runs.outside import write_outside
+from fedkin.runs.output_files import write_outside
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
@@ -91,7 +91,7 @@ def test_a_runs_own_files_stay_and_pages_in_its_folder_are_renewed(tmp_path: Pat
 
 def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from fedkin.runs.outside import write_outside as w; "
+        "from pathlib import Path; from fedkin.runs.output_files import write_outside as w; "
         "w(Path('/dev/stdout'), 'x')"
     )
     with open(tmp_path / "log", "w") as log:

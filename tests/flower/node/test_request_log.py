@@ -10,7 +10,7 @@ pytest.importorskip("flwr")
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Place, Refused, Request, Step
 from fedkin.flower.node.begun import BEGUN
-from fedkin.flower.node.limits import ASKED, Asked
+from fedkin.flower.node.request_log import ASKED, RequestLog
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
 
@@ -63,7 +63,7 @@ def asking(op, round, *, joined=None, base=0, keep=0, client=0, **changed):
     ],
 )
 def test_rounds_are_those_of_the_run_or_of_a_newcomers_join(op, round, told, fine, tmp_path):
-    asked, request = Asked(tmp_path / RUN), asking(op, round, **told)
+    asked, request = RequestLog(tmp_path / RUN), asking(op, round, **told)
     if fine:
         asked.check(SPEC, request, b"")
         assert (tmp_path / RUN / ASKED).read_text().startswith(f"{op} {round} ")
@@ -74,7 +74,7 @@ def test_rounds_are_those_of_the_run_or_of_a_newcomers_join(op, round, told, fin
 
 
 def test_states_are_kept_up_to_its_own(tmp_path):
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     asked.check(SPEC, asking("local", 3, base=2, keep=2), b"")
     with pytest.raises(Refused, match="before round 3 are still needed: its own is of 2"):
         asked.check(SPEC, asking("local", 3, base=2, keep=3), b"other")
@@ -84,11 +84,11 @@ def test_states_are_kept_up_to_its_own(tmp_path):
     ("op", "most"), [("local", 10), ("reveal", 1), ("score_keys", 1), ("score_reveal", 1)]
 )
 def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tmp_path):
-    asked, times = Asked(tmp_path / RUN), "once" if most == 1 else f"{most} times"
+    asked, times = RequestLog(tmp_path / RUN), "once" if most == 1 else f"{most} times"
     for number in range(most):
         asked.check(SPEC, asking(op, 1), bytes([number]))
         asked.check(SPEC, asking(op, 1), bytes([number]))  # a copy is no other content
-    for again in (asked, Asked(tmp_path / RUN)):
+    for again in (asked, RequestLog(tmp_path / RUN)):
         asked.check(SPEC, asking(op, 1), bytes([most - 1]))
         for request in (asking(op, 1), asking(op, 1, client=1)):
             with pytest.raises(Refused, match=f"^{op} 1 was asked {times} already, with dif"):
@@ -102,12 +102,12 @@ def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tm
 def test_a_node_that_signs_its_survivors_reveals_for_those(first, privacy, tmp_path):
     """Of a round that its server does again the signatures are others; who survived is not."""
     spec = private(**NOISE, **privacy) if privacy else SPEC
-    asked = Asked(tmp_path / RUN, signs=True)
+    asked = RequestLog(tmp_path / RUN, signs=True)
     asked.check(spec, asking(f"{first}agree", 1), b"0, 1, 3")
     for number in range(10):
         asked.check(spec, asking(f"{first}agree", 1), b"0, 1, 3")
         asked.check(spec, asking(f"{first}reveal", 1), b"signatures %d" % number)
-    for again in (asked, Asked(tmp_path / RUN, signs=True)):
+    for again in (asked, RequestLog(tmp_path / RUN, signs=True)):
         with pytest.raises(Refused, match=f"^{first}agree 1 was asked once already, with differ"):
             again.check(spec, asking(f"{first}agree", 1), b"0, 1, 2")
         with pytest.raises(Refused, match=f"^{first}reveal 1 was asked 10 times already, with d"):
@@ -126,7 +126,7 @@ def test_a_node_that_signs_its_survivors_reveals_for_those(first, privacy, tmp_p
 def test_a_nodes_noise_of_a_round_covers_one_message(privacy, most, tmp_path):
     """Epsilon counts a round once."""
     spec = private(**NOISE, **privacy)
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     for number in range(most):
         asked.check(spec, asking("local", 1), bytes([number]))
         asked.check(spec, asking("local", 1), bytes([number]))  # asked again: the same answer
@@ -137,12 +137,12 @@ def test_a_nodes_noise_of_a_round_covers_one_message(privacy, most, tmp_path):
 
 
 def test_a_run_that_is_over_answers_what_it_was_asked(tmp_path):
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     asked.check(SPEC, asking("local", 1), b"one")
     assert not asked.done
     asked.finish()
     asked.finish()
-    for again in (asked, Asked(tmp_path / RUN)):
+    for again in (asked, RequestLog(tmp_path / RUN)):
         assert again.done
         again.check(SPEC, asking("local", 1), b"one")
         with pytest.raises(Refused, match="finished on this node: remove asked from its folder"):
@@ -154,12 +154,12 @@ def test_what_was_asked_and_cannot_be_read_is_named(tmp_path):
     """Never taken for a run of which nothing was asked."""
     (tmp_path / RUN / ASKED).mkdir(parents=True)
     with pytest.raises(StoreError, match=f"{RUN}/{ASKED} cannot be read: Is a directory$"):
-        Asked(tmp_path / RUN)
+        RequestLog(tmp_path / RUN)
 
 
 def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):
     """With other keys; it reveals them for the survivors of before alone."""
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 3")
     asked.finish()
     for keys in (b"one", b"two"):
@@ -177,7 +177,7 @@ def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):
 
 def test_a_step_is_known_by_the_state_that_it_begins_from(tmp_path):
     """A server that was killed asks one by one for what it had asked for together."""
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     steps = (Step(op="local", round=1), Step(op="evaluate", round=1))
     asked.check(SPEC, asking("local", 1, steps=steps), b"one")
     asked.finish()
@@ -190,20 +190,20 @@ def test_a_node_holds_two_hundred_runs(tmp_path):
     for number in range(199):
         (tmp_path / f"{number:016x}").mkdir()
     (tmp_path / "flower").mkdir()
-    Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"")
+    RequestLog(tmp_path / RUN).check(SPEC, asking("local", 1), b"")
     other = "f" * 20
     with pytest.raises(Refused, match="this node holds 200 runs"):
-        Asked(tmp_path / other).check(SPEC, asking("local", 1, run=other), b"")
-    Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
+        RequestLog(tmp_path / other).check(SPEC, asking("local", 1, run=other), b"")
+    RequestLog(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
     with pytest.raises(Refused, match="names its run"):
-        Asked(tmp_path / RUN).check(SPEC, asking("local", 1, run=""), b"")
+        RequestLog(tmp_path / RUN).check(SPEC, asking("local", 1, run=""), b"")
 
 
 def test_what_was_asked_is_on_the_disk_before_it_is_done(tmp_path, monkeypatch):
     """A line is a step and half a digest; a host that was started again knows those of before."""
     synced = []
     monkeypatch.setattr("fedkin.flower.node.lines.os.fsync", synced.append)
-    Asked(tmp_path / "deep" / RUN).check(SPEC, asking("local", 1), b"one")
+    RequestLog(tmp_path / "deep" / RUN).check(SPEC, asking("local", 1), b"one")
     assert len(synced) == 1
     (line,) = (tmp_path / "deep" / RUN / ASKED).read_text().splitlines()
     assert re.fullmatch("local 1 [0-9a-f]{32}", line)
@@ -215,8 +215,8 @@ def test_a_newcomer_with_other_data_is_asked_anew(tmp_path):
     last = [("local", bytes([number])) for number in range(10)] + [("reveal", b"a")]
     for data in (one, two, one):
         for op, sent in last if data == one else [*last[:10], ("local", b"\x09")]:
-            Asked(tmp_path / RUN, data).check(SPEC, asking(op, 1), sent)
-        for asked in (Asked(tmp_path / RUN, data), Asked(tmp_path / RUN)):
+            RequestLog(tmp_path / RUN, data).check(SPEC, asking(op, 1), sent)
+        for asked in (RequestLog(tmp_path / RUN, data), RequestLog(tmp_path / RUN)):
             with pytest.raises(Refused, match="local 1 was asked 10 times already"):
                 asked.check(SPEC, asking("local", 1), b"more")
             with pytest.raises(Refused, match="reveal 1 was asked once already"):
@@ -232,23 +232,23 @@ def test_a_newcomer_with_other_data_is_asked_anew(tmp_path):
 
 def test_what_was_asked_before_data_were_written_down_counts(tmp_path):
     for number in range(10):
-        Asked(tmp_path / RUN).check(SPEC, asking("local", 1), bytes([number]))
-    asked = Asked(tmp_path / RUN, "11" * 32)
+        RequestLog(tmp_path / RUN).check(SPEC, asking("local", 1), bytes([number]))
+    asked = RequestLog(tmp_path / RUN, "11" * 32)
     asked.check(SPEC, asking("local", 1), b"\x00")
     with pytest.raises(Refused, match="local 1 was asked 10 times already"):
         asked.check(SPEC, asking("local", 1), b"more")
-    Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 2), b"new")
+    RequestLog(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 2), b"new")
     with pytest.raises(Refused, match="local 1 was asked 10 times already"):
-        Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 1), b"more")
+        RequestLog(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 1), b"more")
 
 
 def test_other_data_give_a_noised_round_no_second_message(tmp_path):
     """Nor does putting the old data back, as the node's reason says."""
     spec, one, two = private(**NOISE, where="client"), "11" * 32, "22" * 32
-    Asked(tmp_path / RUN, one).check(spec, asking("local", 1), b"one")
-    Asked(tmp_path / RUN, two).check(spec, asking("evaluate", 1), b"one")
+    RequestLog(tmp_path / RUN, one).check(spec, asking("local", 1), b"one")
+    RequestLog(tmp_path / RUN, two).check(spec, asking("evaluate", 1), b"one")
     for data in (two, one):
-        asked = Asked(tmp_path / RUN, data)
+        asked = RequestLog(tmp_path / RUN, data)
         asked.check(spec, asking("local", 1), b"one")
         with pytest.raises(Refused, match="local 1 was asked once already"):
             asked.check(spec, asking("local", 1), b"two")
@@ -262,24 +262,24 @@ HIDDEN = [private(**NOISE, where="client"), private(secure_aggregation=True)]
 def test_a_protected_run_ends_where_what_it_was_asked_is_gone(spec, whole, tmp_path):
     """Who removes it must not make two answers of one round."""
     path = tmp_path / RUN
-    Asked(path).check(spec, asking("local", 1), b"one")
-    Asked(path).check(spec, asking("local", 2), b"one")
+    RequestLog(path).check(spec, asking("local", 1), b"one")
+    RequestLog(path).check(spec, asking("local", 2), b"one")
     shutil.rmtree(path) if whole else (path / ASKED).unlink()
     if spec is SPEC:
-        Asked(path).check(spec, asking("local", 1), b"two")
+        RequestLog(path).check(spec, asking("local", 1), b"two")
         assert not (tmp_path / BEGUN).exists()
         return
     for sent in (b"one", b"two"):
         with pytest.raises(Refused, match="asked is gone, by which no round is told twice: begin"):
-            Asked(path).check(spec, asking("local", 1), sent)
+            RequestLog(path).check(spec, asking("local", 1), sent)
     other = "f" * 16
-    Asked(tmp_path / other).check(spec, asking("local", 1, run=other), b"two")
+    RequestLog(tmp_path / other).check(spec, asking("local", 1, run=other), b"two")
     assert (tmp_path / BEGUN).read_text().split() == [RUN, other]
 
 
 @pytest.mark.parametrize("spec", HIDDEN)
 def test_a_protected_run_that_is_over_is_not_opened_again(spec, tmp_path):
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     asked.check(spec, asking("local", 1), b"one")
     asked.finish()
     with pytest.raises(Refused, match="finished on this node: begin another run"):
@@ -291,32 +291,32 @@ def test_a_run_with_noise_does_not_go_back_behind_a_round_that_was_over(where, t
     """Its server was put back: what it releases again is in no epsilon."""
     spec = private(**NOISE, where=where)
     for op, round, base in (("local", 1, 0), ("evaluate", 1, 1), ("local", 2, 1)):
-        Asked(tmp_path / RUN).check(spec, asking(op, round, base=base), b"sent")
+        RequestLog(tmp_path / RUN).check(spec, asking(op, round, base=base), b"sent")
     before = (tmp_path / RUN / ASKED).read_text()
     for op, base in (("local", 0), ("evaluate", 1)):
         with pytest.raises(Refused, match=f"^{op} 1 is asked anew, and .* asked of round 2: the"):
-            Asked(tmp_path / RUN).check(spec, asking(op, 1, base=base), b"another")
+            RequestLog(tmp_path / RUN).check(spec, asking(op, 1, base=base), b"another")
     assert (tmp_path / RUN / ASKED).read_text() == before
     # what was asked is answered again, and so is a round that the server was cut off in
-    Asked(tmp_path / RUN).check(spec, asking("local", 1), b"sent")
-    Asked(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"cut off")
-    Asked(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"once more")
+    RequestLog(tmp_path / RUN).check(spec, asking("local", 1), b"sent")
+    RequestLog(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"cut off")
+    RequestLog(tmp_path / RUN).check(spec, asking("evaluate", 2, base=2), b"once more")
     for _ in range(2):  # without noise a server goes on from its last commit, some rounds before
-        Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
+        RequestLog(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
 
 
 def test_the_last_round_is_asked_again_after_the_evaluation_that_travelled_with_it(tmp_path):
     spec = private(**NOISE, where="server")
     for op, round, base in (("local", 3, 2), ("evaluate", 3, 3), ("evaluate_all", 4, 3)):
-        Asked(tmp_path / RUN).check(spec, asking(op, round, base=base), b"cut off")
-    Asked(tmp_path / RUN).check(spec, asking("local", 3, base=2), b"once more")
+        RequestLog(tmp_path / RUN).check(spec, asking(op, round, base=base), b"cut off")
+    RequestLog(tmp_path / RUN).check(spec, asking("local", 3, base=2), b"once more")
 
 
 def test_models_that_a_node_was_told_once_more_are_counted(tmp_path):
     """Each by the number of its messages, whether work or an evaluation brought them. The first
     model is nobody's.
     """
-    asked = Asked(tmp_path / RUN)
+    asked = RequestLog(tmp_path / RUN)
     for op, round, messages in (
         ("introduce", 0, b"xyz"),
         ("local", 1, b"xyz"),
@@ -330,7 +330,7 @@ def test_models_that_a_node_was_told_once_more_are_counted(tmp_path):
         for message in messages:
             asked.check(SPEC, asking(op, round), bytes([message]))
             asked.check(SPEC, asking(op, round), bytes([message]))
-    assert asked.again() == Asked(tmp_path / RUN).again() == 1 + 2 + 1
+    assert asked.again() == RequestLog(tmp_path / RUN).again() == 1 + 2 + 1
 
 
 def test_a_model_that_came_with_other_work_is_another_one_as_well(tmp_path):
@@ -338,7 +338,7 @@ def test_a_model_that_came_with_other_work_is_another_one_as_well(tmp_path):
     is the same message. A node that was away at the second evaluation gets the other model later.
     """
     for second, more in ((b"same", 0), (b"other", 1)):
-        asked = Asked(tmp_path / second.decode() / RUN)
+        asked = RequestLog(tmp_path / second.decode() / RUN)
         asked.check(SPEC, asking("evaluate", 1, base=1), b"same")
         asked.check(SPEC, asking("local", 2, base=1), second)
         asked.check(SPEC, asking("evaluate", 2, base=2), b"two")
@@ -348,7 +348,7 @@ def test_a_model_that_came_with_other_work_is_another_one_as_well(tmp_path):
         asked.check(SPEC, asking("finish", 4, base=3), b"last" if second == b"same" else b"anew")
         asked.check(SPEC, asking("evaluate_all", 4, base=4), b"last")  # of another state
         assert asked.again() == 2 * more
-    asked = Asked(tmp_path / "none" / RUN)  # of a method without a finish
+    asked = RequestLog(tmp_path / "none" / RUN)  # of a method without a finish
     asked.check(SPEC, asking("evaluate", 3, base=3), b"last")
     asked.check(SPEC, asking("evaluate_all", 4, base=3), b"last")
     assert asked.again() == 0
@@ -360,13 +360,13 @@ def test_a_model_that_came_with_other_work_is_another_one_as_well(tmp_path):
 def test_half_a_line_is_of_what_was_never_done(tmp_path):
     """As after a loss of power; what was written before and after it counts."""
     spec = private(**NOISE, where="client")
-    Asked(tmp_path / RUN).check(spec, asking("local", 1), b"one")
+    RequestLog(tmp_path / RUN).check(spec, asking("local", 1), b"one")
     whole = (tmp_path / RUN / ASKED).read_bytes()
     for half in (b"local", b"local 2", b"local 2 0f3c9", b"local x y", b"\0\0\0", b"\xff 1 2"):
         (tmp_path / RUN / ASKED).write_bytes(whole + half)
-        asked = Asked(tmp_path / RUN)
+        asked = RequestLog(tmp_path / RUN)
         asked.check(spec, asking("local", 2, base=1), b"two")
-        for again in (asked, Asked(tmp_path / RUN)):
+        for again in (asked, RequestLog(tmp_path / RUN)):
             assert again.again() == 0
             for round in (1, 2):
                 with pytest.raises(Refused, match=f"local {round} .*(asked once|asked of round 2)"):

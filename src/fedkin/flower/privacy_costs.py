@@ -1,6 +1,6 @@
-"""What several runs with noise cost the same data together: basic composition, the sum of their ε
-at the sum of their δ. It holds whatever the runs are. A joint account of their noise would give a
-smaller ε, but needs each run's settings, which a list of runs does not have.
+"""Privacy costs (ε, δ) of runs on the same data, and their total by basic composition: the sum of
+their ε at the sum of their δ. It holds whatever the runs are. A joint account of their noise would
+give a smaller ε, but needs each run's settings, which a list of runs does not have.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from fedkin.setup.privacy import facts_of
 SHOWN = 10  # runs that a sentence names
 
 
-class Noised(NamedTuple):
-    """A run with noise. ``epsilon``: of all its rounds; None where it is not known. ``noise``: in
-    clips, in words where it is no number. ``rounds``: 0 where its record cannot be read, so that
-    nothing is known of it. ``experiment``: its fingerprint, which a node keeps. ``again``: rounds
-    that its server released once more, which ε counts.
+class PrivacyCost(NamedTuple):
+    """What a run with noise costs each client. ``epsilon``: of all its rounds; None where it is not
+    known. ``noise``: in clips, in words where it is no number. ``rounds``: 0 where its record
+    cannot be read, so that nothing is known of it. ``experiment``: its fingerprint, which a node
+    keeps. ``again``: rounds that its server released once more, which ε counts.
     """
 
     run: str
@@ -29,7 +29,7 @@ class Noised(NamedTuple):
     again: int = 0
 
 
-def noised(run: str, spec: Spec, again: int = 0) -> Noised:
+def cost_of_run(run: str, spec: Spec, again: int = 0) -> PrivacyCost:
     """What a run costs each client, as far as its specification says it.
 
     Args:
@@ -43,10 +43,10 @@ def noised(run: str, spec: Spec, again: int = 0) -> Noised:
     """
     asked = spec.privacy
     epsilon = _epsilon(spec, again)[0]
-    return Noised(run, epsilon, asked.delta, str(asked.noise), spec.run.rounds, again=again)
+    return PrivacyCost(run, epsilon, asked.delta, str(asked.noise), spec.run.rounds, again=again)
 
 
-def unaccounted(spec: Spec) -> str:
+def why_no_epsilon(spec: Spec) -> str:
     """Why ε is not known here of a run that has one by its specification.
 
     Args:
@@ -70,7 +70,7 @@ def _epsilon(spec: Spec, again: int = 0) -> tuple[float | None, str]:
     return (None if facts is None else float(facts["epsilon"])), ""
 
 
-def together(runs: Sequence[Noised]) -> tuple[float, float]:
+def total_cost(runs: Sequence[PrivacyCost]) -> tuple[float, float]:
     """What runs cost together.
 
     Args:
@@ -83,8 +83,8 @@ def together(runs: Sequence[Noised]) -> tuple[float, float]:
     return sum(one.epsilon or 0.0 for one in known), sum(one.delta or 0.0 for one in known)
 
 
-def said(runs: Sequence[Noised]) -> str:
-    """Runs with noise in words.
+def costs_in_words(runs: Sequence[PrivacyCost]) -> str:
+    """Runs with noise, and their total, in words.
 
     Args:
         runs: At least one.
@@ -96,7 +96,7 @@ def said(runs: Sequence[Noised]) -> str:
     known = [one for one in runs if one.epsilon is not None]
     if known:
         each = some([f"{one.epsilon:.3g} (run {one.run})" for one in known], SHOWN)
-        total, delta = together(runs)
+        total, delta = total_cost(runs)
         words.append(
             f"epsilon = {each}, together {total:.3g} at delta = {delta:.3g} by basic composition"
         )
@@ -106,7 +106,7 @@ def said(runs: Sequence[Noised]) -> str:
     return f"{words[0]}: {'; '.join(words[1:])}"
 
 
-def unread(run: str) -> Noised:
+def unreadable(run: str) -> PrivacyCost:
     """A run whose record cannot be read.
 
     Args:
@@ -115,10 +115,10 @@ def unread(run: str) -> Noised:
     Returns:
         Without anything that would be known of it, whether it had noise among that.
     """
-    return Noised(run, None, None, "", 0)
+    return PrivacyCost(run, None, None, "", 0)
 
 
-def _settings(one: Noised) -> str:
+def _settings(one: PrivacyCost) -> str:
     if not one.rounds:
         return f"run {one.run}, whose record cannot be read"
     return f"noise {one.noise}, {one.rounds} rounds (run {one.run})"
