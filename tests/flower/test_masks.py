@@ -79,6 +79,14 @@ def steps(parts: list[bytes]) -> list[tuple[str, int]]:
     return [(step.op, step.round) for step in Request.model_validate_json(parts[0]).steps]
 
 
+def test_with_fewer_participants_and_evaluated_clients_nodes_work(tmp_path):
+    """As many as their own experiment says, of whom one more would be refused."""
+    asked = experiment(run__participation=0.75, run__evaluate="panel:3")
+    deployed = result(Fleet(tmp_path, asked).run())
+    assert not deployed["events"]
+    assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
+
+
 @pytest.mark.parametrize("method", ["fedavg", "ditto", "scaffold"])
 def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method)).run())
