@@ -46,7 +46,7 @@ from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at, permit_method
-from fedkin.flower.node.secret import secret_at
+from fedkin.flower.node.secret import secret_at, states_key
 from fedkin.flower.node.spent import Spent
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
@@ -172,7 +172,8 @@ class Node:
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
         )
-        work = Work(host, node_store, request, message, about, asked, secret)
+        key = states_key(self.state, spec, request.run)
+        work = Work(host, node_store, request, message, about, asked, secret, key)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 

@@ -217,6 +217,18 @@ class Asked:
             )
 
 
+def at_node(spec: Spec) -> bool:
+    """Whether a node hides from its server what it sends.
+
+    Args:
+        spec: The experiment.
+
+    Returns:
+        True where clients add noise, or masks hide their messages.
+    """
+    return spec.privacy.at_client or spec.privacy.secure_aggregation is not None
+
+
 def protected(spec: Spec) -> bool:
     """Whether a second answer to a round would tell something that one answer hides.
 
@@ -226,7 +238,7 @@ def protected(spec: Spec) -> bool:
     Returns:
         True where anybody adds noise, or masks hide clients' messages.
     """
-    return spec.privacy.on or spec.privacy.secure_aggregation is not None
+    return spec.privacy.on or at_node(spec)
 
 
 def _lines(path: Path) -> list[str]:
