@@ -217,7 +217,7 @@ class Asked:
             )
 
 
-def at_node(spec: Spec) -> bool:
+def hides(spec: Spec) -> bool:
     """Whether a node hides from its server what it sends.
 
     Args:
@@ -238,7 +238,7 @@ def protected(spec: Spec) -> bool:
     Returns:
         True where anybody adds noise, or masks hide clients' messages.
     """
-    return spec.privacy.on or at_node(spec)
+    return spec.privacy.on or hides(spec)
 
 
 def _lines(path: Path) -> list[str]:

@@ -6,7 +6,7 @@ import hmac
 from pathlib import Path
 
 from fedkin.core.rng import Secret, seeded
-from fedkin.flower.node.limits import at_node
+from fedkin.flower.node.limits import hides
 from fedkin.flower.node.store import salt_of
 from fedkin.runs.directory import SECRET
 from fedkin.runs.secret_file import new_secret, secret_of
@@ -54,7 +54,7 @@ def states_key(state: Path, spec: Spec, run: str) -> bytes:
         Nothing where the server is sent what a state is trained to all the same, and of a run for
         tests: digests are those of the same run in one process.
     """
-    if not at_node(spec) or spec.privacy.seeded:
+    if not hides(spec) or spec.privacy.seeded:
         return b""
     return hmac.digest(salt_of(state), f"states of {run}".encode(), "sha256")
 
