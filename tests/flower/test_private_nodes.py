@@ -15,7 +15,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
-from fedkin.flower.node.host import _threshold as threshold_at
+from fedkin.flower.node.protection import threshold_at
 from fedkin.flower.node.spent import Spent
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
