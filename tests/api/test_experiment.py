@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedkin import Experiment, FedkinError
+from fedkin import Experiment, FedkinError, run
+from fedkin.core.errors import Halted
+from fedkin.experiment import run as running
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,43 @@ def test_an_experiment_says_how_it_was_made() -> None:
     shown = repr(Experiment("comet", clients=3, **{"method.clusters": 2}))
     assert shown == "Experiment(method='comet', clients=3, **{'method.clusters': 2})"
     assert eval(shown).spec == Experiment("comet", clients=3, **{"method.clusters": 2}).spec
+
+
+def _given(seed: int) -> Experiment:
+    drawn = np.random.default_rng(seed)
+    data = {"x": drawn.normal(size=(60, 4)).astype("float32"), "y": drawn.integers(0, 2, 60)}
+    asked = {"clients": 3, "rounds": 1, "train.steps": 1, "model": "mlr", "engine": "inprocess"}
+    return Experiment("fedavg", data=data, **asked)
+
+
+def test_two_that_give_data_for_one_folder_at_once_train_on_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one comes while the first assembles, and may not write a file over its data."""
+    folder, first, assemble = tmp_path / "run", _given(0), running.assemble
+    later: list[str] = []
+
+    def interrupted(*asked: Any) -> Any:
+        monkeypatch.setattr(running, "assemble", assemble)
+        with pytest.raises(Halted) as refused:
+            run(_given(5), folder)
+        later.append(str(refused.value))
+        return assemble(*asked)
+
+    monkeypatch.setattr(running, "assemble", interrupted)
+    result = run(first, folder)
+    why = f"{folder} is being written by another process: wait for it, or stop it first"
+    assert later == [why]
+    assert first.given is not None
+    assert (folder / first.given.file).read_bytes() == first.given.content
+    assert result.summary["finished"]
+
+
+def test_given_data_are_not_written_through_a_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/given.npz").symlink_to(precious)
+    with pytest.raises(FedkinError, match=r"given\.npz is a link: a run's own files are never"):
+        run(_given(0), tmp_path / "run")
+    assert precious.read_text() == "kept"

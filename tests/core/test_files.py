@@ -40,14 +40,20 @@ def test_a_secret_that_a_full_disk_kept_out_is_written_later(fails, tmp_path, mo
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_a_killed_process_left_of_a_secret_is_in_nobodys_way(tmp_path):
-    """Another process may have the same number; a link in the part's place leads nowhere."""
+@pytest.mark.parametrize("write", [write_file, write_secret])
+def test_what_a_killed_process_left_is_in_nobodys_way(write, tmp_path):
+    """Another process may have the same number; a link in the part's place leads nowhere, as one
+    of each number does in a run directory of a stranger.
+    """
     path, other = tmp_path / "salt", tmp_path / "other"
     part = tmp_path / f"salt.{os.getpid()}.part"
     part.write_bytes(b"half")
-    write_secret(path, b"new")
+    write(path, b"new")
     other.write_bytes(b"kept")
     part.symlink_to(other)
-    write_secret(path, b"newer")
+    write(path, b"newer")
     assert (path.read_bytes(), other.read_bytes()) == (b"newer", b"kept")
     assert not part.exists()
+    os.link(other, part)
+    write(path, b"newest")
+    assert (path.read_bytes(), other.read_bytes()) == (b"newest", b"kept")

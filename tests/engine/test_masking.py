@@ -12,16 +12,17 @@ from fedkin.engine.op import COUNT_STAGES, OPENING, SCORE_STAGES, SCORING, STAGE
 from fedkin.masks.keys import KEY
 from fedkin.masks.randomness import not_private
 from fedkin.masks.signatures import SIGNATURE, Identity, said
-from fedkin.masks.terms import of_counts, of_scores
+from fedkin.masks.terms import Bounds, of_counts, of_scores
 from fedkin.masks.wire import HEADER, Refused, Stage, sealed
 from tests.masks.signers import identity
 
+BOUNDS = Bounds(threshold=3, most=4)
 MESSAGE = {"parameters": {"w": torch.tensor([1.0, -2.0])}, "coefficients": torch.ones(2)}
 
 
 def masking(weight="samples"):
     how = WeightedSum(weight)
-    return Masking(3, how, lambda round, client: not_private(seeded(5), round, client))
+    return Masking(BOUNDS, how, lambda round, client: not_private(seeded(5), round, client))
 
 
 def test_a_message_waits_and_its_keys_are_said_instead() -> None:
@@ -64,7 +65,7 @@ def test_who_survived_is_signed_by_who_has_an_identity_alone() -> None:
         host.answer("agree", 1, 4, b"")
     assert host.waiting(4).message is MESSAGE
     draw = lambda round, client: not_private(seeded(5), round, client)  # noqa: E731
-    signing = Masking(3, WeightedSum(), draw, identity(4))
+    signing = Masking(BOUNDS, WeightedSum(), draw, identity(4))
     record = Evaluation({"personal": {"test": (0.5, 0.75)}})
     signing.begin(1, 4, MESSAGE, 30.0)
     signing.begin_scores(1, 4, record, {"val": 10, "test": 10})
@@ -152,7 +153,7 @@ def test_all_keys_are_signed_with_what_the_client_was_sent() -> None:
         return bytes([len(signed)]) * SIGNATURE
 
     draw = lambda round, client: not_private(seeded(5), round, client)  # noqa: E731
-    host = Masking(3, WeightedSum(), draw, Identity(sign, lambda *_: False))
+    host = Masking(BOUNDS, WeightedSum(), draw, Identity(sign, lambda *_: False))
     record = Evaluation({"personal": {"test": (0.5, 0.75)}})
     update = host.begin(1, 4, MESSAGE, 30.0, b"the model")
     counts = host.begin_scores(2, 4, record, {"val": 10, "test": 10}, b"the next one")
@@ -170,10 +171,12 @@ def test_all_keys_are_signed_with_what_the_client_was_sent() -> None:
         host.answer("shares", 1, 4, roster)
 
 
-@pytest.mark.parametrize(("scoring", "of_evaluations"), [(None, 3), (lambda round: 2 + round, 4)])
+@pytest.mark.parametrize(
+    ("scoring", "of_evaluations"), [(None, 3), (lambda round: Bounds(2 + round, 6), 4)]
+)
 def test_an_evaluation_has_a_threshold_of_its_own(scoring, of_evaluations) -> None:
     draw = lambda round, client: not_private(seeded(5), round, client)  # noqa: E731
-    host = Masking(3, WeightedSum(), draw, scoring=scoring)
+    host = Masking(BOUNDS, WeightedSum(), draw, scoring=scoring)
     host.begin(2, 4, MESSAGE, 30.0)
     record = Evaluation({"personal": {"test": (0.5, 0.75)}})
     host.begin_scores(2, 4, record, {"val": 10, "test": 10})

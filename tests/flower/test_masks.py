@@ -1,5 +1,6 @@
 """Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
 
+import hashlib
 import json
 from hashlib import shake_256
 
@@ -28,6 +29,7 @@ from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
 from fedkin.masks.terms import LEAST, of_counts, of_scores
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, opened, sealed
+from fedkin.runs.directory import states_of
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
@@ -41,9 +43,10 @@ from tests.flower.reference import faulty
 RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3, "run__commit_every": 0}
 
 
-def experiment(method: str = "fedavg", **settings) -> Spec:
+def experiment(method: str = "fedavg", seeded: bool = False, **settings) -> Spec:
     given = content(method, **{**RUNS, "engine__name": "inprocess", **settings})
-    return parse({**given, "privacy": {"secure_aggregation": {"threshold": 3}}})[0]
+    masks = {"secure_aggregation": {"threshold": 3}, "seeded": seeded}
+    return parse({**given, "privacy": masks})[0]
 
 
 def plain(method: str = "fedavg", **settings) -> Spec:
@@ -51,9 +54,11 @@ def plain(method: str = "fedavg", **settings) -> Spec:
 
 
 def sizeless(found):
-    """The same but for the sizes of messages: only nodes sign the keys of their masks."""
+    """The same but for the sizes of messages, since only nodes sign the keys of their masks, and
+    for the fingerprint: nodes do not tell the sha256 of their personal states.
+    """
     kept = [(*row[:5], *row[6:]) for row in found["messages"]]
-    return {**found, "messages": sorted(kept, key=repr)}
+    return {**found, "messages": sorted(kept, key=repr), "fingerprint": ""}
 
 
 AGREEING = {
@@ -79,10 +84,22 @@ def steps(parts: list[bytes]) -> list[tuple[str, int]]:
     return [(step.op, step.round) for step in Request.model_validate_json(parts[0]).steps]
 
 
-@pytest.mark.parametrize("method", ["fedavg", "ditto", "scaffold"])
-def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
-    deployed = result(Fleet(tmp_path, experiment(method)).run())
-    assert unsigned(deployed) == sizeless(result(run(experiment(method), tmp_path / "one")))
+def test_with_fewer_participants_and_evaluated_clients_nodes_work(tmp_path):
+    """As many as their own experiment says, of whom one more would be refused."""
+    asked = experiment(run__participation=0.75, run__evaluate="panel:3")
+    deployed = result(Fleet(tmp_path, asked).run())
+    assert not deployed["events"]
+    assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
+
+
+@pytest.mark.parametrize(
+    ("method", "seeded"), [("fedavg", False), ("ditto", True), ("scaffold", True)]
+)
+def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path):
+    """All of them: of a run for tests a node tells the sha256 of its states."""
+    asked = experiment(method, seeded)
+    deployed = result(Fleet(tmp_path, asked).run())
+    assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
     assert {row[1] for row in deployed["metrics"]} == {FEDERATION}
@@ -135,6 +152,24 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
         [("score_agree", 1)],
         [("score_reveal", 1)],
     ]
+
+
+@pytest.mark.parametrize("method", ["ditto", "scaffold"])
+def test_what_a_node_calls_its_state_confirms_no_guess_of_its_data(method, tmp_path):
+    """Whoever guesses all of them makes the state in one process, to the bit. A server under masks
+    sees neither it nor what is sent of it, and shall not know by its sha256 that the guess is
+    right, to the last row.
+    """
+    fleet = Fleet(tmp_path, experiment(method))
+    record = fleet.run()
+    told = {
+        bytes(decode(path.read_bytes())["digest"].tolist()).hex()
+        for path in states_of(record).glob("[0-9]*.safetensors")
+    }
+    guessed = states_of(run(experiment(method), tmp_path / "guess"))
+    made = {hashlib.sha256(path.read_bytes()).hexdigest() for path in guessed.glob("[0-9]*")}
+    assert len(told) == len(made) == len(NAMES)
+    assert not told & made
 
 
 def _impostor(monkeypatch, of):

@@ -15,8 +15,8 @@ from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
-from fedkin.flower.node.host import _threshold as threshold_at
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
+from fedkin.flower.node.protection import threshold_at
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import Spec, parse

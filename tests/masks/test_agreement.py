@@ -1,5 +1,6 @@
 """Signed survivors: no server has the sum of fewer clients by telling each client another list."""
 
+import copy
 from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.masks.agreement import SIGNED, Agreement
 from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, MaskingClient
+from fedkin.masks.keys import KEY, agreed
 from fedkin.masks.server import MaskedSum
+from fedkin.masks.shares import recover
 from fedkin.masks.signatures import SIGNATURE, heard_of
-from fedkin.masks.terms import Terms
-from fedkin.masks.vectors import Vector
+from fedkin.masks.terms import Terms, pairing, point_of
+from fedkin.masks.vectors import Vector, add_pair, mask_of, unpacked
 from fedkin.masks.wire import (
     CLIENT,
     HEADER,
@@ -33,13 +36,16 @@ ROUND, SIZE = 7, 3
 class Round:
     """A round until masked vectors are there, with a server that may do what it likes from then."""
 
-    def __init__(self, n: int, threshold: int, signing: bool = True, run: str = "1") -> None:
+    def __init__(
+        self, n: int, threshold: int, signing: bool = True, run: str = "1", most: int = 10_000
+    ) -> None:
         self.vectors = vectors_of(range(n), SIZE)
         terms = Terms(ROUND, threshold, SIZE)
         self.server = MaskedSum(terms, range(n), verify=verifier(run) if signing else None)
         signers = {one: identity(one, run) for one in range(n)} if signing else {}
         self.clients = {
-            one: MaskingClient(one, ROUND, threshold, identity=signers.get(one)) for one in range(n)
+            one: MaskingClient(one, ROUND, threshold, identity=signers.get(one), most=most)
+            for one in range(n)
         }
         for one, client in self.clients.items():
             self.server.advertised(one, client.advertise())
@@ -166,6 +172,47 @@ def test_without_identities_such_a_sum_is_open(n: int, threshold: int, left: int
     assert np.array_equal(total, plain_sum(played.vectors, range(left)))
     with pytest.raises(Refused, match="agree: nobody signs in this round, since clients have no"):
         Round(n, threshold, signing=False).clients[0].agree(_listed(range(n)))
+
+
+HELPER = 0  # signs two lists, and reveals for both
+
+
+def _opened_for(played: Round, victim: int, told: list[set[int]]) -> Vector:
+    """One client's vector, where its server told two lists that have the helper alone in common:
+    of one it takes the shares of the seed, of the other those of the key.
+    """
+    parts: dict[bytes, dict[int, bytes]] = {OF_SEED: {}, OF_KEY: {}}
+    helpers = {
+        which: copy.deepcopy(played.clients[HELPER]) for which, there in enumerate(told) if there
+    }
+    for which, there in enumerate(told):
+        clients = {**played.clients, HELPER: helpers[which]}
+        sent = {one: clients[one].agree(_listed(there))[HEADER.size :] for one in there}
+        for one in there:
+            blob = clients[one].reveal(_signed(sent))
+            found = opened(Stage.REVEAL, ROUND, blob, CLIENT.size + REVEALED, 13)
+            content = by_client(found.entries, "reveal")[victim]
+            parts[content[:1]][point_of(one)] = content[1:]
+    seed, key = (recover(shares, 7, lambda _: True).secret for shares in parts.values())
+    total = unpacked(ROUND, played.masked[victim], SIZE) - mask_of(seed, SIZE)
+    entries = opened(Stage.ROSTER, ROUND, played.roster, CLIENT.size + 2 * KEY + SIGNATURE, 13)
+    for other, public in by_client(entries.entries, "roster").items():
+        if other != victim:
+            masking = public[KEY : 2 * KEY]
+            pair = agreed(key, masking, pairing(ROUND, victim, other))
+            add_pair(total, pair, other, victim)
+    return total
+
+
+def test_one_helper_opens_an_update_of_a_round_with_too_many_clients_and_nodes_refuse_it() -> None:
+    """Ten clients have a threshold of seven. Of thirteen two lists of seven have one in common."""
+    told = [{HELPER, *range(1, 7)}, {HELPER, *range(7, 13)}]
+    played = Round(13, 7)
+    assert np.array_equal(_opened_for(played, 1, told), played.vectors[1])
+    why = r"roster: 13 clients, and by the experiment at most 10 take part"
+    with pytest.raises(Refused, match=why):
+        Round(13, 7, most=10)
+    assert Round(10, 7, most=10).roster
 
 
 @pytest.mark.parametrize("tens", range(5))

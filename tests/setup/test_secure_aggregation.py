@@ -1,11 +1,17 @@
 """What server and hosts are given for masks, and what is said of it."""
 
 import sys
+from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.masks.terms import usual_threshold
+from fedkin.engine.evaluation import Evaluation
+from fedkin.engine.op import CountStage, Stage
+from fedkin.masks.keys import KEY
+from fedkin.masks.terms import of_counts, usual_threshold
+from fedkin.masks.wire import Refused, of_client, sealed
+from fedkin.masks.wire import Stage as Wire
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.secure_aggregation import (
@@ -60,3 +66,38 @@ def test_without_its_library_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     with pytest.raises(FedkinError, match=r"needs the extra privacy: pip install"):
         assemble(spec())
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [
+        ({"participation": 1.0}, (6, 6, 6)),
+        ({"participation": 0.5}, (3, 6, 6)),
+        ({"participation": 0.51}, (4, 6, 6)),
+        ({"participation": 0.5, "evaluate": "participants"}, (3, 3, 3)),
+        ({"participation": 1.0, "evaluate": "panel:4"}, (6, 4, 6)),
+    ],
+)
+def test_a_client_refuses_more_others_than_its_experiment_lets_a_round_or_evaluation_have(
+    asked: dict[str, Any], most: tuple[int, int, int]
+) -> None:
+    """most: of a round, of its evaluation, and of that of the last round."""
+    method = assemble(parse(content("fedavg"))[0]).method
+    whole = spec()
+    whole = whole.model_copy(update={"run": whole.run.model_copy(update=asked)})
+    host = masking_of(whole, method, 3, 6)
+    assert host is not None
+    last, tested = whole.run.rounds, {"val": 5, "test": 5}
+    begun: tuple[tuple[Stage | CountStage, int, int], ...]
+    begun = (("shares", 1, 1), ("count_shares", 1, of_counts(1)))
+    for (stage, round, session), clients in zip(
+        (*begun, ("count_shares", last, of_counts(last))), most, strict=True
+    ):
+        for listed, why in ((clients, "a threshold of 9"), (clients + 1, f"at most {clients} ")):
+            if stage == "shares":
+                host.begin(round, 4, {"parameters": {}}, 3.0)
+            else:
+                host.begin_scores(round, 4, Evaluation({}), tested)
+            entries = [of_client(one, bytes(2 * KEY)) for one in range(listed)]
+            with pytest.raises(Refused, match=why):
+                host.answer(stage, round, 4, sealed(Wire.ROSTER, session, entries, 9))

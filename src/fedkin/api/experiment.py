@@ -14,7 +14,7 @@ from fedkin.core.method import Method
 from fedkin.core.plain import html_table
 from fedkin.doctor.checked import checked, data_notes
 from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
-from fedkin.experiment.run import new_folder
+from fedkin.experiment.run import claimed
 from fedkin.experiment.run import run as begin
 from fedkin.experiment.training import Progress
 from fedkin.models.given import SUFFIX, recipe_of, recipes_of, register
@@ -214,16 +214,24 @@ def run(
             warnings.warn(sentence, stacklevel=2)
     if experiment.given is None:
         return _run(experiment, spec, out, progress)
-    out = new_folder(spec, spec.method.name, out)  # which is a Method value's name, too
-    path = experiment.given.write(Path(out))
-    with in_callers_words(experiment.given, path):
-        return _run(experiment, spec.replace("data", name=str(path)), out, progress)
+    # the name is a Method value's, too; another process may have data of its own for this folder
+    with claimed(spec, spec.method.name, out) as folder:
+        path = experiment.given.write(folder)
+        with in_callers_words(experiment.given, path):
+            named = spec.replace("data", name=str(path))
+            return _run(experiment, named, folder, progress, mine=True)
 
 
 def _run(
-    experiment: Experiment, spec: Spec, out: Path | str | None, progress: bool | Progress | None
+    experiment: Experiment,
+    spec: Spec,
+    out: Path | str | None,
+    progress: bool | Progress | None,
+    mine: bool = False,
 ) -> Result:
-    """A run of the experiment's specification, in which given data have a name by now."""
+    """A run of the experiment's specification, in which given data have a name by now; ``mine``:
+    as of ``begin``.
+    """
     with displayed(spec, progress) as update:
-        folder = begin(spec, out, method=experiment.method, progress=update)
+        folder = begin(spec, out, method=experiment.method, progress=update, mine=mine)
     return with_models(Result(folder, experiment.method), experiment._models)

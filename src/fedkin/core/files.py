@@ -32,7 +32,7 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         target = _target(path)
         # a worker that outlived its run may write here too
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        _put(part, target, content, os.O_TRUNC, 0o666, durable)
+        _put(part, target, content, 0o666, durable)
     except OSError as error:
         # of the file that was asked for
         raise OSError(error.errno, error.strerror, str(path)) from None
@@ -99,18 +99,17 @@ def write_secret(path: Path, content: bytes) -> None:
         OSError: It cannot be written; nothing of it stays.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)  # of a process that was killed; of a link, the link alone
-    _put(part, path, content, os.O_EXCL, 0o600)
+    _put(part, path, content, 0o600)
 
 
-def _put(
-    part: Path, target: Path, content: bytes, how: int, mode: int, durable: bool = True
-) -> None:
-    """Write a file at ``part`` and rename it; nothing of it stays where that fails. ``how``: what
-    opening does with a file that is there; ``mode``: of the new one, before the umask.
+def _put(part: Path, target: Path, content: bytes, mode: int, durable: bool = True) -> None:
+    """Write a new file at ``part`` and rename it; nothing of it stays where that fails. What is
+    there is of a process that was killed, or a stranger's: of a link the link alone goes.
+    ``mode``: of the new one, before the umask.
     """
     try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | how | OPEN, mode)
+        part.unlink(missing_ok=True)
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, mode)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             if durable:

@@ -27,7 +27,7 @@ from fedkin.engine.op import (
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.randomness import Randomness
 from fedkin.masks.signatures import Identity
-from fedkin.masks.terms import of_counts, of_scores
+from fedkin.masks.terms import Bounds, of_counts, of_scores
 from fedkin.masks.wire import Refused
 
 
@@ -48,22 +48,22 @@ class Masking:
     """What a host does under masks.
 
     Args:
-        threshold: t of the experiment.
+        bounds: What the experiment says of a round.
         how: The sum that the method declares.
         draw: (round, client) → where its secrets come from.
         identity: Signs its clients' keys; None where nobody signs.
-        scoring: Round → t of an evaluation, which may ask others than the round.
+        scoring: Round → the same of an evaluation, which may ask others than the round.
     """
 
     def __init__(
         self,
-        threshold: int,
+        bounds: Bounds,
         how: WeightedSum,
         draw: Callable[[int, int], Randomness],
         identity: Identity | None = None,
-        scoring: Callable[[int], int] | None = None,
+        scoring: Callable[[int], Bounds] | None = None,
     ) -> None:
-        self._threshold, self._how, self._draw = threshold, how, draw
+        self._bounds, self._how, self._draw = bounds, how, draw
         self._identity, self._scoring = identity, scoring
         self._waiting: dict[tuple[str, int], list[Waiting]] = {}
 
@@ -82,7 +82,7 @@ class Masking:
         Returns:
             What it says in the message's place: its public keys.
         """
-        masking = self._client(client, round, self._threshold, sent_digest)
+        masking = self._client(client, round, self._bounds, sent_digest)
         waiting = Waiting(masking, message, self._how.weight_of(samples))
         # an older request that arrives late must not take this round's keys away
         self._keep(STAGES[-1], client, waiting)
@@ -108,9 +108,9 @@ class Masking:
         Returns:
             What it says in their place: public keys for the count of who has which.
         """
-        threshold = self._threshold if self._scoring is None else self._scoring(round)
-        counting = self._client(client, of_counts(round), threshold, sent_digest)
-        scoring = self._client(client, of_scores(round), threshold, sent_digest)
+        bounds = self._bounds if self._scoring is None else self._scoring(round)
+        counting = self._client(client, of_counts(round), bounds, sent_digest)
+        scoring = self._client(client, of_scores(round), bounds, sent_digest)
         counts = Waiting(counting, presence_of(record, samples), 1.0)
         self._keep(COUNT_STAGES[-1], client, counts)
         # without a number until it is known which of them enough clients have
@@ -125,10 +125,11 @@ class Masking:
         self._waiting[last, client] = [*newest, waiting]
 
     def _client(
-        self, client: int, session: int, threshold: int, sent_digest: bytes
+        self, client: int, session: int, bounds: Bounds, sent_digest: bytes
     ) -> MaskingClient:
+        draw, threshold = self._draw(session, client), bounds.threshold
         return MaskingClient(
-            client, session, threshold, self._draw(session, client), self._identity, sent_digest
+            client, session, threshold, draw, self._identity, sent_digest, bounds.most
         )
 
     def waiting(self, client: int, last: Stage | ScoringStage = STAGES[-1]) -> Waiting | None:

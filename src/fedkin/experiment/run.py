@@ -3,8 +3,9 @@
 The Python interface and the command line both come here.
 """
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.own_code import code_of, permit
 
 __all__ = [
+    "claimed",
     "experiment",
     "new_folder",
     "run",
@@ -64,6 +66,7 @@ def run(
     method: Method | None = None,
     progress: Progress | None = None,
     engine: Engine | None = None,
+    mine: bool = False,
 ) -> Path:
     """Run an experiment from its beginning.
 
@@ -74,6 +77,7 @@ def run(
             inprocess only).
         progress: Is called with the record of each round.
         engine: Where the clients are, if not in processes of this machine.
+        mine: Whether ``out`` is what ``claimed`` gave the caller, who still has it.
 
     Returns:
         The run's folder.
@@ -86,14 +90,35 @@ def run(
     permit(spec)
     engine = engine or Engine(assemble, hosts)
     parts = engine.assemble(spec, method)
-    folder = new_folder(spec, parts.method.name, out)
-    if code_of(parts.spec):
-        trust.remember(folder, parts.spec)
-    with checkpoint.alone(folder):
-        _check_free(folder)  # another process may have begun a run since
+    found = claimed(spec, parts.method.name, out)
+    with contextlib.nullcontext(Path(out)) if mine and out is not None else found as folder:
+        if code_of(parts.spec):
+            trust.remember(folder, parts.spec)
         _keep(parts, folder, engine)
         begin(parts, folder, progress, engine)
     return folder
+
+
+@contextlib.contextmanager
+def claimed(spec: Spec, method: str, out: Path | str | None) -> Iterator[Path]:
+    """A new run's folder, in which no other process begins a run within the block.
+
+    Args:
+        spec: The specification.
+        method: The method's name.
+        out: As of ``new_folder``.
+
+    Yields:
+        The folder.
+
+    Raises:
+        FedkinError: As of ``new_folder``; or a file in it is a link.
+        Halted: Another process is beginning a run there.
+    """
+    folder = new_folder(spec, method, out)
+    with checkpoint.alone(folder):
+        _check_free(folder)  # another process may have begun a run since
+        yield folder
 
 
 def _keep(parts: Assembled, folder: Path, engine: Engine) -> None:

@@ -12,7 +12,7 @@ from fedkin.core.measures import ASIDE, MEASURES, Name
 from fedkin.data.population import Split
 from fedkin.engine.op import RemoteOp
 
-PROTOCOL = 9
+PROTOCOL = 10
 HEADER_BYTES = 8 << 20  # of one header
 # in one header: what is wrong with an entry takes a thousand times its bytes to say
 COLONS, COMMAS = 50_000, 100_000

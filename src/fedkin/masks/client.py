@@ -40,6 +40,8 @@ class MaskingClient:
         identity: Signs its keys and who survived, and knows the others' signatures; None where
             nobody signs.
         heard: Stands for what it was sent (``heard_of``): the others must have been sent the same.
+        most: Clients that the client's own experiment lets a round have. Of more, fewer helpers
+            would open a sum: two lists of t clients would have fewer in common.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class MaskingClient:
         draw: Randomness = of_the_system,
         identity: Identity | None = None,
         heard: bytes = b"",
+        most: int = MOST_CLIENTS,
     ) -> None:
         self.client, self.round, self.threshold, self._draw = client, round, threshold, draw
-        self._identity, self._heard = identity, heard
+        self._identity, self._heard, self._most = identity, heard, most
         self._next = Stage.ADVERTISE
         self._channel = keys.pair_of(draw("channel key", keys.KEY))
         self._masking = keys.pair_of(draw("masking key", keys.KEY))
@@ -79,13 +82,19 @@ class MaskingClient:
             roster: Whose public keys are there.
 
         Raises:
-            Refused: This client is not among them as it is, or they are too few, or keys are not
-                signed by whose they are said to be.
+            Refused: This client is not among them as it is, or they are too few or too many, or
+                keys are not signed by whose they are said to be.
         """
         self._step(Stage.ROSTER, Stage.DELIVERY)
         size = CLIENT.size + 2 * keys.KEY + (0 if self._identity is None else SIGNATURE)
         found = opened(Stage.ROSTER, self.round, roster, size, MOST_CLIENTS)
-        self._roster = self._verified(by_client(found.entries, "roster"))
+        listed = by_client(found.entries, "roster")
+        if len(listed) > self._most:
+            raise Refused(
+                f"roster: {len(listed):,} clients, and by the experiment at most {self._most:,} "
+                "take part"
+            )
+        self._roster = self._verified(listed)
         if found.number != self.threshold:
             raise Refused(
                 f"roster: a threshold of {found.number}, and the experiment says {self.threshold}"

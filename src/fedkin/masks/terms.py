@@ -20,6 +20,15 @@ class Terms(NamedTuple):
     size: int
 
 
+class Bounds(NamedTuple):
+    """What a client's own experiment says of a round. threshold: t. most: clients that take part
+    at most.
+    """
+
+    threshold: int
+    most: int
+
+
 def of_scores(round: int) -> int:
     """The number under which an evaluation's scores are added, which no round of updates has.
 

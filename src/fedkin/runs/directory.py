@@ -26,6 +26,7 @@ FILES = (
     RECORD,
     LOCK,
     SECRET,
+    *GIVEN,
     *(f"{RECORD}-{kind}" for kind in ("journal", "wal", "shm")),
     "report.html",
     "audit.html",

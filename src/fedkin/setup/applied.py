@@ -31,17 +31,15 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
         FedkinError: Transforms, noise or masks do not go with the method, the federation, or each
             other.
     """
-    masks = federation.threshold
     changed = _changed(
         spec, method, federation.infos, participants_of(federation), federation.participation
     )
-    if masks is None:
-        return changed[0]
-    check_uncompressed(compressing([one.name for one in spec.transforms]))
-    return sum_under_masks(*changed, masks)
+    return _summed(spec, *changed, federation.threshold)
 
 
-def at_node(spec: Spec, method: Method, info: ClientInfo, clients: int) -> Method:
+def at_node(
+    spec: Spec, method: Method, info: ClientInfo, clients: int, threshold: int | None = None
+) -> Method:
     """``transformed_by`` as a node makes it, which knows one of so many clients: its part of it
     counts.
 
@@ -50,6 +48,7 @@ def at_node(spec: Spec, method: Method, info: ClientInfo, clients: int) -> Metho
         method: The method that clients run.
         info: What the node's client knows of itself.
         clients: How many the federation has.
+        threshold: Of secure aggregation; None: there are no masks.
 
     Returns:
         The changed method.
@@ -58,9 +57,18 @@ def at_node(spec: Spec, method: Method, info: ClientInfo, clients: int) -> Metho
         FedkinError: As ``transformed_by``; or the noise is a target, not a multiplier.
     """
     share = spec.run.participation
-    return _changed(
+    changed = _changed(
         spec, method, {info.client: info}, participants_among(share, clients), share, clients
-    )[0]
+    )
+    return _summed(spec, *changed, threshold)
+
+
+def _summed(spec: Spec, method: Method, setting: Setting, threshold: int | None) -> Method:
+    """The method as masks need it, where there are any."""
+    if threshold is None:
+        return method
+    check_uncompressed(compressing([one.name for one in spec.transforms]))
+    return sum_under_masks(method, setting, threshold)
 
 
 def _changed(

@@ -14,7 +14,7 @@ from fedkin.engine.round.federation import Federation, participants_among, parti
 from fedkin.masks.keys import need_cryptography
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity
-from fedkin.masks.terms import LEAST, usual_threshold
+from fedkin.masks.terms import LEAST, Bounds, usual_threshold
 from fedkin.runs.spec import Spec
 
 IN_THE_CLEAR = "numbers of samples arrive client by client"
@@ -91,9 +91,10 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
     Raises:
         FedkinError: It asks so few that a sum would tell a score.
     """
-    run, among = spec.run, participants_among(spec.run.participation, clients)
-    panel = None if round >= run.rounds else panel_size(run.evaluate)
-    asked = among if run.evaluate == PARTICIPANTS else panel or clients
+    asked, among = (
+        _scored(spec, clients, round),
+        participants_among(spec.run.participation, clients),
+    )
     if asked < LEAST:
         raise FedkinError(
             f"[privacy] secure_aggregation adds the scores of {LEAST} clients or more, and an "
@@ -101,6 +102,17 @@ def scores_threshold(spec: Spec, clients: int, round: int) -> int:
         )
     threshold = threshold_of(spec, asked) if asked == among else None
     return usual_threshold(asked) if threshold is None else threshold
+
+
+def _scored(spec: Spec, clients: int, round: int) -> int:
+    """How many clients an evaluation asks."""
+    if spec.run.evaluate == PARTICIPANTS:
+        return participants_among(spec.run.participation, clients)
+    return (None if round >= spec.run.rounds else panel_size(spec.run.evaluate)) or clients
+
+
+def _scoring(spec: Spec, clients: int, round: int) -> Bounds:
+    return Bounds(scores_threshold(spec, clients, round), _scored(spec, clients, round))
 
 
 def check_scores(spec: Spec, federation: Federation) -> None:
@@ -157,7 +169,8 @@ def masking_of(
             return not_private(seeded(spec.run.seed), round, client)
         return of_the_system
 
-    return Masking(threshold, how, draw, identity, partial(scores_threshold, spec, clients))
+    bounds = Bounds(threshold, participants_among(spec.run.participation, clients))
+    return Masking(bounds, how, draw, identity, partial(_scoring, spec, clients))
 
 
 def masking_remarks(spec: Spec, federation: Federation) -> list[str]:

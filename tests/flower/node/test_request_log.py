@@ -254,10 +254,14 @@ def test_other_data_give_a_noised_round_no_second_message(tmp_path):
             asked.check(spec, asking("local", 1), b"two")
 
 
-HIDDEN = [private(**NOISE, where="client"), private(secure_aggregation=True)]
+HIDDEN = [
+    private(**NOISE, where="client"),
+    private(secure_aggregation=True),
+    private(**NOISE, where="server"),
+]
 
 
-@pytest.mark.parametrize("spec", [*HIDDEN, SPEC], ids=["noise", "masks", "plain"])
+@pytest.mark.parametrize("spec", [*HIDDEN, SPEC], ids=["noise", "masks", "server", "plain"])
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_protected_run_ends_where_what_it_was_asked_is_gone(spec, whole, tmp_path):
     """Who removes it must not make two answers of one round."""
@@ -275,6 +279,17 @@ def test_a_protected_run_ends_where_what_it_was_asked_is_gone(spec, whole, tmp_p
     other = "f" * 16
     RequestLog(tmp_path / other).check(spec, asking("local", 1, run=other), b"two")
     assert (tmp_path / BEGUN).read_text().split() == [RUN, other]
+
+
+def test_a_newcomer_to_a_run_with_noise_at_the_server_loses_nothing_with_what_it_was_asked(
+    tmp_path,
+):
+    """Its data are in no model of the run: nothing is counted for it."""
+    path = tmp_path / RUN
+    for sent in (b"one", b"two"):
+        RequestLog(path).check(HIDDEN[-1], asking("local", 7, joined=7), sent)
+        shutil.rmtree(path)
+    assert not (tmp_path / BEGUN).exists()
 
 
 @pytest.mark.parametrize("spec", HIDDEN)

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from fedkin.flower.node.data import facts_of, read
-from fedkin.flower.node.secret import secret_at
+from fedkin.flower.node.secret import secret_at, states_key
 from fedkin.flower.node.store import salt_of
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
 from tests.flower.node.test_host import ask, made, request
 
 pytest.importorskip("flwr")
+
+NOISE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
 
 
 @pytest.fixture
@@ -67,3 +69,22 @@ def test_a_folder_of_secrets_is_its_owners_and_a_secret_is_never_drawn_anew(tmp_
     rows = {secret_at(tmp_path / "deep" / "b", spec, "x", data).key for data in ("", "one", "two")}
     assert len(rows) == 3
     assert secret_at(tmp_path, small("fedavg"), "x") is None
+
+
+@pytest.mark.parametrize(
+    ("privacy", "keyed"),
+    [
+        ({}, False),
+        ({**NOISE, "where": "server"}, False),  # who is sent what a state is trained to
+        ({**NOISE, "where": "client", "seeded": True}, False),
+        ({"secure_aggregation": True, "seeded": True}, False),
+        ({**NOISE, "where": "client"}, True),
+        ({**NOISE, "unit": "sample", "personal": "plain"}, True),
+        ({"secure_aggregation": True}, True),
+    ],
+)
+def test_states_have_names_of_their_own_where_a_node_hides_what_it_sends(privacy, keyed, tmp_path):
+    spec = parse({**content("ditto"), "privacy": privacy})[0]
+    keys = [states_key(tmp_path / name, spec, run) for name in "ab" for run in ("x", "y", "y")]
+    assert all(len(key) == (32 if keyed else 0) for key in keys)
+    assert len(set(keys)) == (4 if keyed else 1)

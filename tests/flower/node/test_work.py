@@ -45,15 +45,16 @@ def test_a_round_that_is_asked_for_again_is_not_trained_again(node, spec, tmp_pa
 
 
 def test_a_state_is_encoded_once_to_be_kept_and_to_be_told(node, spec, monkeypatch):
-    whose, digest = [], Host.digest
+    whose, held = [], Host.own
 
     def noted(self, client):
         whose.append(client)
-        return digest(self, client)
+        return held(self, client)
 
-    monkeypatch.setattr(Host, "digest", noted)
+    monkeypatch.setattr(Host, "own", noted)
     reply, _ = ask(node, request(spec), down(spec))
-    assert whose == [1]  # of the state that the work began from
+    # to tell the state that the work began from, to work with it, and to keep what it became
+    assert whose == [1, 1, 1]
     (kept,) = node.state.glob("*/1.commit")
     own = reply.steps[0].own
     assert own.digest == hashlib.sha256(NodeStore(kept.parent).find(1).state).hexdigest()

@@ -25,7 +25,6 @@ from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host, Resources
 from fedkin.engine.masking import Protection
 from fedkin.engine.op import SCORING, STAGES
-from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
@@ -41,24 +40,23 @@ from fedkin.flower.envelope import (
     sealed,
     spoken,
 )
-from fedkin.flower.identities import identity, masked
+from fedkin.flower.identities import identity as identity_at
+from fedkin.flower.identities import masked
 from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
+from fedkin.flower.node.protection import threshold_at, with_protection
 from fedkin.flower.node.request_log import RequestLog
-from fedkin.flower.node.secret import secret_at
+from fedkin.flower.node.secret import secret_at, states_key
 from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
-from fedkin.masks.terms import check_majority
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.applied import at_node
-from fedkin.setup.architectures import names_of, with_family, with_measure
-from fedkin.setup.build import adapt_to_models, method_of, schedule_of, start_of
-from fedkin.setup.sample_privacy import protected_at_node
-from fedkin.setup.secure_aggregation import check_clients, masking_of, threshold_of
+from fedkin.setup.architectures import names_of, with_measure
+from fedkin.setup.build import adapt_to_models, method_of, schedule_of
+from fedkin.setup.secure_aggregation import check_clients, masking_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 
@@ -172,7 +170,8 @@ class Node:
             NodeStore(self.state / request.run),
             partial(self._about, spec, known),
         )
-        work = Work(host, node_store, request, message, about, asked, secret)
+        key = states_key(self.state, spec, request.run)
+        work = Work(host, node_store, request, message, about, asked, secret, key)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
@@ -229,19 +228,10 @@ class Node:
             -info.samples // spec.train.batch_size
         )
         method = adapt_to_models(spec, method_of(spec), models)
-        if spec.privacy.of_samples:
-            whole, held = with_family(spec, population), [info.architecture] * place.clients
-            start = start_of(whole, population, models, held)
-            model, schedule = models[info.architecture], schedule_of(spec)
-            method = protected_at_node(spec, method, start, info, model, population, schedule)
-        method = at_node(spec, method, info, place.clients)
-        masking = masking_of(
-            spec,
-            method,
-            _threshold(spec, place),
-            place.clients,
-            self._identity(spec, known.experiment, run),
-        )
+        threshold = threshold_at(spec, place)
+        method = with_protection(spec, method, threshold, info, models, population)
+        identity = self._identity(spec, known.experiment, run)
+        masking = masking_of(spec, method, threshold, place.clients, identity)
         return Host(
             method=method,
             models=models,
@@ -259,7 +249,7 @@ class Node:
         """What signs for this node in secure aggregation, in one run."""
         if not masked(spec, self.config.insecure):
             return None
-        return identity(self.folder, experiment, run)
+        return identity_at(self.folder, experiment, run)
 
 
 def _later_stage(request: Request) -> bool:
@@ -271,29 +261,6 @@ def _later_stage(request: Request) -> bool:
     if later and len(request.steps) > 1:
         raise Refused(f"{later[0]} is asked for by itself")
     return bool(later)
-
-
-def _threshold(spec: Spec, place: Place) -> int | None:
-    """Of secure aggregation, as this node's own experiment says.
-
-    Raises FedkinError for a newcomer, who works alone.
-    """
-    if spec.privacy.at_client and place.joined is not None:
-        raise FedkinError(
-            "what a newcomer sends is not accounted for, and clients of this run add noise: it "
-            "joins the next run as one of its clients"
-        )
-    if spec.privacy.secure_aggregation is not None and place.joined is not None:
-        raise FedkinError(
-            "a newcomer works alone, and secure aggregation hides an update among others: it joins "
-            "the next run as one of its clients"
-        )
-    participants = participants_among(spec.run.participation, place.clients)
-    threshold = threshold_of(spec, participants)
-    # the server says how many clients there are, and with it each one's noise
-    if threshold is not None:
-        check_majority(threshold, participants)
-    return threshold
 
 
 def serve(node: Node) -> None:

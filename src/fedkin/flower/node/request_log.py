@@ -2,8 +2,8 @@
 none when it is over.
 
 A server is not trusted with a node's states or its time. What it asked is kept in a file of the
-run, one line a step and content, so that a restart of the host forgets nothing of it. A run whose
-updates are protected ends on a node that lost this file.
+run, one line a step and content, so that a restart of the host forgets nothing of it. A
+protected run ends on a node that lost this file.
 """
 
 import hashlib
@@ -85,8 +85,11 @@ class RequestLog:
         once = {**self._once, **NOISED} if spec.privacy.at_client else self._once
         known = {key: self._known(key, once) for key in contents}
         new = [key for key in contents if contents[key] not in known[key]]
-        self._check_open(spec, new)
-        if spec.privacy.on and request.place is not None and request.place.joined is None:
+        assert request.place is not None
+        counted = request.place.joined is None  # a newcomer's data are in no model of the run
+        hidden = counted and protected(spec)
+        self._check_open(hidden, new)
+        if spec.privacy.on and counted:
             self._check_forward(new)
         for key in new:
             most = once.get(_op(key), MOST_CONTENTS)
@@ -97,7 +100,7 @@ class RequestLog:
             add_lines(self._path, [*lines, *(f"{key} {contents[key]}" for key in new)])
             for key in new:
                 self._enter(key, contents[key])
-        if protected(spec):
+        if hidden:
             note_begun(self.folder)
 
     def _known(self, key: str, once: dict[str, int]) -> set[str]:
@@ -114,11 +117,11 @@ class RequestLog:
             self._contents = {}
         self._told = data or self._told
 
-    def _check_open(self, spec: Spec, new: list[str]) -> None:
-        """Refuse what is new to a run that is over, and a run of which it is not known any more
-        what was asked: two answers to one round would tell what one of them hides.
+    def _check_open(self, hidden: bool, new: list[str]) -> None:
+        """Refuse what is new to a run that is over, and a protected run of which it is not known
+        any more what was asked: two answers to one round would tell what one of them hides, and
+        nobody could count how often its server has released a round.
         """
-        hidden = protected(spec)
         if hidden and not self._path.is_file() and is_begun(self.folder):
             raise Refused(
                 f"this run began on this node, and its file {self._path.name} is gone, by which no "
@@ -214,8 +217,8 @@ class RequestLog:
             )
 
 
-def protected(spec: Spec) -> bool:
-    """Whether a node's answers hide something of it, which a second answer would tell.
+def hides(spec: Spec) -> bool:
+    """Whether a node hides from its server what it sends.
 
     Args:
         spec: The experiment.
@@ -224,6 +227,18 @@ def protected(spec: Spec) -> bool:
         True where clients add noise, or masks hide their messages.
     """
     return spec.privacy.at_client or spec.privacy.secure_aggregation is not None
+
+
+def protected(spec: Spec) -> bool:
+    """Whether a second answer to a round would tell something that one answer hides.
+
+    Args:
+        spec: The experiment.
+
+    Returns:
+        True where anybody adds noise, or masks hide clients' messages.
+    """
+    return spec.privacy.on or hides(spec)
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,8 +1,13 @@
-"""What a node's noise is drawn from: a file of its own, which no server sees."""
+"""What a node's noise is drawn from, and what it calls its personal states by: files of its own,
+which no server sees.
+"""
 
+import hmac
 from pathlib import Path
 
 from fedkin.core.rng import Secret, seeded
+from fedkin.flower.node.request_log import hides
+from fedkin.flower.node.store import salt_of
 from fedkin.runs.directory import SECRET
 from fedkin.runs.secret_file import new_secret, secret_of
 from fedkin.runs.spec import Spec
@@ -33,6 +38,25 @@ def secret_at(state: Path, spec: Spec, run: str, data: str = "") -> Secret | Non
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
     secret = secret_of(state) if known else new_secret(state)
     return secret.of(f"run {run} of {data}" if data else f"run {run}")
+
+
+def states_key(state: Path, spec: Spec, run: str) -> bytes:
+    """What the digests are keyed with by which the server knows a node's personal states: they are
+    made of its data alone, where neither noise nor a mask is in them, so that a plain digest would
+    confirm a guess of these.
+
+    Args:
+        state: The node's folder of states; its salt is made there where it is not.
+        spec: The experiment.
+        run: Which one.
+
+    Returns:
+        Nothing where the server is sent what a state is trained to all the same, and of a run for
+        tests: digests are those of the same run in one process.
+    """
+    if not hides(spec) or spec.privacy.seeded:
+        return b""
+    return hmac.digest(salt_of(state), f"states of {run}".encode(), "sha256")
 
 
 def for_content(secret: Secret | None, content: str) -> Secret | None:

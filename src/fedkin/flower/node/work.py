@@ -3,6 +3,7 @@ often it is asked.
 """
 
 import hashlib
+import hmac
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,8 @@ from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
 from fedkin.masks.signatures import heard_of
 
+NO_STATE = encode({})  # of a method without any, and so of no data
+
 
 class Work:
     """The steps of one request, from one personal state to the next.
@@ -33,6 +36,7 @@ class Work:
         about: What is kept beside the run's model.
         asked: What was asked of the client before.
         secret: Where its noise comes from; None: it adds none.
+        states_key: What digests of personal states are keyed with; empty: they are plain.
     """
 
     def __init__(
@@ -44,12 +48,13 @@ class Work:
         about: Callable[[], dict[str, Any]],
         asked: RequestLog,
         secret: Secret | None = None,
+        states_key: bytes = b"",
     ) -> None:
         assert request.place is not None
         self.host, self.node_store, self.request, self.message = host, node_store, request, message
         self.place, self.about = request.place, about
         self.client = request.place.client
-        self.asked, self.secret = asked, secret
+        self.asked, self.secret, self._states_key = asked, secret, states_key
         self.own = self._start(request.base)
 
     def all(self) -> tuple[list[Done], list[bytes]]:
@@ -115,7 +120,7 @@ class Work:
         messages. Where none did, any of them.
         """
         return self.node_store.find(
-            base.round, lambda commit: _sha(commit.state) == base.digest
+            base.round, lambda commit: self._named(commit.state) == base.digest
         ) or self.node_store.find(base.round)
 
     def _take(self, state: bytes) -> None:
@@ -156,7 +161,7 @@ class Work:
             details = {"weight": answer.weight, "seconds": answer.seconds, "took_part": took_part}
             kept = self._update_of(step, answer)
             self.node_store.put(step.round, Commit(self._key(step), state, kept, details))
-            self.own = Base(round=step.round, digest=_sha(state))
+            self.own = Base(round=step.round, digest=self._named(state))
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
                 self._keep_model(step, self._record_of(answer))
@@ -231,9 +236,10 @@ class Work:
         return whole.hexdigest()
 
     def _digest(self) -> str:
-        return self.host.digest(self.client)
+        return self._named(encode(self.host.own(self.client)))
 
-
-def _sha(state: bytes) -> str:
-    """As a host's digest of a personal state, of the bytes that it is kept as."""
-    return hashlib.sha256(state).hexdigest()
+    def _named(self, state: bytes) -> str:
+        """What the server knows a personal state by, of the bytes that it is kept as."""
+        if self._states_key and state != NO_STATE:
+            return hmac.digest(self._states_key, state, "sha256").hex()
+        return hashlib.sha256(state).hexdigest()

@@ -1,0 +1,72 @@
+"""Nothing leaves a node without the noise or the masks of its experiment, whatever its server
+says.
+"""
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.core.errors import FedkinError
+from fedkin.engine.codec import decode, encode
+from fedkin.flower.envelope import Step
+from fedkin.masks.wire import MAGIC
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from tests.engine.small import content
+from tests.flower.node.host_examples import ask, made, request
+
+MASKS = {"secure_aggregation": True}
+NOISE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
+SAMPLES = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "unit": "sample"}
+RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3}
+WORK, INTRODUCTION = Step(op="local", round=1), Step(op="introduce", round=0)
+
+
+def asked(folder, method, step, privacy, transforms=()):
+    """What a node sends, and why not: its server has looked at nothing."""
+    spec = parse({**content(method, **RUNS), "privacy": privacy, "transforms": list(transforms)})[0]
+    plain = assemble(parse(content(method, **RUNS))[0])
+    sent = encode(plain.method.broadcast(plain.method.server(plain.federation.start), 1))
+    node = made(folder, spec, insecure=True)
+    reply, answers = ask(node, request(spec, steps=(step,)), *([sent] if step is WORK else []))
+    return spec, reply, answers, node
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "privacy", "transforms", "why"),
+    [
+        ("cgpfl", WORK, MASKS, [], "cgpfl needs every message by itself"),
+        ("ifca", WORK, MASKS, [], "ifca needs a sum for each group of clients"),
+        ("ppfl", INTRODUCTION, MASKS, [], "clients of ppfl introduce themselves before the first"),
+        (
+            "fedavg",
+            WORK,
+            MASKS,
+            [{"name": "bfloat16"}],
+            "bfloat16 sends only some of them",
+        ),
+        ("ppfl", INTRODUCTION, NOISE, [], "before the first round, which no noise covers"),
+        ("cgpfl", WORK, NOISE, [], "cgpfl needs every message by itself"),
+        ("ifca", WORK, SAMPLES, [], "ifca"),
+    ],
+)
+def test_a_node_refuses_what_its_server_should_have(
+    method, step, privacy, transforms, why, tmp_path
+):
+    spec, reply, answers, node = asked(tmp_path, method, step, privacy, transforms)
+    with pytest.raises(FedkinError, match=why):
+        assemble(spec)
+    assert why in (reply.error or reply.steps[0].error)
+    assert answers == []
+    assert not (node.state / "spent").exists()
+
+
+@pytest.mark.parametrize("method", ["fedavg", "ditto"])
+@pytest.mark.parametrize("privacy", [MASKS, NOISE, {**NOISE, **MASKS}])
+def test_what_is_covered_leaves(method, privacy, tmp_path):
+    _, reply, answers, _ = asked(tmp_path, method, WORK, privacy)
+    assert (reply.error, reply.steps[0].error) == (None, None)
+    (answer,) = answers
+    assert answer.startswith(MAGIC) == (privacy is not NOISE)
+    if privacy is NOISE:
+        assert set(decode(answer)) == {"parameters"}
