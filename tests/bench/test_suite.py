@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from fedkin.bench.suite import BASELINES, names, parsed, suite
+from fedkin.bench.row import read_rows
+from fedkin.bench.suite import BASELINES, committed, names, parsed, suite
 from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS
 from tests.bench.tiny import CONTENT, tiny
@@ -75,3 +76,11 @@ def test_an_experiment_is_no_suite() -> None:
 def test_an_unknown_suite_names_the_nearest() -> None:
     with pytest.raises(FedkinError, match="did you mean 'small'"):
         suite("smal")
+
+
+def test_fedkin_has_rows_of_its_suites_and_of_no_other() -> None:
+    small = committed("small")
+    assert small is not None
+    assert {row.suite for row in read_rows(small)} == {"small"}
+    assert committed("full") is None
+    assert committed("../leaderboard/small") is None

@@ -44,6 +44,27 @@ def exported(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
     return folder, card
 
 
+def test_a_class_that_a_client_never_saw_is_named(tmp_path: Path) -> None:
+    table = write_clinics(tmp_path / "patients.csv", clinics=3)
+    lines = table.read_text().splitlines()
+    changed = [
+        line.replace("readmitted", "home") if line.startswith("H01,") else line for line in lines
+    ]
+    assert changed != lines
+    table.write_text("\n".join(changed) + "\n")
+    given = f"{table}:client=hospital,label=outcome"
+    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2", "--out"]
+    run_folder = tmp_path / "run"
+    fedkin("run", "--data", given, "--method", "fedavg", *few, run_folder)
+    for client, untaught in (("H01", ["readmitted"]), ("H02", [])):
+        assert fedkin("export", run_folder, "--client", client).exit_code == 0
+        folder = run_folder / "export" / client
+        card = json.loads((folder / "card.json").read_text())
+        assert card["data"]["untaught"] == untaught
+        said = "no training sample of the client is of class readmitted" in as_markdown(card)
+        assert said == bool(untaught)
+
+
 def test_a_columns_name_breaks_no_table(tmp_path: Path) -> None:
     folder, _ = exported(tmp_path, "local", "safetensors")
     assert "body \\| mass" in (folder / "card.md").read_text()

@@ -1,5 +1,6 @@
 """Eleven classes: as text they stand otherwise (0, 1, 10, 2) than as numbers."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +18,36 @@ from fedkin.data.tables.table import labels_of
 from fedkin.export.predict import _of_samples, _scores_in_words, _table, predict, prediction_table
 from fedkin.runs.spec import DataSection
 from tests import awkward
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 from tests.export.clinics import write_clinics
+
+
+def test_columns_that_say_whose_row_it_is_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    table = write_clinics(tmp_path / "patients.csv", clinics=2, patients=20)
+    given = f"{table}:client=hospital,label=outcome"
+    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
+    run = tmp_path / "run"
+    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", run)
+    assert done.exit_code == 0, done.output
+    new = pd.read_csv(table).drop(columns=["hospital", "outcome"]).head(3)
+    new.insert(0, "patient", ["007", "010", None])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    asked = ("predict", run, "--client", "H01", "--data", tmp_path / "new.csv")
+    plain = fedkin(*asked).stdout.splitlines()
+    feature = str(new.columns[1])
+    kept = fedkin(*asked, "--keep", "patient", "--keep", feature)
+    lines = kept.stdout.splitlines()
+    assert lines[0] == f"patient,{feature},{plain[0]}"
+    for number, name in enumerate(["007", "010", ""], start=1):
+        assert lines[number].startswith(f"{name},")
+        assert lines[number].endswith(plain[number])
+    assert "does not use" not in kept.stderr
+    as_json = json.loads(fedkin(*asked, "--keep", "patient", "--json").stdout)
+    assert [row["patient"] for row in as_json["predictions"]] == ["007", "010", None]
+    assert "unknown column 'patiend': did you mean 'patient'" in told(*asked, "--keep", "patiend")
+    renamed = new.rename(columns={"patient": "prediction"})
+    renamed.to_csv(tmp_path / "new.csv", index=False)
+    assert "a column of predictions is called so" in told(*asked, "--keep", "prediction")
 
 
 @pytest.mark.parametrize("names", [(), awkward.CLASS_NAMES])

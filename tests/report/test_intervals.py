@@ -50,11 +50,16 @@ def test_no_end_is_beyond_what_the_measure_can_be() -> None:
     assert over_clients(few) == pytest.approx((-1.841, 3.241), abs=1e-3)
 
 
+def test_an_interval_over_seeds_has_no_accuracy_above_100() -> None:
+    low, high = over_seeds([0.9, 0.96, 0.99], "accuracy") or (0, 0)
+    assert (low < 0.9, high) == (True, 1.0)
+
+
 def test_an_interval_over_seeds_is_students() -> None:
-    assert over_seeds([1.0, 2.0, 4.0]) == pytest.approx(
-        (7 / 3 - 4.3027 * 1.5275 / 3**0.5, 6.1279), abs=1e-3
+    assert over_seeds([5.0, 6.0, 8.0], "rmse") == pytest.approx(
+        (19 / 3 - 4.3027 * 1.5275 / 3**0.5, 10.1279), abs=1e-3
     )
-    assert over_seeds([1.0]) is None
+    assert over_seeds([1.0], "rmse") is None
 
 
 def test_ranks_that_may_be_chance_are_shared() -> None:

@@ -1,5 +1,6 @@
 """The claims register: its files, the rows that they name, the page, and the command."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fedkin.reproduce.claim_runs import Asked
 from fedkin.reproduce.preset import SCALES
 from fedkin.reproduce.row_spec import same_persons, spec_of
 from fedkin.setup.build import base_method
-from tests.cli.command import told
+from tests.cli.command import fedkin, told
 from tests.reproduce.claim_examples import ONE, QUICK
 
 PAPERS = ["cgpfl", "comet", "perfed-ckt", "persfl", "ppfl"]
@@ -117,6 +118,19 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 ASK = ["reproduce", "claims", *QUICK, "--seeds=1"]
+
+
+@pytest.mark.parametrize("further", ["", ",f2-fedavg"])
+def test_the_rows_of_one_claim_are_chosen_by_its_name(
+    further: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (claim,) = [one for one in register("comet").claims if one.id == "comet-above-local"]
+    words = f"{claim.id}{further}"
+    asked = ("reproduce", "claims", "comet", "--rows", words, "--dry-run", "--json")
+    rows = json.loads(fedkin(*asked).stdout)["rows"]
+    more = 2 if further else 0  # that no test of the claim takes
+    assert len(rows) == len(claim.needs) + more
 
 
 def test_mistakes_are_told(made_up: Path) -> None:

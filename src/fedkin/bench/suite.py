@@ -23,6 +23,7 @@ Content = dict[str, Any]
 Budget = Literal["rounds", "bytes", "compute"]
 ALONE, SHARED = "local", "fedavg"
 BASELINES = (ALONE, SHARED)  # whose rows every suite has
+LEADERBOARD = "leaderboard"  # the folder of the rows that fedkin has
 MOST_TRIALS = 64
 LONGEST = 100  # letters of a setting's label
 TITLE = 200  # letters of its title
@@ -140,6 +141,21 @@ def suite(name: str) -> Suite:
     else:
         raise unknown("suite", name, [*_packaged(), "your_own.toml"])
     return parsed(content, name)
+
+
+def committed(name: str) -> Path | None:
+    """The file of the rows that fedkin itself has of one of its suites.
+
+    Args:
+        name: Of a suite.
+
+    Returns:
+        In the installed package, else in the checkout; None where there are none.
+    """
+    here = Path(__file__).parent
+    folders = (here / LEADERBOARD, here.parents[2] / "docs" / LEADERBOARD)
+    files = (folder / f"{name}.jsonl" for folder in folders if name in names())
+    return next((file for file in files if file.is_file()), None)
 
 
 def parsed(content: Content, where: str) -> Suite:

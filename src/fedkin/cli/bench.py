@@ -92,7 +92,10 @@ def run_(
 def page(
     rows: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="ROWS…", help="Files of rows, or output folders; default: bench."),
+        typer.Argument(
+            metavar="ROWS…",
+            help="Files of rows, output folders, or suites whose rows fedkin has; default: bench.",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Output page.")] = Path(
         "leaderboard.html"
@@ -161,6 +164,7 @@ def add(
         as_json=as_json,
         trust_code=trust_code,
         own=own,
+        adding=True,
     )
 
 
@@ -175,7 +179,9 @@ def verify(
     rows: Annotated[
         Path | None,
         typer.Option(
-            "--rows", metavar="FILE", help="File of rows, or output folder; default: bench."
+            "--rows",
+            metavar="FILE",
+            help="File of rows, output folder, or a suite whose rows fedkin has.",
         ),
     ] = None,
     trust_code: TrustCode = False,
@@ -203,10 +209,13 @@ def verify(
 
 
 def _rows_file(named: Path) -> Path:
-    """The file itself, or that of a bench's folder."""
+    """The file itself, that of a bench's folder, or fedkin's own of a suite."""
     from fedkin.bench.running import ROWS
+    from fedkin.bench.suite import committed
 
-    return named / ROWS if named.is_dir() else named
+    if named.is_dir():
+        return named / ROWS
+    return (None if named.exists() else committed(str(named))) or named
 
 
 def _hyper(text: str) -> "Content":
@@ -231,9 +240,11 @@ def _run(
     as_json: bool,
     trust_code: bool,
     own: "tuple[Content, ...]" = (),
+    adding: bool = False,
 ) -> None:
     from fedkin.bench.running import ROWS, Asked, bench
     from fedkin.bench.suite import suite as found
+    from fedkin.cli.talk.bench_rows import means
 
     find_own_code()
     asked = Asked(
@@ -252,25 +263,29 @@ def _run(
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:
-        _show(rows)
+        console().print(means(rows))
+        if adding:
+            _show_standing(methods[0], suite, rows, out / ROWS)
         say(out / ROWS)
 
 
-def _show(rows: "list[Row]") -> None:
-    from rich import box
-    from rich.table import Table
+def _show_standing(method: str, suite: str, rows: "list[Row]", file: Path) -> None:
+    """Where a method that was added stands among all rows of the file and of the suite."""
+    from fedkin.bench.row import read_rows, whole_cases
+    from fedkin.bench.suite import committed
+    from fedkin.cli.talk.bench_rows import standings
+    from fedkin.methods import known_name
 
-    from fedkin.report import formatting
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in ("setting", "method", "seed", "rounds", "budgets", "test", "hurt", "sent"):
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        shown = row.missing or formatting.value(row.measure, row.mean)
-        hurt = formatting.percent_or_dash(row.hurt)
-        cells = [row.setting, row.method, str(row.seed), str(row.rounds), ", ".join(row.budgets)]
-        table.add_row(*cells, shown, hurt, formatting.size(row.bytes))
-    console().print(table)
+    asked = {row.federation for row in rows}
+    own = [row for row in read_rows(file) if row.federation in asked]
+    others = committed(suite)
+    every = [*([] if others is None else read_rows(others)), *own]
+    name = known_name(method)
+    found = standings(name, whole_cases([row for row in every if row.federation in asked]))
+    for sentence in found:
+        say(sentence)
+    if found != standings(name, whole_cases(own)):
+        say(f"the other methods' rows are those that fedkin has of {suite}")
 
 
 def _names(asked: str | None) -> tuple[str, ...]:

@@ -4,20 +4,23 @@ here.
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedkin.cli.talk.json_output import print_json
 
 if TYPE_CHECKING:
-    from fedkin.reproduce.claim import Register
+    from fedkin.reproduce.claim import Claim, Register
     from fedkin.reproduce.claim_runs import Asked
+    from fedkin.reproduce.preset import Row
 
 NAME = "claims"
 
 
 class ClaimOptions(NamedTuple):
-    """The options of the command. ``words``: only rows whose name contains one of these are run.
+    """The options of the command. ``words``: only rows whose name contains one of these are run,
+    and those of a claim that is called so.
     ``from_``: a folder with CSV files of finished rows, and with verdicts that were reached before.
     """
 
@@ -52,7 +55,7 @@ def judge(options: ClaimOptions) -> None:
     rows = asked.rows()
     check(list(rows.values()), options.changes)
     there = state(asked, rows)
-    chosen = _chosen(rows, options.words)
+    chosen = _chosen(claims.claims, rows, options.words)
     _costs(asked, rows, there, chosen, options)
     if options.dry_run:
         return
@@ -121,13 +124,27 @@ def _plain(one: Any) -> dict[str, Any]:
     }
 
 
-def _chosen(rows: dict[str, Any], words: str | None) -> dict[str, Any]:
+def _chosen(
+    claims: "Sequence[Claim]", rows: "dict[str, Row]", words: str | None
+) -> "dict[str, Row]":
+    """The rows whose name contains one of the words, and those that a claim of that name takes."""
     from fedkin.core.errors import FedkinError, some
     from fedkin.reproduce.preset import contains
 
-    chosen = {name: row for name, row in rows.items() if contains(row, words)}
+    asked_words = [word.strip() for word in (words or "").split(",")]
+    taken = {name for claim in claims if claim.id in asked_words for name in claim.needs}
+    others = [word for word in asked_words if word not in {claim.id for claim in claims}]
+    rest = None if words is None else ",".join(filter(None, others))
+    chosen = {
+        name: row
+        for name, row in rows.items()
+        if name in taken or ((rest or not taken) and contains(row, rest))
+    }
     if not chosen:
-        raise FedkinError(f"no row of the claims contains {words}: they are {some(rows)}")
+        raise FedkinError(
+            f"no row of the claims contains {words}, and no claim is called so: rows are "
+            f"{some(rows)}"
+        )
     return chosen
 
 

@@ -120,6 +120,12 @@ def predict(
         typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
     view: View = "personal",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="COLUMN", help="Column of the table to write first. Repeatable."
+        ),
+    ] = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
@@ -137,7 +143,7 @@ def predict(
     else:
         opened = _opened(folder, trust_code, client)
         model = exportable(opened, opened.member(client), view)
-    tell_answers(*ask(model, data), data, out, as_json)
+    tell_answers(*ask(model, data, keep=keep or ()), data, out, as_json)
 
 
 def tell_answers(

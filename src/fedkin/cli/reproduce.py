@@ -42,7 +42,9 @@ def reproduce(
     rows: Annotated[
         str | None,
         typer.Option(
-            "--rows", metavar="WORD,…", help="Only rows whose name contains one of these."
+            "--rows",
+            metavar="WORD,…",
+            help="Only rows whose name contains one of these; of claims: or those of a claim.",
         ),
     ] = None,
     scale: Annotated[

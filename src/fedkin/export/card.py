@@ -1,7 +1,7 @@
 """The card of a personal model: what it learned from, how well it does, what it cost."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.kinds import KINDS
@@ -57,6 +57,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "data": {
                 "name": facts["data"],
                 "samples": own.samples,
+                "untaught": _untaught(opened.parts.population, own, facts),
                 "digest": facts["data_digest"],
             },
             "deploys": own.deploys if view == PERSONAL else None,
@@ -68,6 +69,16 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "versions": facts["versions"],
             "privacy": facts.get("privacy"),
         }
+
+
+def _untaught(population: Population, own: "Own", facts: Mapping[str, Any]) -> list[str]:
+    """The classes that none of the client's training samples has, by name; where privacy was asked
+    for, nobody is told.
+    """
+    if facts.get("privacy") or not any(own.histogram):
+        return []
+    names = population.class_names or tuple(map(str, range(len(own.histogram))))
+    return [name for name, count in zip(names, own.histogram, strict=True) if not count]
 
 
 def _masked(facts: Mapping[str, Any]) -> bool:
@@ -88,6 +99,7 @@ class Own(NamedTuple):
     joined: dict[str, int] | None = None
     took_part: int | None = None
     deploys: str | None = None
+    histogram: Sequence[int] = ()  # training samples by class; () where it is not known
 
 
 def _of_client(run: Run, client: int, at: int) -> Own:
@@ -100,6 +112,7 @@ def _of_client(run: Run, client: int, at: int) -> Own:
         {way: _sent(run, client, way, at) for way in ("up", "down")},
         took_part=_taken(run, at)[client],
         deploys=_deploys(run, client, last),
+        histogram=own.histogram,
     )
 
 

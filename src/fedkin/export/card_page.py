@@ -60,6 +60,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
         f"- data: {Path(card['data']['name']).name}; {_whose(card)} samples: "
         f"{samples['train']} for training, {samples['val']} for validation, {samples['test']} for "
         "testing",
+        *_untaught(card["data"].get("untaught", [])),
         *[
             f"- {view} model on {split}{_mean(card)}: {said_scores(values)}"
             for view, scores in card["scores"].items()
@@ -74,6 +75,15 @@ def _model(card: Mapping[str, Any]) -> list[str]:
             if "communicated" in card
         ],
         f"- made with {versions}",
+    ]
+
+
+def _untaught(classes: list[str]) -> list[str]:
+    if not classes:
+        return []
+    return [
+        f"- no training sample of the client is of class {some(classes, 10)}: what the model says "
+        "of it comes from other clients, or from nowhere"
     ]
 
 

@@ -4,6 +4,7 @@ predictions have the labels' own names.
 
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError, many, percent
+from fedkin.core.errors import FedkinError, many, percent, unknown
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -37,10 +38,11 @@ class NewSamples(NamedTuple):
     x: Tensor
     labels: list[str | None] | None
     remarks: tuple[str, ...] = ()
+    kept: pd.DataFrame | None = None  # columns that go on beside the predictions
 
 
 def predict(
-    exportable: Exportable, path: Path, copy: bool = False
+    exportable: Exportable, path: Path, copy: bool = False, keep: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """What a personal model predicts for the samples in a file.
 
@@ -49,22 +51,27 @@ def predict(
         path: A table with the columns of training (with or without the label), or .npz with x.
         copy: Whether the file is one that fedkin wrote of a DataFrame, not in the way of the run's
             files.
+        keep: Columns of the table that stand before the predictions, such as a patient's number.
 
     Returns:
         (a row a sample, remarks on the file and on how well its labels are predicted). Columns:
-        "prediction", and "p(LABEL)" in 0..1 for each class.
+        those that are kept, "prediction", and "p(LABEL)" in 0..1 for each class.
 
     Raises:
         FedkinError: The file is not there, lacks a column, or has other samples than the model was
             trained on.
     """
     population = exportable.population
-    samples = _read(path, population, exportable.data, copy)
+    samples = _read(path, population, exportable.data, copy, tuple(dict.fromkeys(keep)))
     with torch.inference_mode():
         outputs = torch.cat(
             [exportable.personal(part) for part in torch.split(samples.x, ROWS)]
         ).numpy()
     frame = prediction_table(outputs, population)
+    if samples.kept is not None:
+        if twice := [name for name in samples.kept.columns if name in frame.columns]:
+            raise FedkinError(f"--keep {twice[0]}: a column of predictions is called so")
+        frame = pd.concat([samples.kept, frame], axis=1)
     return frame, (*samples.remarks, *_scores_in_words(frame, samples.labels, population.task))
 
 
@@ -89,7 +96,13 @@ def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> p
     return frame
 
 
-def _read(path: Path, population: Population, data: DataSection, copy: bool = False) -> NewSamples:
+def _read(
+    path: Path,
+    population: Population,
+    data: DataSection,
+    copy: bool = False,
+    keep: tuple[str, ...] = (),
+) -> NewSamples:
     if not path.exists():
         raise FedkinError(f"file {path} does not exist: check the path")
     if not path.is_file():
@@ -99,7 +112,9 @@ def _read(path: Path, population: Population, data: DataSection, copy: bool = Fa
             raise FedkinError(
                 f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}"
             )
-        return _table(path, population.encoding, population.class_names, data, copy)
+        return _table(path, population.encoding, population.class_names, data, copy, keep)
+    if keep:
+        raise FedkinError("--keep names columns of a table, and this model takes arrays")
     if path.suffix.lower() != ".npz":
         raise FedkinError(
             f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
@@ -114,17 +129,40 @@ def _read(path: Path, population: Population, data: DataSection, copy: bool = Fa
 
 
 def _table(
-    path: Path, encoding: Encoding, classes: tuple[str, ...], data: DataSection, copy: bool = False
+    path: Path,
+    encoding: Encoding,
+    classes: tuple[str, ...],
+    data: DataSection,
+    copy: bool = False,
+    keep: tuple[str, ...] = (),
 ) -> NewSamples:
     label = data.label or "label"
-    read = read_later(path, encoding, data.options, [label] if stay_text(classes) else [], copy)
-    x, remarks = encoded(read, encoding, [label])
+    seen = {label, *(feature.name for feature in encoding.features)}
+    as_written = [name for name in keep if name not in seen]  # 007 is no number
+    others = [*as_written, *([label] if stay_text(classes) else [])]
+    read = read_later(path, encoding, data.options, others, copy)
+    x, remarks = encoded(read, encoding, [label, *keep])
+    kept = _kept(read.frame, keep) if keep else None
     if label not in read.frame.columns:
-        return NewSamples(torch.from_numpy(x), None, remarks)
+        return NewSamples(torch.from_numpy(x), None, remarks, kept)
     column = read.frame[label]
     gaps = gaps_of(column)
     labels = [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]
-    return NewSamples(torch.from_numpy(x), labels, remarks)
+    return NewSamples(torch.from_numpy(x), labels, remarks, kept)
+
+
+def _kept(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Columns as they are, a gap as None."""
+    columns = [str(name) for name in frame.columns]
+    for name in names:
+        if name not in columns:
+            raise unknown("column", name, columns)
+    return pd.DataFrame(
+        {
+            name: pd.Series(frame[name].to_numpy(), dtype=object).where(~gaps_of(frame[name]), None)
+            for name in names
+        }
+    )
 
 
 def _scores_in_words(

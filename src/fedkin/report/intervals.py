@@ -169,11 +169,12 @@ def of_error(value: float, error: float) -> tuple[float, float]:
     return value - half, value + half
 
 
-def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
+def over_seeds(values: Sequence[float], measure: str) -> tuple[float, float] | None:
     """The interval of the mean over seeds, by Student's t; None for one seed.
 
     Args:
         values: One a seed.
+        measure: What the values are, beyond whose least and most no end goes.
 
     Returns:
         (low, high), in the values' unit; None where one is not finite, too.
@@ -182,7 +183,8 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
     if len(known) < 2 or not np.isfinite(known).all():
         return None
     half = student(len(known) - 1) * float(known.std(ddof=1)) / math.sqrt(len(known))
-    return float(known.mean()) - half, float(known.mean()) + half
+    mean, possible = float(known.mean()), measure_named(measure)
+    return max(mean - half, possible.least), min(mean + half, possible.most)
 
 
 def ranks(

@@ -111,8 +111,15 @@ def test_a_leaderboard_in_another_folder_stays_the_one_that_is_meant() -> None:
     assert NEXT["bench page"]({"rows": None}) == "bench verify ROW"
     assert NEXT["bench page"]({"rows": [one]}) == "bench verify ROW --rows 'my rows/rows.jsonl'"
     assert NEXT["bench page"]({"rows": [one, other]}) == "bench verify ROW --rows FILE"
+    assert NEXT["bench run"]({"out": Path("my rows"), "suite": "small"}) == "bench page 'my rows'"
     assert NEXT["bench verify"]({"rows": None}) == "bench page"
     assert NEXT["bench verify"]({"rows": one}) == "bench page 'my rows/rows.jsonl'"
+
+
+def test_a_method_that_was_added_stands_beside_the_rows_that_fedkin_has_of_its_suite() -> None:
+    assert NEXT["bench add"]({"out": Path("mine"), "suite": "small"}) == "bench page mine small"
+    assert NEXT["bench add"]({"out": Path("mine"), "suite": "full"}) == "bench page mine"
+    assert NEXT["bench add"]({"out": Path("mine"), "suite": "small.toml"}) == "bench page mine"
 
 
 def test_what_stands_around_a_method_has_a_command_that_works(

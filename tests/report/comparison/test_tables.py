@@ -19,6 +19,13 @@ def test_points_that_round_to_nothing_have_no_sign_below_zero() -> None:
     assert [tables._points(one) for one in values] == said
 
 
+def test_what_an_experiment_has_not_is_one_dash() -> None:
+    known = {"global final weighted": 0.65, "global final weighted sd": 0.0707}
+    unknown = dict.fromkeys(known, math.nan)
+    assert tables._spread("global final weighted", known, "accuracy") == "65.00 ± 7.07"
+    assert tables._spread("global final weighted", unknown, "accuracy") == "–"
+
+
 def test_seeds_are_averaged_with_the_sample_deviation(tmp_path: Path) -> None:
     # Means 0.6 and 0.7 (every client 0.1 better): 0.65, deviation √(2 · 0.05²) = 0.0707.
     runs = [write(tmp_path / "x"), shift(write(tmp_path / "y", seed=8), [0.1, 0.1, 0.1])]

@@ -159,7 +159,15 @@ def _reproduce(given: Given) -> str:
 
 
 def _page_of_rows(given: Given) -> str:
-    return f"bench page {_q(given, 'out', otherwise='bench')}/rows.jsonl"
+    return f"bench page {_q(given, 'out', otherwise='bench')}"
+
+
+def _page_beside_all(given: Given) -> str:
+    """A method that was added stands beside all of its suite, where fedkin has their rows."""
+    from fedkin.bench.suite import committed
+
+    suite = str(given.get("suite"))
+    return f"{_page_of_rows(given)}{'' if committed(suite) is None else f' {suite}'}"
 
 
 def _verify_of_rows(given: Given) -> str:
@@ -185,7 +193,7 @@ NEXT: dict[str, Callable[[Given], str]] = {
     "reproduce": _reproduce,
     "bench list": lambda given: "bench run small --out bench",
     "bench run": _page_of_rows,
-    "bench add": _page_of_rows,
+    "bench add": _page_beside_all,
     "bench page": _verify_of_rows,
     "bench verify": lambda given: f"bench page {_q(given, 'rows', otherwise='')}".rstrip(),
     "deploy predict": lambda given: f"deploy export {_q(given, 'folder')}",

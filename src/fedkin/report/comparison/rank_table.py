@@ -82,7 +82,7 @@ def _numbers(group: Sequence[Seen], values: Mapping[object, float]) -> dict[str,
     known = [one for one in group if one.personal]
     means = [fmean(one.personal.values()) for one in known]
     low, high = over_clients(values, group[0].measure, _weights([known])) or (None, None)
-    lowest, highest = over_seeds(means) or (None, None)
+    lowest, highest = over_seeds(means, group[0].measure) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
         "measure": group[0].measure,
