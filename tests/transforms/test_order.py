@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.doctor.fixed_spec import fixed_spec
-from fedkin.experiment.resume import unchanged
+from fedkin.experiment.resume import check_unchanged
 from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
@@ -98,4 +98,4 @@ def test_resuming_with_others_is_refused(tmp_path):
     with read_only(folder) as database:
         recorded = database.facts()["spec"]
     with pytest.raises(FedkinError, match="transforms are not what this run began with"):
-        unchanged(folder, parse(tomllib.loads(record.read_text()))[0], recorded)
+        check_unchanged(folder, parse(tomllib.loads(record.read_text()))[0], recorded)
