@@ -56,13 +56,13 @@ def test_a_class_that_a_client_never_saw_is_named(tmp_path: Path) -> None:
     few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2", "--out"]
     run_folder = tmp_path / "run"
     fedkin("run", "--data", given, "--method", "fedavg", *few, run_folder)
-    for client, untaught in (("H01", ["readmitted"]), ("H02", [])):
+    for client, unseen_classes in (("H01", ["readmitted"]), ("H02", [])):
         assert fedkin("export", run_folder, "--client", client).exit_code == 0
         folder = run_folder / "export" / client
         card = json.loads((folder / "card.json").read_text())
-        assert card["data"]["untaught"] == untaught
+        assert card["data"]["unseen_classes"] == unseen_classes
         said = "no training sample of the client is of class readmitted" in as_markdown(card)
-        assert said == bool(untaught)
+        assert said == bool(unseen_classes)
 
 
 def test_a_columns_name_breaks_no_table(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "data": {
                 "name": facts["data"],
                 "samples": own.samples,
-                "untaught": _untaught(opened.parts.population, own, facts),
+                "unseen_classes": _unseen_classes(opened.parts.population, own, facts),
                 "digest": facts["data_digest"],
             },
             "deploys": own.deploys if view == PERSONAL else None,
@@ -71,7 +71,7 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
         }
 
 
-def _untaught(population: Population, own: "Own", facts: Mapping[str, Any]) -> list[str]:
+def _unseen_classes(population: Population, own: "Own", facts: Mapping[str, Any]) -> list[str]:
     """The classes that none of the client's training samples has, by name; where privacy was asked
     for, nobody is told.
     """

@@ -60,7 +60,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
         f"- data: {Path(card['data']['name']).name}; {_whose(card)} samples: "
         f"{samples['train']} for training, {samples['val']} for validation, {samples['test']} for "
         "testing",
-        *_untaught(card["data"].get("untaught", [])),
+        *_unseen_classes(card["data"].get("unseen_classes", [])),
         *[
             f"- {view} model on {split}{_mean(card)}: {said_scores(values)}"
             for view, scores in card["scores"].items()
@@ -78,7 +78,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _untaught(classes: list[str]) -> list[str]:
+def _unseen_classes(classes: list[str]) -> list[str]:
     if not classes:
         return []
     return [
