@@ -207,3 +207,27 @@ def test_clients_of_one_size_have_so_many_samples_each() -> None:
     assert _clients({**known, "count": 1}) == "1 (a); samples 60"
     several = {**known, "count": 2, "smallest": 5, "median": 32.5}
     assert _clients(several) == "2 (a, …); samples 5 to 60, median 32.5"
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of three hospitals' tables, one of which never saw a severe case."""
+    monkeypatch.chdir(tmp_path)
+    Path("all").mkdir()
+    for name, outcomes in (("hill", "nms"), ("lake", "nms"), ("west", "nm")):
+        rows = [f"{20 + at},{at % 7},{outcomes[at % len(outcomes)]}" for at in range(60)]
+        Path("all", f"{name}.csv").write_text("\n".join(["age,bp,outcome", *rows]) + "\n")
+    return Path("all")
+
+
+def test_a_hospital_that_lacks_a_class_is_told(hospitals: Path) -> None:
+    found = fedkin("data", "check", hospitals, "--label", "outcome")
+    assert found.exit_code == 0
+    assert "1 client has no sample at all of some class (west: no 's')" in found.output
+
+
+def test_a_label_that_is_not_there_is_named_by_the_option_of_this_command(hospitals: Path) -> None:
+    found = fedkin("data", "check", hospitals)
+    assert found.exit_code == 2
+    assert "all has no label column 'label': name it with --label COLUMN" in found.output
+    assert "(columns: age, bp, outcome)" in found.output  # "client" is in no file

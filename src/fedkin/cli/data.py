@@ -88,7 +88,11 @@ def check(
     )
     tell_hints(hints)
     with progress_to(ThrottledLines()):
-        result, _, faults = checked(spec)
+        try:
+            result, _, faults = checked(spec)
+        except FedkinError as error:
+            error.args = (_with_options(str(error)),)
+            raise
     typed = [path, *(word for text in settings for word in ("--set", text))]
     if fix is not None:
         again = shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)])
@@ -101,6 +105,13 @@ def check(
     small = [problem for problem in result["problems"] if problem["kind"] == SMALL_CLIENT]
     if faults or any(not one["fix"] or spec.split.empty != "drop" for one in small):
         raise typer.Exit(UNREADABLE)
+
+
+def _with_options(sentence: str) -> str:
+    """A sentence of fedkin.data that advises a key for which this command has an option."""
+    for key in ("label", "client"):
+        sentence = sentence.replace(f"--set data.{key}=", f"--{key} ")
+    return sentence
 
 
 def _next(

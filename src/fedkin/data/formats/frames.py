@@ -24,12 +24,13 @@ CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
 class Read(NamedTuple):
     """The rows of all files; ``place(row)`` is the file and the line of a row; ``said``: what else
-    is worth knowing.
+    is worth knowing; ``added``: columns that no file has.
     """
 
     frame: pd.DataFrame
     place: Place
     said: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 class Style(NamedTuple):
@@ -126,7 +127,7 @@ def read_folder(folder: Path, style: Style) -> Read:
     )
     if others:
         remarks.append(f"what is no table in {folder} is left out: {some(others)}")
-    return Read(pd.concat(frames, ignore_index=True), place, tuple(remarks))
+    return Read(pd.concat(frames, ignore_index=True), place, tuple(remarks), (CLIENT,))
 
 
 def tables_in(folder: Path) -> list[Path]:

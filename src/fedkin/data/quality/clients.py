@@ -1,4 +1,6 @@
-"""What is wrong with clients: none named, too small to train or to be judged, one class only."""
+"""What is wrong with clients: none named, too small to train or to be judged, one class only, a
+class that is missing altogether.
+"""
 
 from collections.abc import Sequence
 
@@ -7,13 +9,16 @@ import numpy as np
 from fedkin.core.errors import many, some
 from fedkin.data.arrays import Ints
 from fedkin.data.holdout import FEWEST
+from fedkin.data.quality.labels import MANY
 from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
+from fedkin.data.tables.similar_names import folded
 
 JUDGED = 5  # test samples, below which one of them moves a client's score by more than 20 points
 TEST = 0.2  # share of the rows that are test rows by default
 SMALL = round(JUDGED / TEST)
+NAMED = 2  # classes that are named of a client that lacks them; of more, their number
 SMALL_CLIENT = "small client"  # the kind of fault that ends a run, unless [split] empty drops it
 
 
@@ -48,6 +53,8 @@ def client_problems(
         single = np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
         if len(single):
             problems.append(_of_one_class(names, single))
+        if source.classes <= MANY:  # of more, that some are missing is the rule
+            problems += _without_a_class(source, names, table)
     return problems
 
 
@@ -82,6 +89,32 @@ def _of_one_class(names: Sequence[str], which: Ints) -> Problem:
     says = f"{len(which)} of {len(names)} clients hold one class only ({_those(names, which)})"
     share = len(which) / len(names)
     return Problem("one class", says, "any guess of it is right there", share=share)
+
+
+def _without_a_class(source: Source, names: Sequence[str], table: Ints) -> list[Problem]:
+    """Clients that hold two classes or more, and none of a class that others hold. A class that is
+    rare everywhere does not count, and spellings of one class are one.
+    """
+    first: dict[str, str] = {}  # a class in all its spellings → as it is spelled first
+    held: dict[str, Ints] = {}
+    for name, column in zip(source.class_names or map(str, range(source.classes)), table.T):
+        shown = first.setdefault(folded(name), name)
+        held[shown] = held.get(shown, 0) + column
+    enough = {name: column for name, column in held.items() if column.sum() >= FEWEST}
+    each = []
+    for k, client in enumerate(names):
+        absent = [name for name, column in enough.items() if not column[k]]
+        if not absent or np.count_nonzero(table[k]) == 1:
+            continue
+        few = len(absent) <= NAMED
+        lost = f"no {' or '.join(map(repr, absent))}" if few else f"none of {len(absent)} classes"
+        each.append(f"{client}: {lost}")
+    if not each:
+        return []
+    lack = many(len(each), "client has", "clients have")
+    says = f"{lack} no sample at all of some class ({some(each)})"
+    why = "a model trained there alone never predicts it, and no score there tells of it"
+    return [Problem("absent class", says, why, share=len(each) / len(names))]
 
 
 def _those(names: Sequence[str], which: Ints) -> str:

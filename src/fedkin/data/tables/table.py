@@ -305,7 +305,8 @@ def check_columns_there(
     listed = [(role, name) for role, names in lists.items() for name in names]
     for role, name in used + listed:
         if name is not None and name not in columns:
-            raise _missing(where, role, name, columns)
+            theirs = [column for column in columns if column not in read.added]
+            raise _missing(where, role, name, theirs)
     if roles.client is not None and roles.client == roles.label:
         raise FedkinError(
             f"{where}: column {roles.label!r} is named by data.label and by data.client: every "
