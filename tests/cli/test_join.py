@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -248,3 +249,21 @@ def test_mistakes(folder, tmp_path):
     assert "--data" in told("join", folder / "run")
     assert "does not exist" in told("join", folder / "run", "--data", tmp_path / "none.csv")
     assert "leaves none" in told("run", "--clients", "3", "--holdout-clients", "0.9")
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "named"),
+    [
+        ("mine", None, "mine"),
+        ("c0", None, "joined/c0"),  # a client of the run has that name too
+        ("mine", "there", "there"),
+    ],
+)
+def test_the_next_command_names_the_newcomer_as_the_pages_do(folder, tmp_path, file, place, named):
+    mine = table(tmp_path / f"{file}.csv", 1, named=False)
+    run = tmp_path / "run"
+    shutil.copytree(folder / "run", run, ignore=shutil.ignore_patterns("joined"))
+    out = () if place is None else ("--out", run / place)
+    done = fedkin("join", run, "--data", mine, "--rounds", 1, *out)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1].endswith(f"{run} --client {named} --data FILE")

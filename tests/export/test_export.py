@@ -350,7 +350,8 @@ def test_a_client_that_joined_has_a_model_like_the_others(tmp_path: Path) -> Non
         tmp_path / "mine.csv", index=False
     )
     assert f"fedkin join {run} --client {apart}" in told("export", run, "--client", apart)
-    assert f"--client joined/{apart}" in fedkin("join", run, "--client", apart).stdout
+    done = fedkin("join", run, "--client", apart)
+    assert f"predict {run} --client {apart} --data FILE" in " ".join(done.stdout.split())
     assert (
         fedkin("join", run, "--data", tmp_path / "mine.csv", "--out", tmp_path / "there").exit_code
         == 0

@@ -53,10 +53,21 @@ def join(
         warn(f"note: {sentence}")
     tell(outcome, as_json)
     if not (as_json or quiet()):
-        place = Path(outcome["model"]).parent
-        member = place.relative_to(folder) if place.is_relative_to(folder) else place
-        options = ["--client", str(member), "--data", "FILE"]
+        options = ["--client", _member(folder, outcome), "--data", "FILE"]
         say(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
+
+
+def _member(run: Path, outcome: Mapping[str, Any]) -> str:
+    """How other commands name the newcomer: by its name, unless a client of the run has it too."""
+    from fedkin.newcomers.join import FOLDER
+    from fedkin.report.records import opened
+
+    name, place = str(outcome["client"]), Path(outcome["model"]).parent
+    if place == run / FOLDER / name:
+        with opened(run) as record:
+            if all(one.name != name for one in record.clients.values()):
+                return name
+    return str(place.relative_to(run) if place.is_relative_to(run) else place)
 
 
 def tell(outcome: Mapping[str, Any], as_json: bool) -> None:

@@ -53,6 +53,16 @@ def test_a_method_of_ones_own_is_named_by_its_file_too(tmp_path, monkeypatch) ->
     del sys.modules["cp"]
 
 
+def test_a_file_beside_it_is_offered_where_no_method_is_called_so(tmp_path, monkeypatch) -> None:
+    (tmp_path / "blend.py").write_text("def mixed(): pass\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FedkinError) as error:
+        named("blend")
+    assert str(error.value) == (
+        "unknown method 'blend': write blend:mixed for the function of your file blend.py"
+    )
+
+
 def test_a_method_that_cannot_be_loaded_says_why(monkeypatch) -> None:
     broken = Unloadable("mine cannot be imported: no licence")
     monkeypatch.setattr("fedkin.methods.registry", lambda: {"mine": broken})

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import OwnCode, file_digest, find_own_code, of_this_folder
+from fedkin.core.system.own_code import (
+    OwnCode,
+    file_digest,
+    find_own_code,
+    in_a_file_here,
+    of_this_folder,
+)
 
 
 @pytest.fixture
@@ -112,3 +118,24 @@ def test_a_path_that_is_no_module_gets_the_nearest_name(typed: str, nearest: str
         f"{typed!r} names no module: a module's name has dots in place of slashes, and no .py: "
         f"{nearest}"
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def blend(): pass\n", "write mix7:blend for the function of your file mix7.py"),
+        (
+            "def _own(): pass\n\n\ndef a():\n    def inner(): pass\n\n\ndef b(): pass\n",
+            "write mix7:a or mix7:b for a function of your file mix7.py",
+        ),
+        ("exit(1)\n", "write mix7:FUNCTION for the function of your file mix7.py"),
+    ],
+)
+def test_a_file_of_this_folder_is_offered_by_its_functions(
+    content, said, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mix7.py").write_text(content)
+    (tmp_path / "dir7.py").mkdir()
+    assert in_a_file_here("mix7") == said
+    assert in_a_file_here("dir7") == in_a_file_here("gone7") == in_a_file_here("../mix7") == ""

@@ -41,3 +41,15 @@ def test_a_name_or_a_path_and_hyper_parameters(text, name, options) -> None:
 def test_a_value_without_its_key(text, said) -> None:
     with pytest.raises(FedkinError, match=said):
         typed_method(text)
+
+
+@pytest.mark.parametrize("text", ["blend", "blend:share=0.5"])
+def test_a_file_of_this_folder_is_offered_where_no_method_is_called_so(
+    text, tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "blend.py").write_text("def mixed(): pass\n")
+    (tmp_path / "fedavg.py").write_text("def mixed(): pass\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FedkinError, match=r"^unknown method 'blend': write blend:mixed for the"):
+        typed_method(text)
+    assert typed_method("fedavg") == ("fedavg", {})  # fedkin's own goes before the file

@@ -8,7 +8,7 @@ from rich.console import Console
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import beginning, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
-from fedkin.core.system.own_code import find_own_code, is_own, of_this_folder
+from fedkin.core.system.own_code import find_own_code, in_a_file_here, is_own, of_this_folder
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -46,6 +46,8 @@ def named(name: str) -> list[dict[str, Any]]:
     if not matches:
         from fedkin.methods import no_method  # late: the list itself is kept, and quick
 
+        if own := in_a_file_here(name):
+            raise FedkinError(f"unknown method {name!r}: {own}")
         raise no_method(name, [one["name"] for one in every])
     return matches
 

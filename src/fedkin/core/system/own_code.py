@@ -24,6 +24,8 @@ _WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
 _SLASH = re.compile(r"[/\\]")
 _OF_FILE = re.compile(r"(?P<file>(?:[A-Za-z]:[/\\])?[^:]+?)(?P<suffix>\.py)?(?::(?P<name>.*))?")
 _PATH = re.compile(rf"{_WORDS.pattern}:{_WORD}")
+_FUNCTION = re.compile(r"^def ([^\W\d_]\w*)", re.MULTILINE)  # that others may call
+MOST_NAMED = 3
 STANDARD = Path(sysconfig.get_path("stdlib"))
 BOUGHT = frozenset({"site-packages", "dist-packages"})  # folders of what others wrote
 
@@ -136,6 +138,26 @@ class OwnCode:
             if isinstance(error, ModuleNotFoundError) and error.name == module:
                 why += near(module, _files_here())
         raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}")
+
+
+def in_a_file_here(name: str) -> str:
+    """What to write where a file of this folder has a name that was typed; the file is read, and
+    not run.
+
+    Args:
+        name: That stands for nothing.
+
+    Returns:
+        "write blend:slower for the function of your file blend.py"; "" where no file is called so.
+    """
+    file = Path(f"{name}.py")
+    if name not in _files_here() or not file.is_file():
+        return ""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    defined = _FUNCTION.findall(text) or ["FUNCTION"]
+    functions = "the function" if len(defined) == 1 else "a function"
+    typed = " or ".join(f"{name}:{function}" for function in defined[:MOST_NAMED])
+    return f"write {typed} for {functions} of your file {file}"
 
 
 def _files_here() -> list[str]:

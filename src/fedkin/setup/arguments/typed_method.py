@@ -3,7 +3,7 @@
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import is_own, of_this_folder
+from fedkin.core.system.own_code import in_a_file_here, is_own, of_this_folder
 from fedkin.runs.short_form import short_form
 
 
@@ -29,6 +29,8 @@ def typed_method(text: str) -> tuple[str, dict[str, Any]]:
     if is_own(f"{head}:{rest.partition(':')[0]}") and (a_file or not _known(head)):
         name, options = short_form(rest, lambda name: _keyless(text, f"{head}:{name}"))
         return f"{head}:{name}", options
+    if not _known(head) and (own := in_a_file_here(head)):
+        raise FedkinError(f"unknown method {head!r}: {own}")
     return short_form(text, lambda name: _keyless(text, name))
 
 
