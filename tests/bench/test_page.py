@@ -77,6 +77,18 @@ def test_the_page_draws_sorts_and_filters(browser: Browser, tmp_path: Path, widt
         assert re.search(r"rounds\s+apfl", first)
 
 
+def test_on_a_phone_each_cell_draws_the_line_above_it_so_that_no_fixed_cell_hides_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = write_page(ROWS, tmp_path / "page.html")
+    style = "cell => { const of = getComputedStyle(cell); return [of.borderTopWidth, of.position] }"
+    with opened(browser, path, width=390, theme="dark") as shown:
+        table = shown.locator("#to-beat table")
+        assert table.evaluate("of => getComputedStyle(of).borderCollapse") == "separate"
+        assert table.locator("tbody th").last.evaluate(style) == ["1px", "sticky"]
+        assert table.locator("tbody td").last.evaluate(style) == ["1px", "static"]
+
+
 def test_it_leads_with_who_is_best() -> None:
     text = page(made_rows())
     (said,) = re.findall(r'<p class="lead">(.*?)</p>', text)

@@ -46,6 +46,8 @@ def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
         in fedkin("reproduce", "claims", "--finished").output + (made_up / "claims.md").read_text()
     )
     assert "no case was run yet" in (made_up / "claims.html").read_text()
+    head = (made_up / "claims.md").read_text().partition("##")[0]
+    assert head.count("`fedkin reproduce claims PAPER --rows CLAIM-ID`") == 1
     (made_up / "claims.md").unlink()
 
     result = fedkin(*ASK, "p", "--finished", "--json")

@@ -50,6 +50,9 @@ FIELDS = (
     "full_seeds",
     "full_why",
 )
+ONE_CLAIM = (
+    "The runs of one claim, and its verdict: `fedkin reproduce claims PAPER --rows CLAIM-ID`."
+)
 LATER = "not run yet"  # no reason
 
 
@@ -153,7 +156,7 @@ def markdown(register: Register, judged: Sequence[Judged], scale: str, asked: st
         The page.
     """
     text = [f"# {TITLE}", ""]
-    text += [f"Scale: {scale}. Made by `{asked}`.", ""]
+    text += [f"Scale: {scale}. Made by `{asked}`.", "", ONE_CLAIM, ""]
     has_full_scale = any(pairs(judged))
     text += [f"**In short.** {lead(judged, scale)}", "", *_counts(register, judged), ""]
     text += [*_counts_there(register, judged), "", *_disagree(judged), ""] if has_full_scale else []
