@@ -66,6 +66,15 @@ def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
     last = fedkin("compare", one, two, *asked).stderr.splitlines()[-1]
     typed = ["compare", str(one), str(two), *asked, "--html", "page.html"]
     assert last == f"next: fedkin {shlex.join(typed)}"
+    runs = [tmp_path / "all runs" / name for name in "abc"]
+    for run in runs:
+        run.mkdir(parents=True)
+    short = f"compare {shlex.quote(str(runs[0].parent))}/* --html page.html"
+    assert NEXT["compare"]({"folders": runs}) == short
+    whole = f"compare {shlex.join(map(str, [*runs[1:], runs[0]]))} --html page.html"
+    assert NEXT["compare"]({"folders": [*runs[1:], runs[0]]}) == whole  # the first is the baseline
+    (runs[0].parent / "d").mkdir()
+    assert "/*" not in NEXT["compare"]({"folders": runs})
     found = NEXT["sweep"]({"out": Path("my sweep"), "measure": "auc"})
     assert found == "compare 'my sweep'/* --best --measure auc"
     found = NEXT["reproduce"]({"name": "comet-figure-2", "scale": "small", "out": Path("a b")})

@@ -36,3 +36,15 @@ def test_words_stand_in_every_part() -> None:
     parts = columns_that_fit(SHEET, 60)
     assert all(part[:2] == [0, 1] for part in parts)
     assert [column for part in parts for column in part[2:]] == list(range(2, 11))
+
+
+def test_a_name_of_a_run_is_not_folded_where_there_is_room() -> None:
+    """At 80 columns the run's name was, as "fedavg-" and "0", for a long heading of numbers."""
+    heads = ["run", "paper bytes", "unicast bytes", "paper scalars", "seconds"]
+    heads += ["seconds per round", "helped %", "hurt %"]
+    row = ["fedavg-0", "12.1 MB", "15.1 MB", "3.0 M", "12.1 s", "0.1 s", "60.0", "40.0"]
+    out = io.StringIO()
+    sheet = Sheet("Costs", heads, [row], 1)
+    Console(file=out, width=80, color_system=None).print(Fitting(sheet))
+    assert "fedavg-0" in out.getvalue()
+    assert max(map(len, out.getvalue().splitlines())) <= 80

@@ -1,7 +1,7 @@
 """The command to type next, which every command ends with: on standard error, for people."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fedkin.experiment.terminal import warn
 
 Given = Mapping[str, Any]  # a command's arguments and options, by their names
+FEW = 3  # folders that are shorter to name than a pattern is to understand
 NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
 LABELED = "--set public.source=held-out --set public.labeled=true"
 AROUND = {  # what stands around a method and has a certificate → what a run with it says at least
@@ -84,7 +85,17 @@ def _compare(given: Given) -> str:
         return f"report {shlex.quote(str(runs[-1]))}"
     best = " --best" if given.get("best") else ""
     asked = f"{_option(given, 'against')}{best}{_option(given, 'measure')}"
-    return f"compare {_q(given, 'folders')}{asked} --html page.html"
+    return f"compare {_folders(given['folders'])}{asked} --html page.html"
+
+
+def _folders(given: Sequence[Path]) -> str:
+    """Run directories as they are typed: ``runs/*`` where that names the same ones."""
+    folders = [Path(one) for one in given]
+    parent = folders[0].parent
+    there = sorted(path for path in parent.glob("*") if path.is_dir() and path.name[0] != ".")
+    if len(folders) < FEW or folders != there:
+        return shlex.join(map(str, folders))
+    return "*" if parent == Path() else f"{shlex.quote(str(parent))}/*"
 
 
 def _report(given: Given) -> str:

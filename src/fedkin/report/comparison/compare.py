@@ -341,12 +341,23 @@ def _hidden(seen: Sequence[Seen]) -> list[str]:
 
 
 def _twice(seen: Sequence[Seen]) -> list[str]:
-    groups: dict[tuple[str, Any], list[str]] = {}
+    groups: dict[tuple[str, Any], list[Seen]] = {}
     for one in seen:
         if one.finished:
-            groups.setdefault((one.experiment, one.row["seed"]), []).append(one.name)
+            groups.setdefault((one.experiment, one.row["seed"]), []).append(one)
     return [
-        f"the same experiment with the same seed, counted once over seeds: {some(names, 3)}"
-        for names in groups.values()
-        if len(names) > 1
+        "the same experiment with the same seed, counted once over seeds: "
+        f"{some([one.name for one in group], 3)}{_agreement(group)}"
+        for group in groups.values()
+        if len(group) > 1
     ]
+
+
+def _agreement(group: Sequence[Seen]) -> str:
+    """Whether runs of one experiment have one fingerprint; "" where one of them has none."""
+    marks = {one.fingerprint for one in group}
+    if "" in marks:
+        return ""
+    if len(marks) == 1:
+        return f"; their fingerprints agree, bit by bit ({marks.pop()})"
+    return f"; their fingerprints differ ({len(marks)} of {len(group)} runs)"

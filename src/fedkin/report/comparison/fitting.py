@@ -29,10 +29,18 @@ class Fitting:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         groups = columns_that_fit(self.sheet, options.max_width)
         for place, columns in enumerate(groups):
-            yield self._table(columns, first=place == 0, last=place == len(groups) - 1)
+            first, last = place == 0, place == len(groups) - 1
+            yield self._table(columns, options.max_width, first=first, last=last)
 
-    def _table(self, columns: Sequence[int], first: bool, last: bool) -> Table:
+    def _table(self, columns: Sequence[int], room: int, first: bool, last: bool) -> Table:
         sheet = self.sheet
+        least = {
+            column: _width(sheet, column)
+            if column >= sheet.texts
+            else min(_width(sheet, column), FOLDED)
+            for column in columns
+        }
+        fits = EDGE + sum(width + BETWEEN for width in least.values()) <= room
         table = Table(
             title=sheet.title if first else f"{sheet.title} (continued)",
             caption=(sheet.caption or None) if last else None,
@@ -46,7 +54,7 @@ class Fitting:
                 sheet.columns[column],
                 overflow="fold",
                 justify="left" if words else "right",
-                min_width=None if words else _width(sheet, column),
+                min_width=least[column] if fits or not words else None,
             )
         for number, cells in enumerate(sheet.rows):
             style = "dim" if number in self.dim else None

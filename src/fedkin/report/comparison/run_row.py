@@ -67,6 +67,7 @@ class Seen(NamedTuple):
     specified: Mapping[str, Any] = {}  # what else was asked for: see ``specified``
     summed: bool = False  # secure aggregation: a mean is known, and no client's score
     safe: bool = False  # [method] safe was asked for
+    fingerprint: str = ""  # of the finished model: equal where each bit of it is
 
     @property
     def finished(self) -> bool:
@@ -244,6 +245,7 @@ def _seen(
         specified=specified(facts, chosen, summary["clients"]),
         summed=scored.summed,
         safe=bool((whole.get("method") or {}).get("safe")),
+        fingerprint=str(summary["fingerprint"] or ""),
     )
 
 
