@@ -5,7 +5,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.node.data import read
-from fedkin.flower.node.reasons import of_data
+from fedkin.flower.node.reasons import of_data, of_failure
 
 GOOD = {"bmi": "21", "age": "50", "sick": "1", "split": "train"}
 FAULTS = {
@@ -36,3 +36,12 @@ def test_the_cell_at_fault_is_named(case, ending, tmp_path, capsys):
     where = f"data.{ending}, {place}, column '{column}'"
     assert told == f"its data cannot be read: {where}: its log says what is wrong"
     capsys.readouterr()
+
+
+def test_no_text_of_a_server_commands_the_terminal_of_a_node(capsys):
+    assert (
+        of_failure(ValueError("\x1b[2Jnothing\r\x07")) == "ValueError, of which its log says more"
+    )
+    shown = capsys.readouterr().err
+    assert "nothing" in shown
+    assert shown.strip().isprintable()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from fedkin.core.plain import plain
 from fedkin.flower.node.advice import on_a_node
 
 # As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice
@@ -68,9 +69,10 @@ def without_folders(why: str, folders: Iterable[Path]) -> str:
 
 
 def logged(text: str) -> None:
-    """To the node's operator, and nobody else.
+    """To the node's operator, and nobody else. What a server or a file says in it may not command
+    the terminal.
 
     Args:
         text: As the error has it.
     """
-    print(text, file=sys.stderr, flush=True)
+    print(plain(text), file=sys.stderr, flush=True)
