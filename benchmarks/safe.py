@@ -29,7 +29,7 @@ from benchmarks.methods import trial
 from benchmarks.own_truth import add
 from benchmarks.page import put
 from fedkin.core.family import CATEGORICAL
-from fedkin.core.model import Model, from_module
+from fedkin.core.model import from_module
 from fedkin.engine.evaluation import Predict
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
@@ -75,9 +75,9 @@ def logs(opened: Opened, client: int, x: torch.Tensor) -> torch.Tensor:
         return predict(model, opened.view(member), x)
 
 
-def deployed(model: Model, share: float, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+def deployed(share: float, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     """Log-probabilities of what a client deploys: of the federated model p and its own q."""
-    return {0.0: q, 1.0: p}.get(share, blend(model, p, q, torch.tensor(share)))
+    return {0.0: q, 1.0: p}.get(share, blend(CLASSES, p, q, torch.tensor(share)))
 
 
 Judged = dict[str, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -121,19 +121,19 @@ def kept(file: Path) -> list[Judged]:
     return [found[client] for client in sorted(found)]
 
 
-def row(model: Model, clients: Sequence[Judged]) -> tuple[float, ...]:
+def row(clients: Sequence[Judged]) -> tuple[float, ...]:
     """What the clients lose and gain, without and with safe, and how many deploy what: the numbers
     of ``COLUMNS``.
     """
     gain, hurt, surely = [0.0, 0.0], [0, 0], [0, 0]
     taken = [0, 0, 0]
     for parts in clients:
-        share, _ = choice(model, *parts["val"], errors)
+        share, _ = choice(CLASSES, *parts["val"], errors)
         taken[0 if share == 1 else 2 if share == 0 else 1] += 1
         p, q, y = parts["test"]
-        base = errors(model, q, y).double()
-        for way, out in enumerate((p, deployed(model, share, p, q))):
-            worse = errors(model, out, y).double() - base
+        base = errors(CLASSES, q, y).double()
+        for way, out in enumerate((p, deployed(share, p, q))):
+            worse = errors(CLASSES, out, y).double() - base
             gain[way] -= 100 * float(worse.mean())
             hurt[way] += float(worse.mean()) > 1e-9
             surely[way] += no_better(worse) <= 0.05
@@ -152,7 +152,7 @@ def measure(setting: str, names: Sequence[str], seed: int, folder: Path) -> None
         for name in left:
             if alone is not None and name in untrained:
                 keep(files[name], judged(alone, trained(setting, name, runs, seed)))
-            found = (setting, seed, name, *row(CLASSES, kept(files[name])))
+            found = (setting, seed, name, *row(kept(files[name])))
             add(ROWS, COLUMNS, found)
             print(*found, flush=True)
 

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from benchmarks.page import put
-from benchmarks.safe import METHODS, deployed, logs, trained
+from benchmarks.safe import CLASSES, METHODS, Judged, deployed, judged, trained
 from fedkin.data.arrays import Array
-from fedkin.export.opened import Opened
+from fedkin.data.population import Population
 from fedkin.transforms.safe import choice, errors, no_better
 
 LEVEL = 0.05
@@ -50,25 +50,22 @@ def no_better_by(gain: torch.Tensor, group: Array) -> float:
     return no_better(torch.from_numpy(np.bincount(number, weights=gain.numpy())))
 
 
-def clients(alone: Opened, other: Opened, way: str) -> list[tuple[float, float, float]]:
+def clients(
+    population: Population, models: Sequence[Judged], way: str
+) -> list[tuple[float, float, float]]:
     """(what it loses on `local`, the two chances that this is nothing) of every client."""
-    population, found = alone.parts.population, []
-    recording = population.truth["bout"]
-    model = alone.parts.models[alone.architecture(alone.member(0))]
-    for client in range(population.clients):
+    recording, found = population.truth["bout"], []
+    for client, parts in enumerate(models):
         share = 1.0
         if way != "never":
-            rows = population.val[client]
-            x, y = population.x[rows], population.y[rows]
-            both = logs(other, client, x), logs(alone, client, x)
-            by = partial(no_better_by, group=recording[rows])
-            share, _ = choice(model, *both, y, errors, no_better if way == "windows" else by)
-        rows = population.test[client]
-        x, y = population.x[rows], population.y[rows]
-        p, q = logs(other, client, x), logs(alone, client, x)
-        out = deployed(model, share, p, q)
-        worse = errors(model, out, y).double() - errors(model, q, y).double()
-        found.append((float(worse.mean()), no_better(worse), no_better_by(worse, recording[rows])))
+            by = partial(no_better_by, group=recording[population.val[client]])
+            test = no_better if way == "windows" else by
+            share, _ = choice(CLASSES, *parts["val"], errors, test)
+        p, q, y = parts["test"]
+        out = deployed(share, p, q)
+        worse = errors(CLASSES, out, y).double() - errors(CLASSES, q, y).double()
+        grouped = no_better_by(worse, recording[population.test[client]])
+        found.append((float(worse.mean()), no_better(worse), grouped))
     return found
 
 
@@ -90,9 +87,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         alone = trained("har", "local", folder)
         for name in given.only.split(","):
-            other = trained("har", name, folder)
+            models = judged(alone, trained("har", name, folder))
             for way in WAYS:
-                found[way] += clients(alone, other, way)
+                found[way] += clients(alone.parts.population, models, way)
             print(name, flush=True)
     table = "\n".join([HEAD, *(line(way, found[way]) for way in WAYS)])
     print(table)
