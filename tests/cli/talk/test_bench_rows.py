@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from fedkin.bench.row import Row
-from fedkin.cli.talk.bench_rows import means, standings
+from fedkin.cli.talk.bench_rows import _ordinal, means, standings
 from tests.bench.made_rows import made_rows
 
 DIRICHLET = "Digits, 15 clients, Dirichlet 0.3"
@@ -105,3 +105,10 @@ def test_who_cannot_be_told_apart_is_said(others: tuple[str, ...], said: str) ->
         second, *_ = standings("ditto", [*apfl, *same])
         assert "ditto is the 1st of 2" in second  # equal scores share a place
         assert "is not told apart from it client by client (p = 1)" in second
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [(1, "1st"), (4, "4th"), (11, "11th"), (12, "12th"), (22, "22nd")]
+)
+def test_places_are_counted_as_people_do(place: int, words: str) -> None:
+    assert _ordinal(place) == words

@@ -16,7 +16,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.sheet import Sheet
 
-ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
+ENDINGS = {1: "st", 2: "nd", 3: "rd"}  # of 1, 21, 31 …; 11, 12 and 13 have "th"
 CAPTION = (
     "equal: the budgets that a line keeps; on local: gain of the mean{points}; hurt: share of "
     "the clients that are worse than alone"
@@ -103,7 +103,7 @@ def _standing(method: str, mine: Sequence[Entry], rows: Sequence[Row]) -> str:
     names = [one.method for one in mine]
     own = mine[names.index(method)].score
     place = 1 + sum(one.score > own + SAME for one in mine)
-    among = f"{ORDINALS.get(place, f'{place}th')} of {len(names)} methods at equal rounds"
+    among = f"{_ordinal(place)} of {len(names)} methods at equal rounds"
     compared = [row for row in rows if row.method in names]  # who failed under a seed is not
     best, others = against_best(compared, mine[0].federation, EQUAL_ROUNDS)
     if method == best:
@@ -116,6 +116,11 @@ def _standing(method: str, mine: Sequence[Entry], rows: Sequence[Row]) -> str:
         f"{method} is the {among}; the best, {best} ({formatting.value(top.measure, top.mean)}), "
         f"{apart} client by client (p = {p:.2g})"
     )
+
+
+def _ordinal(place: int) -> str:
+    ending = "th" if place % 100 in (11, 12, 13) else ENDINGS.get(place % 10, "th")
+    return f"{place}{ending}"
 
 
 def _near(near: Sequence[str], others: int) -> str:
