@@ -34,8 +34,10 @@ MEANS = {
 TOKEN = re.compile(r"\\[A-Za-z]+(?:\{\})?|\\.|.", re.DOTALL)
 TABLE = re.compile(
     r"\\begin\{table\}\n  \\centering\n  \\caption\{(?P<caption>.*)\}\n"
+    r"  \\begin\{adjustbox\}\{max width=\\linewidth\}\n"
     r"  \\begin\{tabular\}\{(?P<form>[lr]+)\}\n    \\toprule\n(?P<head>.*)\n    \\midrule\n"
-    r"(?P<rows>(?:.*\n)*?)    \\bottomrule\n  \\end\{tabular\}\n\\end\{table\}"
+    r"(?P<rows>(?:.*\n)*?)    \\bottomrule\n  \\end\{tabular\}\n  \\end\{adjustbox\}\n"
+    r"\\end\{table\}"
 )
 AWKWARD = 'a_b & 50 % of $x$ \\\\ #1 {x} ~^ <b> | [3] *x* `q\' "r" -- --- ?` é … ± → λ=1e-3'
 
@@ -96,6 +98,12 @@ def test_rows_and_columns_stay_where_they_are() -> None:
     assert r"  \caption{50 \% of a\_b. Shared.}" in text.splitlines()
 
 
+def test_a_column_without_a_word_is_left_out() -> None:
+    rows = [["local", "", "1", ""], ["ditto", "", "2", ""]]
+    found = table(latex_tables([Sheet("t", ["method", "setting", "mean", "p"], rows, 2)], []))
+    assert found == ("t.", "lr", [["method", "mean"], ["local", "1"], ["ditto", "2"]])
+
+
 def test_notes_are_comments() -> None:
     text = latex_tables([], ["a\n\\input{x}", "b\x0bc"])
     assert all(line.startswith("%") for line in text.splitlines() if line)
@@ -109,6 +117,12 @@ def test_a_comparison_is_the_same_table_as_in_markdown(name: str, tmp_path: Path
     text = tables.latex(found)
     shown = tables.tables_of(found)
     read = [table(part[0]) for part in TABLE.finditer(text)]
-    assert [one[2] for one in read] == [[sheet.columns, *sheet.rows] for sheet in shown]
+    assert [one[2] for one in read] == [_filled(sheet) for sheet in shown]
     assert any(row[0] == name for row in read[0][2])
     assert "% y is unfinished: round 1 of 2" in text
+
+
+def _filled(sheet: Sheet) -> list[list[str]]:
+    """Head and rows, without the columns that are empty in every row."""
+    columns = [column for column in zip(sheet.columns, *sheet.rows, strict=True) if any(column[1:])]
+    return [list(row) for row in zip(*columns, strict=True)]

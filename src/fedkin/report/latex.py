@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fedkin.core.plain import latex, plain
 from fedkin.report.comparison.sheet import Sheet
 
-HEAD = r"% by fedkin; \usepackage{booktabs} goes before \begin{document}"
+HEAD = r"% by fedkin; \usepackage{booktabs, adjustbox} goes before \begin{document}"
 MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # of a number, and not a hyphen
 
 
@@ -18,7 +18,8 @@ def tables(sheets: Sequence[Sheet], notes: Sequence[str]) -> str:
         notes: What is said below all of them: comments here, for a paper is no place for them.
 
     Returns:
-        LaTeX; words to the left, numbers to the right.
+        LaTeX; words to the left, numbers to the right. A table that is wider than the text is
+        shrunk to it (package adjustbox), and a column without a word is left out.
     """
     parts = [HEAD, *map(_table, sheets)]
     comments = [f"% {plain(note)}" for note in notes]
@@ -27,21 +28,35 @@ def tables(sheets: Sequence[Sheet], notes: Sequence[str]) -> str:
 
 def _table(sheet: Sheet) -> str:
     below = f". {sheet.caption[:1].upper()}{sheet.caption[1:]}" if sheet.caption else ""
-    numbers = len(sheet.columns) - sheet.texts
+    kept = _filled(sheet)
+    texts = sum(column < sheet.texts for column in kept)
+    columns = [sheet.columns[column] for column in kept]
+    rows = [[cells[column] for column in kept] for cells in sheet.rows]
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{latex(sheet.title + below)}.}}",
-        rf"  \begin{{tabular}}{{{'l' * sheet.texts}{'r' * numbers}}}",
+        r"  \begin{adjustbox}{max width=\linewidth}",
+        rf"  \begin{{tabular}}{{{'l' * texts}{'r' * (len(columns) - texts)}}}",
         r"    \toprule",
-        _row(sheet.columns, len(sheet.columns)),
+        _row(columns, len(columns)),
         r"    \midrule",
-        *(_row(cells, sheet.texts) for cells in sheet.rows),
+        *(_row(cells, texts) for cells in rows),
         r"    \bottomrule",
         r"  \end{tabular}",
+        r"  \end{adjustbox}",
         r"\end{table}",
     ]
     return "\n".join(lines)
+
+
+def _filled(sheet: Sheet) -> list[int]:
+    """The columns that have a word in at least one row, such as settings where some differ."""
+    return [
+        column
+        for column in range(len(sheet.columns))
+        if not sheet.rows or any(cells[column] for cells in sheet.rows)
+    ]
 
 
 def _row(cells: Sequence[str], texts: int) -> str:
