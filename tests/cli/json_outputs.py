@@ -62,6 +62,7 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
         "report": [[one]],
         "methods": [[], ["fedavg"]],
         "methods --certificate": [[], ["comet"]],
+        "methods local --check": [[]],
         "data": [[], ["--data-dir", folder]],
         "data check": [[data[1]]],
         "doctor": [[*data, "--rounds", "0"]],

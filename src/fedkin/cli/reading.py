@@ -44,9 +44,16 @@ def methods(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a table of requirements and messages.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Try the method on small runs that must end the same."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List methods, their hyper-parameters and requirements."""
+    if check:
+        _method_checked(name, certificate or markdown, as_json)
+        return
     if certificate or markdown:
         _methods_loaded(name, certificate, as_json)
         return
@@ -57,6 +64,23 @@ def methods(
         print_json(listed)
     else:
         listing.show_methods(console(), listed)
+
+
+def _method_checked(name: str | None, others: bool, as_json: bool) -> None:
+    from fedkin.core.errors import FedkinError
+
+    if name is None or others:
+        raise FedkinError("--check goes with one method: fedkin methods NAME --check")
+    from fedkin.cli.listing import checks
+    from fedkin.doctor.method_checks import check_method
+
+    found = check_method(name)
+    if as_json:
+        print_json({"method": name, "checks": [check._asdict() for check in found]})
+    else:
+        checks.show(console(), name, found)
+    if any(check.holds is False for check in found):
+        raise typer.Exit(1)
 
 
 def _methods_loaded(name: str | None, certificate: bool, as_json: bool) -> None:

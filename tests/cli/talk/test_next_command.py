@@ -37,7 +37,11 @@ def test_every_command_has_its_next_one() -> None:
         (["compare", "RUN", "--html", "PAGE"], "report RUN"),
         (["methods"], "methods NAME --certificate, or: fedkin run --method NAME"),
         (["methods", "ditto"], "methods ditto --certificate, or: fedkin run --method ditto"),
-        (["methods", "tests.parity.halved:halved"], "run --method tests.parity.halved:halved"),
+        (
+            ["methods", "tests.parity.halved:halved"],
+            "methods tests.parity.halved:halved --check, or: fedkin run --method "
+            "tests.parity.halved:halved",
+        ),
         (["methods", "median", "--certificate"], "run --transform median"),
         (["data"], "init PATH, or: fedkin data check PATH"),
         (["explain", "FED-301"], "explain"),

@@ -148,7 +148,9 @@ def _methods(given: Given) -> str:
     if name in AROUND:
         return f"run {AROUND[name]}"
     own = ":" in str(given.get("name"))  # which has no certificate
-    if own or (given.get("certificate") and given.get("name")):
+    if own and not (given.get("check") or given.get("certificate")):
+        return f"methods {name} --check, or: fedkin run --method {name}"
+    if own or given.get("check") or (given.get("certificate") and given.get("name")):
         return f"run --method {name}"
     return f"methods {name} --certificate, or: fedkin run --method {name}"
 
