@@ -77,6 +77,7 @@ def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
     assert [float(line["effect"]) for line in lines] == [one["effect"] for one in kept["cases"]]
     assert "| all | 2 | " in (made_up / "claims.md").read_text()
     shown = (made_up / "claims.html").read_text()
+    assert "<code>fedkin reproduce claims PAPER --rows CLAIM-ID</code>" in shown
     assert '<th scope="row">all</th><td class="n">2</td>' in shown
     assert shown.count('<th scope="row">more-models</th>') == 3  # a claim, and its two cases
     assert "More canonical models are better. (Figure 8) Made up." in shown

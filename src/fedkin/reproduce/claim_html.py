@@ -12,7 +12,16 @@ from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
 from fedkin.reproduce.claim_verdict import VERDICTS
-from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
+from fedkin.reproduce.claim_words import (
+    HOW,
+    OF_ONE_CLAIM,
+    ONE_CLAIM,
+    bound,
+    legend,
+    measured,
+    reached,
+    verdict,
+)
 from fedkin.reproduce.told.both_scales import (
     LEGEND,
     THERE,
@@ -39,6 +48,7 @@ def html(register: Register, judged: Sequence[Judged], scale: str, asked: str) -
     parts = [
         f"<h1>{TITLE}</h1>",
         f'<p class="soft">Scale: {escape(scale)}. Made by: <code>{escape(asked)}</code></p>',
+        f"<p>{ONE_CLAIM} <code>{OF_ONE_CLAIM}</code></p>",
         f'<p class="lead">{escape(lead(judged, scale))}</p>',
         f"<p>{escape(' '.join(filter(None, legend(scale))))}</p>",
         section("papers", "How many hold", "", _papers(register, judged)),

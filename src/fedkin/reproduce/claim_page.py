@@ -14,7 +14,16 @@ from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import About, Judged
 from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
 from fedkin.reproduce.claim_verdict import VERDICTS, Finding
-from fedkin.reproduce.claim_words import HOW, bound, legend, measured, reached, verdict
+from fedkin.reproduce.claim_words import (
+    HOW,
+    OF_ONE_CLAIM,
+    ONE_CLAIM,
+    bound,
+    legend,
+    measured,
+    reached,
+    verdict,
+)
 from fedkin.reproduce.finished_rows import CLAIMS
 from fedkin.reproduce.told.both_scales import (
     LEGEND,
@@ -49,9 +58,6 @@ FIELDS = (
     "full_by_seed",
     "full_seeds",
     "full_why",
-)
-ONE_CLAIM = (
-    "The runs of one claim, and its verdict: `fedkin reproduce claims PAPER --rows CLAIM-ID`."
 )
 LATER = "not run yet"  # no reason
 
@@ -156,7 +162,8 @@ def markdown(register: Register, judged: Sequence[Judged], scale: str, asked: st
         The page.
     """
     text = [f"# {TITLE}", ""]
-    text += [f"Scale: {scale}. Made by `{asked}`.", "", ONE_CLAIM, ""]
+    text += [f"Scale: {scale}. Made by `{asked}`.", ""]
+    text += [f"{ONE_CLAIM} `{OF_ONE_CLAIM}`.", ""]
     has_full_scale = any(pairs(judged))
     text += [f"**In short.** {lead(judged, scale)}", "", *_counts(register, judged), ""]
     text += [*_counts_there(register, judged), "", *_disagree(judged), ""] if has_full_scale else []

@@ -7,6 +7,8 @@ from fedkin.reproduce.claim import Case
 from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_verdict import ONLY, OPEN, SEEDS, Finding
 
+ONE_CLAIM = "The runs of one claim, and its verdict:"
+OF_ONE_CLAIM = "fedkin reproduce claims PAPER --rows CLAIM-ID"
 HOW = {
     "above": "difference",
     "within": "difference",
