@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from fedkin.core.errors import FedkinError, letters, named_line, unknown
+from fedkin.core.errors import FedkinError, cut, letters, named_line, near, unknown
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
 from fedkin.core.system.installed import installed
@@ -294,7 +294,9 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
             f"unknown method {name!r}: that is how --method is written; here goes the name alone, "
             f"so in [method] write name = {own!r} and {keys} beside it"
         )
-    return unknown("method", name, [*known, *ALIASES])
+    if hint := near(name, [*known, *ALIASES]):
+        return FedkinError(f"unknown method {cut(name)!r}{hint} (fedkin methods lists all)")
+    return unknown("method", name, known)
 
 
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
