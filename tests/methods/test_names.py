@@ -8,6 +8,7 @@ from fedkin.core.errors import FedkinError, letters
 from fedkin.methods import ALIASES, METHODS, OTHERWISE, known_name
 from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
+from fedkin.transforms.registry import TRANSFORMS
 
 WRITTEN = {
     "FedAvg": "fedavg",
@@ -47,6 +48,8 @@ TOLD = {
     "FedOpt": "--method fedavg --set server.optimizer=adam",
     "Per-FedAvg-FO": "--method per_fedavg:hessian=fo",
     "FO-MAML": "--method per_fedavg:hessian=fo",
+    "DP-FedAvg": "--method fedavg --set privacy.clip=1 --set privacy.noise=1 --set "
+    "privacy.delta=1e-5",
     "MOCHA": "--method fedu",
     "FedMTL": "--method fedu",
 }
@@ -68,9 +71,17 @@ def test_what_is_a_setting_here_is_told_with_the_words_to_type(written, instead)
         assert "did you mean" not in sentence
         assert sentence.endswith(f"({instead})")
     options = instead.split()
-    method, changes = options[1], options[3:]
+    method, changes = options[1], [word for word in options[2:] if word != "--set"]
     spec, _ = specification(None, {"method": method}, changes, False, "run")
     method_of(spec)
+
+
+def test_a_rule_that_is_asked_for_as_a_method_is_told_as_the_transform_that_it_is():
+    for written in ("Trimmed-Mean", "median", "RFA", "Krum", "geometric_median"):
+        with pytest.raises(FedkinError, match="it is a rule in the place of a method's") as error:
+            known_name(written)
+        transform = str(error.value).rstrip(")").rpartition(" --transform ")[2]
+        assert TRANSFORMS[transform].stage == "rule"
 
 
 def test_no_two_methods_are_one_name():

@@ -176,6 +176,18 @@ OPTIMIZED = (
 )
 MULTITASK = "the nearest is fedu, multi-task learning with a Laplacian regularizer (--method fedu)"
 FIRST_ORDER = "it is per_fedavg with hessian = 'fo' (--method per_fedavg:hessian=fo)"
+RULE = "it is a rule in the place of a method's mean (--method fedavg --transform {})"
+RULES = {
+    "median": "median",
+    "trimmedmean": "trimmed_mean",
+    "geometricmedian": "geometric_median",
+    "rfa": "geometric_median",
+    "krum": "krum",
+}
+PRIVATE = (
+    "it is fedavg with [privacy] (--method fedavg --set privacy.clip=1 --set privacy.noise=1 "
+    "--set privacy.delta=1e-5)"
+)
 # What other libraries call a method is here a setting of one, or has a close relative: in letters
 OTHERWISE = {
     **{published: OPTIMIZED.format(ours) for published, ours in AT_SERVER.items()},
@@ -185,6 +197,8 @@ OTHERWISE = {
     "fedmtl": MULTITASK,
     "perfedavgfo": FIRST_ORDER,
     "fomaml": FIRST_ORDER,
+    **{written: RULE.format(ours) for written, ours in RULES.items()},
+    "dpfedavg": PRIVATE,
 }
 
 
