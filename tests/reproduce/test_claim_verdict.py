@@ -237,6 +237,15 @@ def test_chance_decides_as_often_as_the_page_says() -> None:
     assert held.count(FAILS) / 2000 == pytest.approx(1 / 8, abs=0.02)
 
 
+def test_chance_decides_on_spreads_as_often_as_the_page_says() -> None:
+    rng = np.random.default_rng(0)
+    test = case("steadier", row="a", than="b")
+    drawn = ({name: whole(*rng.normal(size=5)) for name in "ab"} for _ in range(1000))
+    held = [judge(test, numbers, clients=False).verdict for numbers in drawn]
+    assert held.count(HOLDS) / 1000 == pytest.approx(0.22, abs=0.03)
+    assert held.count(FAILS) / 1000 == pytest.approx(0.22, abs=0.03)
+
+
 def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
     least = case("reaches", row="a", at_least=0.95, measure="stability")
     assert judge(least, {"a": whole(0.95, 0.95, 0.95)}).verdict == HOLDS

@@ -312,7 +312,8 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
 
 def _steadier(first: Values, second: Values) -> list[Floats]:
     """How far the sd over seeds of the second is above that of the first, leaving out each seed in
-    turn: one seed alone is then no verdict.
+    turn: one seed alone is then no verdict. These numbers are of nearly the same seeds, so that
+    they agree by chance far more often than as many seeds would (docs/reproduce.md).
     """
     runs = [[float(np.mean(list(one.values()))) for one in values] for values in (first, second)]
 
