@@ -207,6 +207,45 @@ def test_a_trend_is_the_rise_of_the_line() -> None:
     assert found.effect == pytest.approx(3 * np.polyfit(range(4), [1, 9, 1, 1], 1)[0])
 
 
+@pytest.mark.parametrize(("row", "to"), [((0, 6, 6), (0, 2, 2)), ((1, 6, 6), (0, 2, 2))])
+def test_a_seed_whose_ratio_is_no_number_decides_nothing(
+    row: tuple[float, ...], to: tuple[float, ...]
+) -> None:
+    """Two seeds of three are not every seed."""
+    ratio = case("ratio", measure="minutes", row="a", to="b", at_least=2.0)
+    found = judge(ratio, {"a": whole(*row), "b": whole(*to)})
+    assert (found.verdict, found.why) == (OPEN, "a seed has no finite number")
+
+
+def test_a_client_that_has_no_number_decides_nothing() -> None:
+    high = seeds(60, 60, 60)
+    high[0]["c1"] = math.nan
+    for clients in (True, False):
+        found = judge(ABOVE, {"a": high, "b": seeds(50, 50, 50)}, clients=clients)
+        assert found.verdict == OPEN
+
+
+def test_chance_decides_as_often_as_the_page_says() -> None:
+    """docs/reproduce.md: of no difference, in at most 1 of 2^seeds cases."""
+    rng = np.random.default_rng(0)
+    nothing = [{"": 0.0}] * 3
+    held = [
+        judge(ABOVE, {"a": whole(*rng.normal(size=3)), "b": nothing}, clients=False).verdict
+        for _ in range(2000)
+    ]
+    assert held.count(HOLDS) / 2000 == pytest.approx(1 / 8, abs=0.02)
+    assert held.count(FAILS) / 2000 == pytest.approx(1 / 8, abs=0.02)
+
+
+def test_chance_decides_on_spreads_as_often_as_the_page_says() -> None:
+    rng = np.random.default_rng(0)
+    test = case("steadier", row="a", than="b")
+    drawn = ({name: whole(*rng.normal(size=5)) for name in "ab"} for _ in range(1000))
+    held = [judge(test, numbers, clients=False).verdict for numbers in drawn]
+    assert held.count(HOLDS) / 1000 == pytest.approx(0.22, abs=0.03)
+    assert held.count(FAILS) / 1000 == pytest.approx(0.22, abs=0.03)
+
+
 def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
     least = case("reaches", row="a", at_least=0.95, measure="stability")
     assert judge(least, {"a": whole(0.95, 0.95, 0.95)}).verdict == HOLDS

@@ -180,7 +180,9 @@ class Beside(NamedTuple):
     """A method against the best of its federation, client by client, over all seeds: a pair is a
     client under a seed, or its mean over the seeds where all have the same natural clients.
 
-    ``p``: Wilcoxon's signed-rank test, corrected for all methods by Holm.
+    ``p``: Wilcoxon's signed-rank test, corrected by Holm for all pairs of methods: who is the best
+    is known from the same scores, and any pair may be the one that is tested. 1 where the ranks
+    point the other way than the means.
     """
 
     method: str
@@ -201,12 +203,15 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
         without a row.
     """
     blocks: dict[str, dict[object, list[float]]] = {}
+    means: dict[str, list[float]] = {}
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:
             sign = measure_named(row.measure).sign
             by_block = blocks.setdefault(row.method, {})
             for client, v in row.clients.items():
                 by_block.setdefault(_who(row, client), []).append(sign * v)
+            if row.clients:
+                means.setdefault(row.method, []).append(sign * fmean(row.clients.values()))
     scores = {
         name: {who: fmean(values) for who, values in by_block.items()}
         for name, by_block in blocks.items()
@@ -214,10 +219,10 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     }
     if not scores:
         return "", []
-    best = max(scores, key=lambda name: fmean(scores[name].values()))
+    best = max(scores, key=lambda name: fmean(means[name]))  # seeds count alike, as in entries
     others = [name for name in scores if name != best]
     apart = [_apart(scores[name], scores[best]) for name in others]
-    chances = holm([1.0 if (p := signed_rank(one)) is None else p for one in apart])
+    chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)
     return best, [
         Beside(name, float(one.mean()) if len(one) else 0.0, p)
         for name, one, p in zip(others, apart, chances, strict=True)
@@ -236,6 +241,15 @@ def _who(row: Row, client: str) -> object:
 def _apart(one: Mapping[object, float], other: Mapping[object, float]) -> np.ndarray:
     both = [key for key in one if key in other]
     return np.round(np.array([one[key] - other[key] for key in both], dtype=float), 9)
+
+
+def _chance(apart: np.ndarray) -> float:
+    """That as large ranks below 0 are chance."""
+    from scipy.stats import rankdata  # late: slow to load
+
+    p, told = signed_rank(apart), apart[apart != 0]
+    above = float(np.sign(told) @ rankdata(np.abs(told))) > 0
+    return 1.0 if p is None or above else p
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -65,7 +65,7 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     gain = sum(gain_of(row) > 0 for row in sure)
     lose, open_ = len(sure) - gain, len(pairs) - len(sure)
     return (
-        f"By their 95 % intervals: surely better than {baseline} {gain}, surely worse {lose}, "
+        f"By their 95 % intervals, each by itself: better than {baseline} {gain}, worse {lose}, "
         f"not told apart from it {open_} of {formatting.many(len(pairs), 'experiment')}."
     )
 

@@ -111,7 +111,7 @@ def _page(
         "</section>",
         *places([figure for figure in drawn.figures if figure.name in FIRST]),
         client_table(shown, table_summary, what, some, gain, panel_words),
-        clinical(summary, case_of(run)),
+        clinical(summary, case_of(run), [client.test for client in run.clients.values()]),
         score_table(summary),
         measure_table(summary),
         *places([figure for figure in drawn.figures if figure.name not in FIRST]),
