@@ -198,7 +198,8 @@ def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]
             lines.append([*cells, ", ".join(near) or "nobody"])
     note = (
         "Means over clients and seeds. Not distinguished: Wilcoxon's signed-rank test over all "
-        "clients and seeds, Holm's correction for all pairs of methods, 5 %."
+        "clients and seeds, Holm's correction for all pairs of methods, 5 %; clients that share a "
+        "model are taken as independent."
     )
     return section(
         "to-beat", "What a new method must beat", note, table(head, lines, marks=[""] * len(lines))
