@@ -219,7 +219,7 @@ def run(
         path = experiment.given_data.write(folder)
         with in_callers_words(experiment.given_data, path):
             named = spec.replace("data", name=str(path))
-            return _run(experiment, named, folder, progress, mine=True)
+            return _run(experiment, named, folder, progress, is_claimed=True)
 
 
 def _run(
@@ -227,11 +227,12 @@ def _run(
     spec: Spec,
     out: Path | str | None,
     progress: bool | Progress | None,
-    mine: bool = False,
+    is_claimed: bool = False,
 ) -> Result:
-    """A run of the experiment's specification, in which given data have a name by now; ``mine``:
-    as of ``begin``.
+    """A run of the experiment's specification, in which given data have a name by now.
+
+    ``is_claimed``: as of ``begin``.
     """
     with displayed(spec, progress) as update:
-        folder = begin(spec, out, method=experiment.method, progress=update, mine=mine)
+        folder = begin(spec, out, method=experiment.method, progress=update, is_claimed=is_claimed)
     return with_models(Result(folder, experiment.method), experiment._models)

@@ -145,10 +145,7 @@ class Coordinator:
         threshold, verify = self.federation.threshold, self.federation.verify
         if threshold is None:
             return None
-        expected = {
-            client: method.expected_update(message, infos[client])
-            for client, message in messages.items()
-        }
+        expected = {k: method.expected_update(down, infos[k]) for k, down in messages.items()}
         sent = digest_of_sent(tasks, verify)
         return of_updates(method, infos, threshold, number, expected, verify, sent)
 
