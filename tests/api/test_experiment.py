@@ -94,8 +94,8 @@ def test_two_that_give_data_for_one_folder_at_once_train_on_their_own(
     result = run(first, folder)
     why = f"{folder} is being written by another process: wait for it, or stop it first"
     assert later == [why]
-    assert first.given is not None
-    assert (folder / first.given.file).read_bytes() == first.given.content
+    assert first.given_data is not None
+    assert (folder / first.given_data.file).read_bytes() == first.given_data.content
     assert result.summary["finished"]
 
 

@@ -49,7 +49,7 @@ def test_a_message_is_a_model_where_clients_send_whole_ones(name, hyper, whole) 
     found = seen(run.coordinator, run.host, 1, 2)
     assert (MESSAGE in found.models) == whole
     assert found.models.keys() - {MESSAGE} == run.coordinator.views(1, 3).keys()
-    np.testing.assert_equal(arrays(run.host.own(1)), own)  # nothing is kept of the work
+    np.testing.assert_equal(arrays(run.host.personal_state(1)), own)  # nothing is kept of the work
     if whole:
         sent = found.models[MESSAGE].view
         assert not torch.equal(sent["out.bias"], found.received["parameters"]["out.bias"])

@@ -18,14 +18,14 @@ from fedkin.bench.row import (
 )
 from fedkin.bench.running import ROWS, bench
 from fedkin.core.errors import FedkinError
-from tests.bench.tiny import asked, quiet
+from tests.bench.tiny import quiet, tiny_request
 from tests.cli.command import fedkin
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     out = tmp_path_factory.mktemp("bench")
-    return out, bench(asked(out), quiet)
+    return out, bench(tiny_request(out), quiet)
 
 
 def _lines(change: Callable[[dict[str, Any]], None], path: Path) -> str:

@@ -20,13 +20,13 @@ from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.running import ROWS, bench
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError, Halted
-from tests.bench.tiny import asked, quiet, tiny
+from tests.bench.tiny import quiet, tiny, tiny_request
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     out = tmp_path_factory.mktemp("bench")
-    return out, bench(asked(out), quiet)
+    return out, bench(tiny_request(out), quiet)
 
 
 def test_every_method_has_its_rows_and_the_baselines_too(done: tuple[Path, list[Row]]) -> None:
@@ -75,16 +75,16 @@ def test_the_same_command_repeats_nothing(
         raise AssertionError("it was run again")
 
     monkeypatch.setattr(running, "rows_of", never)
-    assert bench(asked(out), quiet) == rows
+    assert bench(tiny_request(out), quiet) == rows
 
 
 def test_runs_of_others_are_no_place_for_a_bench(tmp_path: Path) -> None:
     (tmp_path / "my runs" / "mine").mkdir(parents=True)
     (tmp_path / "my runs" / "mine" / "experiment.toml").touch()
     with pytest.raises(FedkinError, match=r"mine is the folder of a run: choose another --out$"):
-        bench(asked(tmp_path / "my runs" / "mine"), quiet)
+        bench(tiny_request(tmp_path / "my runs" / "mine"), quiet)
     with pytest.raises(FedkinError, match="holds 1 run and no bench: ") as refused:
-        bench(asked(tmp_path / "my runs"), quiet)
+        bench(tiny_request(tmp_path / "my runs"), quiet)
     assert str(refused.value).endswith(f"such as '{tmp_path}/my runs/bench'")
     assert [path.name for path in (tmp_path / "my runs").iterdir()] == ["mine"]
 
@@ -102,7 +102,7 @@ def test_a_killed_bench_goes_on(
 
     monkeypatch.setattr(cases, "ran", stopping)
     with pytest.raises(Halted, match="the same command goes on"):
-        bench(asked(tmp_path), quiet)
+        bench(tiny_request(tmp_path), quiet)
     assert [row.method for row in read_rows(tmp_path / ROWS)] == ["local"]
     with open(tmp_path / ROWS, "ab") as file:
         file.write(b'{"id": "half a row')
@@ -115,7 +115,7 @@ def test_a_killed_bench_goes_on(
 
     monkeypatch.setattr(cases, "ran", noting)
     said: list[str] = []
-    rows = bench(asked(tmp_path), said.append)
+    rows = bench(tiny_request(tmp_path), said.append)
     assert "the last line is left out" in said[0]
     assert began
     assert [row.fingerprint for row in rows] == [row.fingerprint for row in done[1]]
@@ -123,7 +123,7 @@ def test_a_killed_bench_goes_on(
 
 
 def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> None:
-    found = bench(asked(tmp_path, suite=tiny(methods=["fedbn"], seeds=[5])), quiet)
+    found = bench(tiny_request(tmp_path, suite=tiny(methods=["fedbn"], seeds=[5])), quiet)
     (row,) = [row for row in found if row.method == "fedbn"]
     assert "batch norm" in row.missing
     assert row.mean is None
@@ -147,14 +147,14 @@ def test_a_seed_that_diverges_stops_nobody_else(
     fails(monkeypatch, "ditto", {"seed": 4}, "round 3: training diverged")
     suite = tiny(methods=["ditto", "fedprox"], seeds=[3, 4], budgets=["rounds"])
     said: list[str] = []
-    found = bench(asked(tmp_path, suite=suite), said.append)
+    found = bench(tiny_request(tmp_path, suite=suite), said.append)
     ditto = [row for row in found if row.method == "ditto"]
     assert [(row.seed, row.missing) for row in ditto if row.missing] == [
         (4, "seed 4: round 3: training diverged")
     ]
     assert len([row for row in found if row.method == "fedprox" and row.mean is not None]) == 2
     assert any("ditto  not run: seed 4" in text for text in said)
-    assert bench(asked(tmp_path, suite=suite), quiet) == found
+    assert bench(tiny_request(tmp_path, suite=suite), quiet) == found
 
 
 def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
@@ -165,7 +165,7 @@ def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
     four = {"title": "Mixed", "spec": {**setting["spec"], "run": {"clients": 4, "rounds": 1}}}
     suite = tiny(settings={"mixed": four, "digits": setting})
     said: list[str] = []
-    found = bench(asked(tmp_path, suite=suite), said.append)
+    found = bench(tiny_request(tmp_path, suite=suite), said.append)
     mine = [row for row in found if row.method == "ditto" and row.setting == "mixed"]
     assert [(row.budgets, row.missing) for row in mine] == [
         (("rounds",), ""),
@@ -180,15 +180,15 @@ def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
     assert line.endswith("; bytes, compute: " + mine[1].missing)
     others = [row for row in found if row.method == "ditto" and row.setting == "digits"]
     assert {budget for row in others for budget in row.budgets} == {"rounds", "bytes", "compute"}
-    assert bench(asked(tmp_path, suite=suite), quiet) == found
+    assert bench(tiny_request(tmp_path, suite=suite), quiet) == found
     only = tiny(settings={"mixed": four}, budgets=["rounds"])
-    rows = bench(asked(tmp_path / "rounds", suite=only), quiet)
+    rows = bench(tiny_request(tmp_path / "rounds", suite=only), quiet)
     assert [row.missing for row in rows if row.method == "ditto"] == [""]
 
 
 def test_progress_has_the_mean_of_a_suite_without_equal_rounds(tmp_path: Path) -> None:
     said: list[str] = []
-    rows = bench(asked(tmp_path, suite=tiny(budgets=["compute"])), said.append)
+    rows = bench(tiny_request(tmp_path, suite=tiny(budgets=["compute"])), said.append)
     (mean,) = [row.mean for row in rows if row.method == "ditto"]
     assert any(f"ditto  accuracy {mean:.4f}  " in text for text in said)
 
@@ -196,13 +196,13 @@ def test_progress_has_the_mean_of_a_suite_without_equal_rounds(tmp_path: Path) -
 def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
     tmp_path: Path, done: tuple[Path, list[Row]]
 ) -> None:
-    bench(asked(tmp_path), quiet)
-    bench(asked(tmp_path, suite=tiny(rates=[0.01, 0.02])), quiet)
-    back = bench(asked(tmp_path), quiet)
+    bench(tiny_request(tmp_path), quiet)
+    bench(tiny_request(tmp_path, suite=tiny(rates=[0.01, 0.02])), quiet)
+    back = bench(tiny_request(tmp_path), quiet)
     shown = newest(whole_cases(read_rows(tmp_path / ROWS)))
     assert {row.id for row in shown} == {row.id for row in back} == {row.id for row in done[1]}
     size = (tmp_path / ROWS).stat().st_size
-    bench(asked(tmp_path), quiet)
+    bench(tiny_request(tmp_path), quiet)
     assert (tmp_path / ROWS).stat().st_size == size
     live = LiveRows.of(tmp_path)
     assert live is not None
@@ -212,10 +212,10 @@ def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
 def test_values_that_come_to_no_trial_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "_all", lambda *given: None)
+    monkeypatch.setattr(running, "_run_cases", lambda *arguments: None)
     own = ({"lam": 0.1}, {"lam": 0.2}, {"lam": 0.3})
     said: list[str] = []
-    bench(asked(tmp_path, methods=("ditto",), own=own), said.append)
+    bench(tiny_request(tmp_path, methods=("ditto",), typed_trials=own), said.append)
     assert said == ["ditto: lam=0.3 is not tried, for the suite has 2 trials a method"]
 
 
@@ -223,18 +223,18 @@ def test_a_budget_without_room_for_one_round_is_a_row_that_says_so(tmp_path: Pat
     spec = tiny().settings["digits"].spec
     short = {"digits": {"title": "Digits", "spec": {**spec, "run": {**spec["run"], "rounds": 1}}}}
     suite = tiny(budgets=["compute"], settings=short)
-    found = bench(asked(tmp_path, suite=suite), quiet)
+    found = bench(tiny_request(tmp_path, suite=suite), quiet)
     (row,) = [row for row in found if row.method == "ditto"]
     assert row.missing == cases.NO_ROOM
 
 
 def test_a_changed_suite_is_held_against_its_own_baselines(tmp_path: Path) -> None:
-    bench(asked(tmp_path), quiet)
+    bench(tiny_request(tmp_path), quiet)
     spec = tiny().settings["digits"].spec
     larger = {**spec, "model": {"name": "dnn", "hidden": 64}}
     changed = tiny(settings={"digits": {"title": "Digits", "spec": larger}})
-    here = bench(asked(tmp_path, suite=changed), quiet)
-    alone = bench(asked(tmp_path / "alone", suite=changed), quiet)
+    here = bench(tiny_request(tmp_path, suite=changed), quiet)
+    alone = bench(tiny_request(tmp_path / "alone", suite=changed), quiet)
     told = [
         [(row.method, row.rounds, row.budgets, row.hurt) for row in rows] for rows in (here, alone)
     ]
@@ -254,7 +254,7 @@ def test_what_does_not_exist_is_refused_before_anything_is_run(
     change: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(FedkinError, match=said):
-        bench(asked(tmp_path / "out", **change), quiet)
+        bench(tiny_request(tmp_path / "out", **change), quiet)
     assert not (tmp_path / "out").exists()
 
 
@@ -270,7 +270,7 @@ def test_a_value_that_the_method_has_not_is_refused_before_anything_is_run(
 ) -> None:
     own = ({"lam": 0.2}, typed)
     with pytest.raises(FedkinError, match=said):
-        bench(asked(tmp_path / "out", methods=("ditto",), own=own), quiet)
+        bench(tiny_request(tmp_path / "out", methods=("ditto",), typed_trials=own), quiet)
     assert not (tmp_path / "out").exists()
 
 
@@ -315,13 +315,14 @@ def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:
     }
     said: list[str] = []
     found = bench(
-        asked(tmp_path / "out", suite=tiny(settings=settings, methods=["local"])), said.append
+        tiny_request(tmp_path / "out", suite=tiny(settings=settings, methods=["local"])),
+        said.append,
     )
     assert {row.setting for row in found} == {"digits"}
     assert any(text.startswith("gone is left out") for text in said)
     only = tiny(settings={"gone": settings["gone"]}, methods=["local"])
     with pytest.raises(FedkinError, match="no setting can be run: gone is left out"):
-        bench(asked(tmp_path / "none", suite=only), quiet)
+        bench(tiny_request(tmp_path / "none", suite=only), quiet)
 
 
 ODD = ["fedala", "hypcluster", "l2sgd"]
@@ -339,7 +340,7 @@ def test_no_row_uses_more_of_a_budget_than_it_names(tmp_path: Path) -> None:
         stretch=2,
         settings={"digits": {"title": "Digits", "spec": small}},
     )
-    rows = bench(asked(tmp_path, suite=suite), quiet)
+    rows = bench(tiny_request(tmp_path, suite=suite), quiet)
     fedavg = {row.seed: row for row in rows if row.method == "fedavg"}
     held = [row for row in rows if row.method in ODD and row.budgets]
     for row in held:
@@ -360,7 +361,7 @@ def test_a_setting_that_names_no_data_has_those_of_an_experiment_that_names_none
 ) -> None:
     spec = {key: value for key, value in tiny().settings["digits"].spec.items() if key != "data"}
     suite = tiny(settings={"plain": {"title": "Plain", "spec": spec}}, methods=["local"])
-    rows = bench(asked(tmp_path, suite=suite), quiet)
+    rows = bench(tiny_request(tmp_path, suite=suite), quiet)
     assert {row.data for row in rows} == {"digits"}
     assert all(row.mean is not None for row in rows)
 
@@ -373,7 +374,7 @@ def test_a_setting_without_validation_samples_is_left_out_before_anything_is_run
     suite = tiny(settings={"blind": {"title": "Blind", "spec": none}}, methods=["local"])
     monkeypatch.setattr(cases, "ran", None)
     with pytest.raises(FedkinError, match="blind is left out: clients have no validation samples"):
-        bench(asked(tmp_path, suite=suite), quiet)
+        bench(tiny_request(tmp_path, suite=suite), quiet)
 
 
 def test_rows_of_another_version_stay_and_are_named(
@@ -387,7 +388,7 @@ def test_rows_of_another_version_stay_and_are_named(
     append(tmp_path / ROWS, rows)
     monkeypatch.setattr(running, "rows_of", None)
     said: list[str] = []
-    assert bench(asked(tmp_path), said.append) == rows
+    assert bench(tiny_request(tmp_path), said.append) == rows
     own = versions()["fedkin"]
     assert said == [
         "1 of 1 are done already",

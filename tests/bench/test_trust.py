@@ -13,7 +13,7 @@ from fedkin.bench.running import bench
 from fedkin.bench.verify import verify
 from fedkin.core.errors import FedkinError
 from tests.bench.test_verify import CONTENT, a_row
-from tests.bench.tiny import SPEC, asked, quiet, tiny
+from tests.bench.tiny import SPEC, quiet, tiny, tiny_request
 
 EVIL: dict[str, dict[str, Any]] = {
     "method": {"method": {"name": "evil_code:method"}},
@@ -41,7 +41,7 @@ def test_a_suite_that_names_code_is_not_run(tmp_path: Path) -> None:
     settings = {"digits": {"title": "Digits", "spec": {**SPEC, **EVIL["model"]}}}
     for suite in (tiny(methods=["evil_code:method"]), tiny(settings=settings)):
         with pytest.raises(FedkinError, match=r"tiny names code .evil_code:"):
-            bench(asked(tmp_path / "out", suite=suite), quiet)
+            bench(tiny_request(tmp_path / "out", suite=suite), quiet)
     assert not (tmp_path / "out").exists()
     assert "evil_code" not in sys.modules
 

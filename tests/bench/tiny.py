@@ -30,8 +30,8 @@ def quiet(text: str) -> None:
     del text
 
 
-def asked(out: Path, **changes: Any) -> Any:
-    from fedkin.bench.running import Asked
+def tiny_request(out: Path, **changes: Any) -> Any:
+    from fedkin.bench.running import BenchRequest
 
     suite = changes.pop("suite", None) or tiny()
-    return Asked("tiny", suite, out, 1, **changes)
+    return BenchRequest("tiny", suite, out, 1, **changes)

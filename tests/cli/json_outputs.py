@@ -18,10 +18,10 @@ from fedkin.bench.row import read_rows
 from fedkin.bench.running import ROWS
 from fedkin.core.files import write_file
 from fedkin.reproduce.claim import read_claims, rows_of
-from fedkin.reproduce.finished_rows import CLAIMS, Kept, read_csv, text_of
+from fedkin.reproduce.finished_rows import CLAIMS, FinishedRun, read_csv, text_of
+from fedkin.reproduce.from_files.kept_verdicts import REASONS
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
-from fedkin.reproduce.told.kept_verdicts import REASONS
 from tests.bench.tiny import CONTENT
 from tests.cli.command import fedkin
 from tests.export.clinics import write_clinics
@@ -117,7 +117,9 @@ def kept(folder: Path) -> Path:
     write_file(folder / CLAIMS, table.getvalue().encode())
     rows = rows_of(read_claims("p", ONE), "full")
     runs = [
-        Kept(name, 0, {"scalars": 8.0}, 1.0, digest_of(spec_of(rows[name], 0, CHANGES)), "f", "0")
+        FinishedRun(
+            name, 0, {"scalars": 8.0}, 1.0, digest_of(spec_of(rows[name], 0, CHANGES)), "f", "0"
+        )
         for name in ("slow", "ppfl-f8-N2")
     ]
     write_file(folder / "rows.csv", text_of(runs).encode())

@@ -69,7 +69,7 @@ def test_fingerprint_sees_every_state():
     one.round(1)
     prints.append(one.fingerprint())
     host = one.transport.host
-    host.keep(3, {"theta": {name: x + 1e-7 for name, x in host.own(3)["theta"].items()}})
+    host.keep(3, {"theta": {name: x + 1e-7 for name, x in host.personal_state(3)["theta"].items()}})
     prints.append(one.fingerprint())
     one.state = {**one.state, "stability": 0.123}
     prints.append(one.fingerprint())

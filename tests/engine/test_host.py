@@ -106,7 +106,7 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
         return state, bad(up)
 
     host = host_of(parts._replace(method=parts.method._replace(client_update=local)), [0], tmp_path)
-    before = encode(host.own(0))
+    before = encode(host.personal_state(0))
     down = encode({"parameters": parts.models["mlr"].initial})
     (answer,) = host.do("local", 1, [Task(0, down)])
     assert answer.message is None
@@ -117,7 +117,7 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
         "kind": "sends ['models']",
     }
     assert why[spoil] in answer.error
-    assert encode(host.own(0)) == before
+    assert encode(host.personal_state(0)) == before
     assert host.save(tmp_path, 1) == []
 
 
@@ -171,7 +171,7 @@ def test_what_a_method_draws_is_of_its_client_and_round(tmp_path):
     def drawn(round, *clients):
         host = host_of(parts, sorted(parts.infos), tmp_path)
         list(host.do("local", round, [Task(client, None) for client in clients]))
-        return [host.own(client)["drawn"].tolist() for client in clients]
+        return [host.personal_state(client)["drawn"].tolist() for client in clients]
 
     before = random.getstate(), python_draws()
     once = drawn(1, 0, 1)
@@ -203,7 +203,7 @@ def test_normal_numbers_of_numpy_are_each_clients_own_and_the_callers_too(tmp_pa
         assert not any(
             done.error for done in host.do("local", 1, [Task(k, None) for k in range(3)])
         )
-        return [host.own(client)["drawn"].tolist() for client in range(3)]
+        return [host.personal_state(client)["drawn"].tolist() for client in range(3)]
 
     np.random.seed(0)
     first = np.random.randn()
@@ -224,5 +224,5 @@ def test_work_after_an_early_end_has_the_next_rounds_rate_and_its_own_random_str
     states = []
     for trained in (None, 2, 4):
         list(host.do("finish", 5, [Task(0, down, trained)]))
-        states.append(encode(host.own(0)))
+        states.append(encode(host.personal_state(0)))
     assert states[0] == states[2] != states[1]

@@ -51,7 +51,7 @@ def test_both_kinds_learn_in_one_federation(method, tmp_path):
     folder = run(mixed(method), tmp_path / "run")
     coordinator, parts, _ = load(folder)
     assert [info.architecture for info in parts.infos.values()] == ["mlr", MODEL] * 2
-    own = coordinator.transport.host.own(1)["parameters"]
+    own = coordinator.transport.host.personal_state(1)["parameters"]
     assert set(own) == {"coef", "intercept", "seen"}
     assert own["seen"] > 0
     final = summary(folder)["accuracy"]["personal"]["final"]

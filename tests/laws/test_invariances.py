@@ -110,7 +110,7 @@ def test_a_client_that_does_not_take_part_changes_nothing(name):
     for a, b in zip(run.moments, other.moments, strict=True):
         assert same(a.state, b.state)
         assert same(a.own, b.own)
-    assert same(run.moments[-1].own[idle], arrays(first.host.own(idle)))
+    assert same(run.moments[-1].own[idle], arrays(first.host.personal_state(idle)))
     assert idle not in run.host.store.clients()
 
 
@@ -118,7 +118,7 @@ def test_a_client_that_does_not_take_part_changes_nothing(name):
 @pytest.mark.parametrize("name", PARTIAL)
 def test_only_participants_change(name):
     run = federated(name, participation=0.5).setup()
-    before = arrays({k: run.host.own(k) for k in run.infos})
+    before = arrays({k: run.host.personal_state(k) for k in run.infos})
     for _ in range(4):
         moment = run.run(1, evaluate=False).moments[-1]
         who = moment.record.participants

@@ -234,7 +234,7 @@ def test_fedem_component_numbers():
     plain, turned = (federated("fedem", hyper={"components": 3}).run(1) for _ in range(2))
     turned.coordinator.state = {"parameters": permuted(turned.coordinator.state["parameters"])}
     for k in turned.infos:
-        turned.host.store.put(k, {"membership": turned.host.own(k)["membership"][ORDER]})
+        turned.host.store.put(k, {"membership": turned.host.personal_state(k)["membership"][ORDER]})
     for a, b in zip(plain.run(3).moments[1:], turned.run(3).moments[1:], strict=True):
         close(permuted(a.state["parameters"]), b.state["parameters"], 1e-12)
         close(

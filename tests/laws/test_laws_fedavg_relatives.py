@@ -281,7 +281,7 @@ def test_scaffold_reaches_the_optimum_that_fedavg_misses(participation, rounds):
     drifted = exact.fedavg_fixed_point(clients, [0.25] * 4, lr, steps)
     assert np.abs(drifted - optimum).max() > 1e-3
     for k, (A, b) in quadratics(run).items():  # and c_i is the gradient of f_i there
-        control = arrays(run.host.own(k))["control"]["weight"][0]
+        control = arrays(run.host.personal_state(k))["control"]["weight"][0]
         np.testing.assert_allclose(control, exact.gradient(A, b, optimum), atol=1e-7)
 
 

@@ -154,7 +154,7 @@ def test_equal_models_have_no_weight():
     that may gain.
     """
     run = federated("fedfomo").run(1, evaluate=False)
-    own = run.host.own(2)["before"]
+    own = run.host.personal_state(2)["before"]
     state = run.coordinator.state
     run.coordinator.state = {**state, "models": (own,) * 6}
     moment = run.run(1, evaluate=False).moments[-1]

@@ -300,7 +300,7 @@ def test_fedmd_digests_by_signs():
     run = Federated(make("fedmd", hyper, {"lr": 1e-12}), people(), steps=1).run(
         1, evaluate=False
     )  # lr: does not show
-    down, own = run.method.broadcast(run.coordinator.state, 0), run.host.own(0)
+    down, own = run.method.broadcast(run.coordinator.state, 0), run.host.personal_state(0)
     far = torch.tensor([100.0, -50.0, 30.0], dtype=torch.float64).expand_as(down["predictions"])
     moved = run.method.client_update({**down, "predictions": far}, own, run.host.data(2, 0))[0][
         "parameters"

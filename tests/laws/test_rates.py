@@ -21,7 +21,7 @@ def test_rates_twice_as_high_in_a_round_that_halves_them_move_a_client_alike(nam
         data = run.host.data(2, 0)
         told = replace(data, schedule=data.schedule._replace(**schedule))
         received = made.broadcast(run.coordinator.state, 0)
-        return made.client_update(received, run.host.own(0), told)[0]
+        return made.client_update(received, run.host.personal_state(0), told)[0]
 
     plain = moved(1)
     assert same(plain, moved(2, milestones=(1,), decay=0.5))

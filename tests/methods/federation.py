@@ -313,7 +313,7 @@ class Federated:
             arrays(self.coordinator.state),
             arrays(tape.orders.get(op, {})),
             arrays(tape.answers.get(op, {})),
-            arrays({k: self.host.own(k) for k in self.host.infos}),
+            arrays({k: self.host.personal_state(k) for k in self.host.infos}),
             tape.orders.get("evaluate_all" if op == "finish" else "evaluate", {}),
         )
 

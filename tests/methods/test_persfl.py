@@ -203,7 +203,7 @@ def test_students_that_diverge_are_the_last_choice(margin, measure):
             lr=LR, lams=LAMS, temperatures=(1.0,), student_lr=rate, student_epochs=2, margin=margin
         )
         run = Federated(method, people, {"dnn": architecture("dnn")}, epochs=1).run(1)
-        data, own = replace(run.host.data(2, 1), chosen=measure), run.host.own(1)
+        data, own = replace(run.host.data(2, 1), chosen=measure), run.host.personal_state(1)
         received = run.method.broadcast(run.coordinator.state, 1)
         end = run.method.finalize(received, own, data)
         finite = all(value.isfinite().all() for value in end["student"].values())

@@ -14,7 +14,7 @@ from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
 from fedkin.reproduce.claim import Claim, register
 from fedkin.reproduce.claim_page import write as write_claims
-from fedkin.reproduce.claim_runs import About, Judged
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
 from fedkin.reproduce.claim_verdict import OPEN, VERDICTS, Finding
 from fedkin.reproduce.estimate import Estimate
 from tests.bench.made_rows import made_rows
@@ -58,12 +58,14 @@ def claimed(folder: Path) -> Path:
     return next(p for p in write_claims(found, judged, "small", asked, folder) if "html" in p.name)
 
 
-def _judged(claim: Claim, number: int) -> Judged:
+def _judged(claim: Claim, number: int) -> JudgedClaim:
     seen = Finding(VERDICTS[number % 4], -1.25 * number, -12.5, 3.75 * number, 3, "by its seeds")
     findings = [seen if number % 3 else Finding(OPEN) for _ in claim.cases]
     cost = Estimate(3.0, False)
-    about = (About("", (), ()),) * len(findings)
-    return Judged(claim, findings[0].verdict, ("mnist, dnn",), tuple(findings), (), cost, about)
+    details = (CaseDetails("", (), ()),) * len(findings)
+    return JudgedClaim(
+        claim, findings[0].verdict, ("mnist, dnn",), tuple(findings), (), cost, details
+    )
 
 
 AUDITED = {

@@ -8,7 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce import claim as claims_of
 from fedkin.reproduce.claim import preset_rows, read_claims, register, rows_of
-from fedkin.reproduce.claim_runs import Asked
+from fedkin.reproduce.claim_runs import ClaimRequest
 from fedkin.reproduce.preset import SCALES
 from fedkin.reproduce.row_spec import same_persons, spec_of
 from fedkin.setup.build import base_method
@@ -26,10 +26,10 @@ def test_every_paper_has_claims_and_their_rows_exist() -> None:
     assert all(claim.where and claim.says.endswith((".", ")")) for claim in found.claims)
     for scale in SCALES:
         rows = rows_of(found, scale)
-        asked = Asked(found, scale, 1, Path("nowhere"), {})
+        request = ClaimRequest(found, scale, 1, Path("nowhere"), {})
         known = {row.name for row in claims_of.preset_rows(scale).values()}
         for name, row in rows.items():
-            assert asked.cost(name, row).seconds > 0, (
+            assert request.cost(name, row).seconds > 0, (
                 name
             )  # nan would fail: every claim has its price
             if row.name not in known and row.runner == "experiment":

@@ -10,10 +10,10 @@ import pytest
 from fedkin.reproduce import claim as claims_of
 from fedkin.reproduce.claim import preset_rows, read_claims
 from fedkin.reproduce.claim_page import VERDICTS, write
-from fedkin.reproduce.claim_runs import About, Judged
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
 from fedkin.reproduce.estimate import Estimate
-from fedkin.reproduce.finished_rows import Kept, text_of
+from fedkin.reproduce.finished_rows import FinishedRun, text_of
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
 from tests.cli.command import fedkin
@@ -92,7 +92,8 @@ def test_kept_verdicts_and_finished_rows_take_the_place_of_runs(made_up: Path) -
     for name in ("ppfl-f8-N2", "ppfl-f8-N3"):
         specs = [spec_of(rows[name], seed, {}) for seed in range(3)]
         runs += [
-            Kept(name, s.run.seed, {"scalars": 2.0}, 1.0, digest_of(s), "f", "0") for s in specs
+            FinishedRun(name, s.run.seed, {"scalars": 2.0}, 1.0, digest_of(s), "f", "0")
+            for s in specs
         ]
     Path("kept", "t.csv").write_text(text_of(runs))
     ask = [*ASK, "--from=kept", "--out=again"]
@@ -116,11 +117,11 @@ def test_what_finished_rows_say_stands_beside_and_contradictions_at_the_top(
     found = read_claims("p", text)
     first, second = found.claims
     down = Finding(FAILS, -2.0, seeds=3, means=(-1.0, -2.0, -3.0))
-    about = (About("d", (), (), down), About("d", ("x",), ("no data", "not run yet")))
+    details = (CaseDetails("d", (), (), down), CaseDetails("d", ("x",), ("no data", "not run yet")))
     up, lacks = Finding(HOLDS, 1.0, 0.5, 1.5, 3), Finding(OPEN)
     judged = [
-        Judged(first, "holds", ("N3", "N5"), (up, up), (), Estimate(0.0), about),
-        Judged(second, OPEN, (), (lacks,), (), Estimate(0.0), about[1:]),
+        JudgedClaim(first, "holds", ("N3", "N5"), (up, up), (), Estimate(0.0), details),
+        JudgedClaim(second, OPEN, (), (lacks,), (), Estimate(0.0), details[1:]),
     ]
     write(found, judged, "small", "fedkin reproduce claims", tmp_path)
     page = (tmp_path / "claims.md").read_text()

@@ -1,4 +1,4 @@
-"""The runs behind the claims: what is there, what is missing."""
+"""The runs behind the claims: what is outcome_of, what is missing."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.reproduce import claim as claims_of
 from fedkin.reproduce.claim import read_claims
-from fedkin.reproduce.claim_runs import Asked, judged, state
+from fedkin.reproduce.claim_runs import ClaimRequest, judged, known_outcomes
 from tests.cli.command import fedkin
 from tests.reproduce.claim_examples import ONE, QUICK
 
@@ -58,18 +58,20 @@ def test_data_that_are_missing_leave_a_claim_undecided(
     found = read_claims(
         "p", ONE.replace("ppfl-f8-N2", "ppfl-t1-mnist-local").replace("ppfl-f8-{N}", "ppfl-f8-N3")
     )
-    asked = Asked(found._replace(own={"slow": found.own["slow"]}), "small", 1, tmp_path, {})
-    rows = asked.rows()
-    there = claims_of_runs(asked, rows)
-    first, _ = judged(asked, rows, there)
+    request = ClaimRequest(
+        found._replace(own={"slow": found.own["slow"]}), "small", 1, tmp_path, {}
+    )
+    rows = request.rows()
+    outcome_of = claims_of_runs(request, rows)
+    first, _ = judged(request, rows, outcome_of)
     assert first.verdict == "undecided"
     assert any("mnist.npz" in reason for reason in first.missing)
 
 
-def claims_of_runs(asked: Asked, rows: dict) -> dict:
+def claims_of_runs(request: ClaimRequest, rows: dict) -> dict:
     """Only the row whose data are missing is tried."""
     from fedkin.reproduce.running import outcomes
 
-    there = state(asked, rows)
-    (one,) = outcomes([rows["slow"]], 1, asked.out, {})
-    return {**there, "slow": one}
+    outcome_of = known_outcomes(request, rows)
+    (one,) = outcomes([rows["slow"]], 1, request.out, {})
+    return {**outcome_of, "slow": one}

@@ -1,8 +1,8 @@
 """The rows of the tables of claims, of both pages."""
 
 from fedkin.reproduce.claim import read_claims
-from fedkin.reproduce.claim_runs import About, Judged
-from fedkin.reproduce.claim_tables import AGAINST, against, by_paper, by_paper_there, lead
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
+from fedkin.reproduce.claim_tables import AGAINST, against, by_paper, by_paper_at_papers_scale, lead
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
 from fedkin.reproduce.estimate import Estimate
 from tests.reproduce.claim_examples import ONE
@@ -17,13 +17,13 @@ def test_rows_are_of_each_paper_and_of_all() -> None:
     found = []
     for claim, verdict in zip(register.claims, (HOLDS, OPEN), strict=True):
         many = len(claim.cases)
-        about = (About("", (), (), full),) * many
+        details = (CaseDetails("", (), (), full),) * many
         cost = Estimate(0.0, False)
-        found.append(Judged(claim, verdict, (), (small,) * many, (), cost, about))
+        found.append(JudgedClaim(claim, verdict, (), (small,) * many, (), cost, details))
     cases = sum(len(claim.cases) for claim in register.claims)
     paper = register.claims[0].paper
     assert by_paper(register, found) == [[paper, 2, 1, 0, 0, 1], ["all", 2, 1, 0, 0, 1]]
-    there = by_paper_there(register, found)
+    there = by_paper_at_papers_scale(register, found)
     assert there == [[paper, 2, 2, 0, 0, 2, 0, cases], ["all", 2, 2, 0, 0, 2, 0, cases]]
     lines = against(found)
     assert len(lines) == cases
@@ -36,21 +36,21 @@ def test_the_sentence_at_the_top_counts_what_the_tables_do() -> None:
     cost, small = Estimate(0.0, False), Finding(HOLDS, 1.0, 0.5, 1.5, 3)
     full = Finding(FAILS, -2.0, seeds=3, means=(-1, -2, -3))
 
-    def judged(verdict: str, about: About) -> list[Judged]:
+    def judged(verdict: str, details: CaseDetails) -> list[JudgedClaim]:
         return [
-            Judged(
+            JudgedClaim(
                 claim,
                 verdict,
                 (),
                 (small,) * len(claim.cases),
                 (),
                 cost,
-                (about,) * len(claim.cases),
+                (details,) * len(claim.cases),
             )
             for claim in claims
         ]
 
-    lacks, whole = About("", ("a-row",), ()), About("", (), ())
+    lacks, whole = CaseDetails("", ("a-row",), ()), CaseDetails("", (), ())
     found = [*judged(OPEN, lacks), *judged(OPEN, whole), *judged(HOLDS, lacks)]
     assert lead(found, "small") == (
         "At the small scale 2 of 6 claims hold, 0 hold only in the cases that are named, 0 do not "

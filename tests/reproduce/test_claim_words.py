@@ -1,7 +1,7 @@
 """Verdicts and bounds in words."""
 
 from fedkin.reproduce.claim import read_claims
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_verdict import ONLY, OPEN, Finding
 from fedkin.reproduce.claim_words import bound, legend, measured, reached, verdict
 from fedkin.reproduce.estimate import Estimate
@@ -10,7 +10,7 @@ from tests.reproduce.claim_examples import ONE
 
 def test_a_verdict_says_where_and_a_case_its_bound() -> None:
     first, second = read_claims("p", ONE).claims
-    one = Judged(first, ONLY, ("N3", "N5"), (), (), Estimate(0.0))
+    one = JudgedClaim(first, ONLY, ("N3", "N5"), (), (), Estimate(0.0))
     assert verdict(one) == f"{ONLY} N3; N5"
     assert verdict(one._replace(verdict=OPEN)).endswith("holds where it was decided (N3; N5)")
     assert verdict(one._replace(verdict=OPEN, where=())) == OPEN

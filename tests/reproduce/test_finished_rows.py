@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.finished_rows import CLAIMS, Kept, digest, filled, read, text_of
+from fedkin.reproduce.finished_rows import CLAIMS, FinishedRun, digest, filled, read, text_of
 from fedkin.reproduce.finished_rows import COLUMNS as KEPT
 from fedkin.reproduce.outcome import joined
 from fedkin.reproduce.preset import preset
@@ -62,7 +62,7 @@ def test_a_run_made_here_is_held_against_the_line_that_tells_of_it(
     fedkin(*asked)
     (one,) = read(tmp_path / "a").values()
 
-    def note(told: Kept) -> str:
+    def note(told: FinishedRun) -> str:
         (tmp_path / "b").mkdir(exist_ok=True)
         (tmp_path / "b" / "x.csv").write_text(text_of([told]))
         assert fedkin(*asked, "--finished", "--from", "b").exit_code == 0
@@ -129,7 +129,7 @@ def test_a_pipe_among_finished_rows_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_numbers_that_follow_from_a_line_are_filled_in() -> None:
-    one = Kept("r", 0, {"accuracy": 90.0}, 90.0, "s", "f", "v")
+    one = FinishedRun("r", 0, {"accuracy": 90.0}, 90.0, "s", "f", "v")
     names = ["rounds", "processor minutes", "scalars", "accuracy"]
     spec = parse({"run": {"rounds": 7}})[0]
     follow = {"rounds": 7.0, "processor minutes": 1.5}

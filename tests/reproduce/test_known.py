@@ -1,7 +1,7 @@
 """Rows that nobody asked for are shown with the seeds that are finished."""
 
 from fedkin.reproduce import running
-from fedkin.reproduce.finished_rows import Keeping, Kept, key_of
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, key_of
 from fedkin.reproduce.outcome import joined
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
@@ -10,11 +10,13 @@ from fedkin.reproduce.same_settings import digest_of
 ROW = next(row for row in preset("ppfl-figure-8", "small").rows if row.runner == "experiment")
 
 
-def kept(settings: str) -> Kept:
-    return Kept(ROW.name, 2, {value.measure: 1.0 for value in ROW.values}, 1.0, settings, "f", "v")
+def kept(settings: str) -> FinishedRun:
+    return FinishedRun(
+        ROW.name, 2, {value.measure: 1.0 for value in ROW.values}, 1.0, settings, "f", "v"
+    )
 
 
-def held(one: Kept) -> Keeping:
+def held(one: FinishedRun) -> FinishedRuns:
     return {key_of(one): one}
 
 
@@ -30,7 +32,7 @@ def test_a_line_of_other_settings_hides_no_finished_seed(monkeypatch, tmp_path) 
 def test_a_line_that_lacks_a_number_is_shown_and_does_not_stand_for_the_run(tmp_path) -> None:
     row = next(row for row in preset("ppfl-figure-5", "small").rows)
     settings = digest_of(spec_of(row, 0, {}))
-    lacks = Kept(row.name, 0, {"accuracy": 90.0}, 60.0, settings, "f", "v")
+    lacks = FinishedRun(row.name, 0, {"accuracy": 90.0}, 60.0, settings, "f", "v")
     shown = running.known(row, 1, tmp_path, {}, elsewhere=held(lacks))
     assert (shown.numbers, shown.taken) == ({"accuracy": [90.0], "scalars": []}, (0,))
     run: list[int] = []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.finished_rows import FinishedRun
 from fedkin.reproduce.measures import CLIENT
 from fedkin.reproduce.outcome import Outcome, joined, mean, single, together
 from fedkin.reproduce.pages import lines
@@ -47,7 +47,9 @@ def test_a_number_of_all_seeds_together_needs_the_clients_of_every_run() -> None
     row = next(row for row in preset("persfl-table-3", "small").rows)
     assert single(row) == ["accuracy", "sd over clients"]
     plain = dict.fromkeys(single(row), 2.0)
-    first = Kept(row.name, 0, {**plain, f"{CLIENT}a": 10.0, f"{CLIENT}b": 30.0}, 1.0, "", "", "")
+    first = FinishedRun(
+        row.name, 0, {**plain, f"{CLIENT}a": 10.0, f"{CLIENT}b": 30.0}, 1.0, "", "", ""
+    )
     second = first._replace(seed=1, numbers={**plain, f"{CLIENT}a": 20.0, f"{CLIENT}b": 20.0})
     name = "sd over clients of means"
     here = Outcome(row, [1], {one: [2.0] for one in plain}, 1.0, ["f"], runs=(second,))
@@ -65,7 +67,7 @@ def test_a_number_of_all_seeds_together_needs_the_clients_of_every_run() -> None
 
 def test_a_measure_that_some_runs_lack_names_the_seeds_that_have_it() -> None:
     row = next(row for row in preset("persfl-table-3", "small").rows)
-    whole = Kept(row.name, 0, {"accuracy": 2.0, "sd over clients": 1.0}, 1.0, "", "", "")
+    whole = FinishedRun(row.name, 0, {"accuracy": 2.0, "sd over clients": 1.0}, 1.0, "", "", "")
     other = whole._replace(seed=1, numbers={"accuracy": 4.0, "sd over clients": None})
     first, second, _ = lines([joined(row, [whole, other])])
     assert (first["seeds"], second["seeds"]) == ([0, 1], [0])

@@ -4,7 +4,7 @@ from statistics import mean
 
 import pytest
 
-from fedkin.reproduce.finished_rows import Keeping, read
+from fedkin.reproduce.finished_rows import FinishedRuns, read
 from fedkin.reproduce.pages import TITLES
 from fedkin.reproduce.preset import published
 from tests.reproduce.test_numbers_of_docs import (
@@ -18,16 +18,16 @@ from tests.reproduce.test_numbers_of_docs import (
 
 
 @pytest.fixture(scope="module")
-def kept() -> Keeping:
+def kept() -> FinishedRuns:
     return read(PAGES)
 
 
-def of_row(kept: Keeping, name: str) -> dict[int, float]:
+def of_row(kept: FinishedRuns, name: str) -> dict[int, float]:
     """A row's processor minutes, by seed."""
     return {one.seed: one.seconds / 60 for one in kept.values() if one.row == name and one.seconds}
 
 
-def test_ppfl_s_minutes_are_the_seconds_of_table_1(kept: Keeping) -> None:
+def test_ppfl_s_minutes_are_the_seconds_of_table_1(kept: FinishedRuns) -> None:
     lines = list(table(PAGES / "ppfl-table-3.md", "row", "what", "published", "measured"))
     told = {line[0]: (line[3], line[5]) for line in lines if line[3] != "not run"}
     assert len(told) == 16
@@ -40,7 +40,7 @@ def test_ppfl_s_minutes_are_the_seconds_of_table_1(kept: Keeping) -> None:
     ("name", "measure", "rows"), [("persfl-table-7", "rounds", 15), ("ppfl-figure-5", "", 16)]
 )
 def test_accuracies_are_those_of_the_other_table(
-    kept: Keeping, name: str, measure: str, rows: int
+    kept: FinishedRuns, name: str, measure: str, rows: int
 ) -> None:
     lines = list(table(PAGES / f"{name}.md", "row", "what", "published", "measured"))
     of_accuracy = [line for line in lines if line[1] == TITLES["accuracy"] and line[5]]
@@ -54,7 +54,7 @@ def test_accuracies_are_those_of_the_other_table(
     assert all(line[2] == line[3].removesuffix(" ± 0.00") for line in rounds)
 
 
-def test_what_a_method_of_ppfl_costs_beside_fedavg(kept: Keeping) -> None:
+def test_what_a_method_of_ppfl_costs_beside_fedavg(kept: FinishedRuns) -> None:
     printed = {line["method"]: line for line in published("ppfl_table3_time")}
     lines = list(table(PAGES / "ppfl-setting.md", "method, times FedAvg", "MNIST", "paper"))
     assert len(lines) == 7

@@ -250,7 +250,7 @@ def test_a_client_that_takes_more_steps_than_were_accounted_for_sends_nothing(fr
     host = host_of(parts._replace(federation=federation), [2], None)
     received = parts.method.broadcast(parts.method.server(federation.start), 2)
     with pytest.raises(FedkinError, match="took more noised steps than were accounted for"):
-        parts.method.client_update(received, host.own(2), host.data(1, 2))
+        parts.method.client_update(received, host.personal_state(2), host.data(1, 2))
 
 
 def test_mini_batches_are_drawn_by_the_secret_and_anew_each_time():

@@ -58,7 +58,7 @@ def test_what_leaves_a_client_is_noised(method):
     noised, federation, host = made(method)
     state = noised.server(federation.start)
     data = host.data(1, 0)
-    _, sent = noised.client_update(noised.broadcast(state, 0), host.own(0), data)
+    _, sent = noised.client_update(noised.broadcast(state, 0), host.personal_state(0), data)
     far = PredictionNoise(2.0, 0.5)(torch.full_like(sent["predictions"], 0.1), data.secret, 1)
     apart = (sent["predictions"] - far).abs().mean()
     assert float(apart) < 0.2 < float((far - 0.1).abs().mean()) * 10
@@ -79,7 +79,7 @@ def test_a_client_noises_its_predictions_anew_in_every_round():
 
 def test_an_introduction_of_untrained_models_is_sent_as_it_is():
     method, _, host = made("comet")
-    sent = method.setup_message(host.own(0), host.data(0, 0))
+    sent = method.setup_message(host.personal_state(0), host.data(0, 0))
     assert set(sent) == {"predictions"}
 
 
@@ -102,7 +102,7 @@ def test_what_is_noised_are_probabilities(method):
     parts = assemble(parse(content(method))[0])
     host = host_of(parts, [0], None)
     received = parts.method.broadcast(parts.method.server(parts.federation.start), 0)
-    _, sent = parts.method.client_update(received, host.own(0), host.data(1, 0))
+    _, sent = parts.method.client_update(received, host.personal_state(0), host.data(1, 0))
     assert float(sent["predictions"].min()) >= 0
     assert torch.allclose(sent["predictions"].sum(1), torch.ones(len(sent["predictions"])))
 

@@ -50,7 +50,7 @@ def test_the_model_beside_is_that_of_local_and_the_shared_one_that_of_the_method
     three: dict[str, Opened],
 ) -> None:
     for client in range(6):
-        own = three["safe"].coordinator.transport.host.own(client)  # type: ignore[attr-defined]
+        own = three["safe"].coordinator.transport.host.personal_state(client)  # type: ignore[attr-defined]
         alone = three["local"].view(three["local"].member(client))
         for name, value in alone.items():
             assert torch.equal(own["alone"][name], value)
@@ -70,7 +70,7 @@ def test_an_optimizer_that_remembers_does_so_for_the_model_beside_as_for_local(t
 
     safely, alone, together = opened("fedavg", safe=True), opened("local"), opened("fedavg")
     for client in range(6):
-        own = safely.coordinator.transport.host.own(client)  # type: ignore[attr-defined]
+        own = safely.coordinator.transport.host.personal_state(client)  # type: ignore[attr-defined]
         while "alone" not in own:
             own = own["own"]
         for name, value in alone.view(alone.member(client)).items():

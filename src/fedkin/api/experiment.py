@@ -56,7 +56,7 @@ class Experiment:
         named = {"method": method} if isinstance(method, str) else {}
         shown = {"method": method.name} if isinstance(method, Method) else named
         self._asked = {**shown, **settings}
-        content, notes, self.given = content_of({**named, **settings})
+        content, notes, self.given_data = content_of({**named, **settings})
         if isinstance(method, Method):  # whose hyper-parameters are its own, not a default's
             assign(content, "method.name", method.name)
         here = str(content.get("model", {}).get("name", "")).endswith(SUFFIX)
@@ -83,7 +83,7 @@ class Experiment:
         return html_table("Experiment", rows)
 
     def _shown(self, key: str, value: Any) -> Any:
-        given = self.given if key == "data" else None
+        given = self.given_data if key == "data" else None
         return in_words(value, None if given is None else given.says)
 
     def check(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Experiment:
             FedkinError: What is wrong with the experiment, the rounds or a method's name.
         """
         with self._placed() as spec:
-            return diagnosis(spec, rounds, methods, given=self.method)
+            return diagnosis(spec, rounds, methods, method_value=self.method)
 
     def sweep(
         self,
@@ -147,7 +147,7 @@ class Experiment:
         from fedkin.sweep import outcome, space_of
         from fedkin.sweep import sweep as search
 
-        values = (self.method, self.given, recipe_of(self.spec.model.name))
+        values = (self.method, self.given_data, recipe_of(self.spec.model.name))
         if any(value is not None for value in values):
             raise FedkinError(
                 "a sweep begins its runs from names: give the method, the data and the model as "
@@ -177,12 +177,12 @@ class Experiment:
         """The specification, with given data in a folder of their own for as long as it lasts."""
         permit(self.spec)  # another process may have made the experiment
         register(self._models)  # another experiment may have one of the same name
-        if self.given is None:
+        if self.given_data is None:
             yield self.spec
             return
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            path = self.given.write(Path(folder))
-            with in_callers_words(self.given, path):
+            path = self.given_data.write(Path(folder))
+            with in_callers_words(self.given_data, path):
                 yield self.spec.replace("data", name=str(path))
 
 
@@ -212,14 +212,14 @@ def run(
     with experiment._placed() as placed:
         for sentence in data_notes(placed):
             warnings.warn(sentence, stacklevel=2)
-    if experiment.given is None:
+    if experiment.given_data is None:
         return _run(experiment, spec, out, progress)
     # the name is a Method value's, too; another process may have data of its own for this folder
     with claimed(spec, spec.method.name, out) as folder:
-        path = experiment.given.write(folder)
-        with in_callers_words(experiment.given, path):
+        path = experiment.given_data.write(folder)
+        with in_callers_words(experiment.given_data, path):
             named = spec.replace("data", name=str(path))
-            return _run(experiment, named, folder, progress, mine=True)
+            return _run(experiment, named, folder, progress, is_claimed=True)
 
 
 def _run(
@@ -227,11 +227,12 @@ def _run(
     spec: Spec,
     out: Path | str | None,
     progress: bool | Progress | None,
-    mine: bool = False,
+    is_claimed: bool = False,
 ) -> Result:
-    """A run of the experiment's specification, in which given data have a name by now; ``mine``:
-    as of ``begin``.
+    """A run of the experiment's specification, in which given data have a name by now.
+
+    ``is_claimed``: as of ``begin``.
     """
     with displayed(spec, progress) as update:
-        folder = begin(spec, out, method=experiment.method, progress=update, mine=mine)
+        folder = begin(spec, out, method=experiment.method, progress=update, is_claimed=is_claimed)
     return with_models(Result(folder, experiment.method), experiment._models)

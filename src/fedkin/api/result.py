@@ -249,7 +249,7 @@ class Result:
             how = f"fedkin.Result({str(self.folder)!r}, method=THE METHOD)"
             check_given(self.folder, self._method, record.facts(), how)
         spec = spec_of(self.folder, trust_code=self._trust_code)
-        return diagnosis(spec, rounds, methods, given=self._method)
+        return diagnosis(spec, rounds, methods, method_value=self._method)
 
     def audit(self) -> dict[str, Any]:
         """Attacks on the finished run, which stays as it is: what ``fedkin audit --json`` prints.

@@ -91,7 +91,7 @@ def seen(
 
 def _message(host: Host, method: Method, received: Tree, data: LocalData) -> Tree:
     """What a client would send; nothing where it needs a secret that an audit has not (masks)."""
-    own = host.own(data.info.client)
+    own = host.personal_state(data.info.client)
     drawn = drawing_from(data.key.integer("local:dropout"), host.device)
     with drawn, one_thread(), suppress(FedkinError):
         return method.client_update(received, own, data)[1]

@@ -9,19 +9,21 @@ from fedkin.core.measures import measure_named
 SAME = 1e-9  # accuracies that differ by less are equal
 
 
-def beside_local(rows: Sequence[Row], held: str | None, known: Sequence[Row]) -> list[Row]:
+def beside_local(
+    rows: Sequence[Row], local_digest: str | None, all_rows: Sequence[Row]
+) -> list[Row]:
     """The rows with the shares of clients that are better and worse than alone, under the same
     seed.
 
     Args:
         rows: Of one method on a setting.
-        held: The digest of local's search; None: there is none.
-        known: All rows that there are.
+        local_digest: The digest of local's search; None: there is none.
+        all_rows: All rows that there are.
 
     Returns:
         Copies; those of local stay as they are.
     """
-    alone = {row.seed: row.clients for row in known if row.case == held and row.clients}
+    alone = {row.seed: row.clients for row in all_rows if row.case == local_digest and row.clients}
     return [compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
 
 

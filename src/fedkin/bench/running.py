@@ -37,9 +37,9 @@ from fedkin.sweep.space import NO_VALIDATION
 ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
 
 
-class Asked(NamedTuple):
-    """What is to be run. ``methods``, ``settings``: empty for all of the suite's. ``own``: values
-    that a method of somebody's module tries.
+class BenchRequest(NamedTuple):
+    """What is to be run. ``methods``, ``settings``: empty for all of the suite's.
+    ``typed_trials``: values that a person typed, for a method of somebody's module to try.
     """
 
     name: str
@@ -49,22 +49,23 @@ class Asked(NamedTuple):
     data_dir: str | None = None
     methods: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
-    own: tuple[Content, ...] = ()
+    typed_trials: tuple[Content, ...] = ()
     keep_runs: bool = False
     trusted: bool = False  # the suite's file may name code
 
 
 Tell = Callable[[str], None]
 Job = tuple[Case, Allowance | None]
-Held = Mapping[tuple[str, str], str]  # (setting, baseline) → its search in this session
+# (setting, baseline) → the digest of its search in this session
+BaselineDigests = Mapping[tuple[str, str], str]
 
 
-def bench(asked: Asked, tell: Tell) -> list[Row]:
+def bench(request: BenchRequest, tell: Tell) -> list[Row]:
     """All rows of what is asked for, those of earlier sessions too. What is finished stays when it
     is stopped, and the same call goes on.
 
     Args:
-        asked: The suite, its part that is wanted, and where rows go.
+        request: The suite, its part that is wanted, and where rows go.
         tell: Takes a sentence now and then.
 
     Returns:
@@ -75,101 +76,108 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
             folder cannot be written.
         Halted: The bench was stopped.
     """
-    allow(name for name in asked.methods if is_own(name))
-    _permit(asked)
-    methods = _methods(asked)
-    chosen = _settings(asked)
-    _check_own(asked, chosen)
-    check_home(asked.out, ROWS, "bench")
+    allow(name for name in request.methods if is_own(name))
+    _permit(request)
+    methods = _methods(request)
+    chosen = _settings(request)
+    _check_typed_trials(request, chosen)
+    check_home(request.out, ROWS, "bench")
     try:
-        asked.out.mkdir(parents=True, exist_ok=True)
+        request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FedkinError(f"{asked.out} cannot be made: {error.strerror}") from None
-    with _alone(asked.out):
-        for remark in half_written(asked.out / ROWS):
+        raise FedkinError(f"{request.out} cannot be made: {error.strerror}") from None
+    with _locked(request.out):
+        for remark in half_written(request.out / ROWS):
             tell(remark)
-        digests = _digests(asked, chosen, tell)
-        cases = [
-            case_of(asked.name, asked.suite, label, method, digest, _own(asked, method))
-            for method in methods
-            for label, digest in digests.items()
-        ]
-        _say_untried(asked, cases, tell)
-        held = {
+        cases = _cases(request, methods, _digests(request, chosen, tell))
+        _say_untried(request, cases, tell)
+        baselines = {
             (case.label, case.method): case.digest for case in cases if case.method in BASELINES
         }
         stages = [[case for case in cases if case.method == name] for name in BASELINES]
         for stage in (*stages, [case for case in cases if case.method not in BASELINES]):
-            _all(asked, stage, held, tell)
-        return _done(asked.out, cases)
+            _run_cases(request, stage, baselines, tell)
+        return _rows_of(request.out, cases)
 
 
-def _permit(asked: Asked) -> None:
+def _permit(request: BenchRequest) -> None:
     """Code that the suite's file names is imported only where a person trusts the file."""
-    specs = [parse(one.spec)[0] for one in asked.suite.settings.values()]
+    specs = [parse(one.spec)[0] for one in request.suite.settings.values()]
     models = [name for spec in specs for name in code_of(spec)]
-    code = [*filter(is_own, asked.suite.methods), *models]
-    if code and not asked.trusted:
+    code = [*filter(is_own, request.suite.methods), *models]
+    if code and not request.trusted:
         raise FedkinError(
-            f"{asked.name} names code ({some(code, 3)}) that would run with your rights: if you "
+            f"{request.name} names code ({some(code, 3)}) that would run with your rights: if you "
             "trust where it comes from, say --trust-code"
         )
-    allow(filter(is_own, asked.suite.methods))
+    allow(filter(is_own, request.suite.methods))
     for spec in specs:
         permit(spec)
 
 
-def _methods(asked: Asked) -> tuple[str, ...]:
-    named = tuple(known_name(name) for name in asked.methods)
-    return tuple(dict.fromkeys((*BASELINES, *named))) if named else asked.suite.all_methods
+def _methods(request: BenchRequest) -> tuple[str, ...]:
+    named = tuple(known_name(name) for name in request.methods)
+    return tuple(dict.fromkeys((*BASELINES, *named))) if named else request.suite.all_methods
 
 
-def _settings(asked: Asked) -> list[str]:
-    for label in asked.settings:
-        if label not in asked.suite.settings:
-            raise unknown("setting", label, asked.suite.settings)
-    return list(asked.settings or asked.suite.settings)
+def _settings(request: BenchRequest) -> list[str]:
+    for label in request.settings:
+        if label not in request.suite.settings:
+            raise unknown("setting", label, request.suite.settings)
+    return list(request.settings or request.suite.settings)
 
 
-def _own(asked: Asked, method: str) -> list[Content] | None:
-    return list(asked.own) if method in asked.methods and asked.own else None
+def _cases(
+    request: BenchRequest, methods: Sequence[str], data_digests: Mapping[str, str]
+) -> list[Case]:
+    """Every method on every setting whose data are here."""
+    return [
+        case_of(request.name, request.suite, label, method, digest, _typed_trials(request, method))
+        for method in methods
+        for label, digest in data_digests.items()
+    ]
 
 
-def _check_own(asked: Asked, labels: Sequence[str]) -> None:
+def _typed_trials(request: BenchRequest, method: str) -> list[Content] | None:
+    typed = method in request.methods and request.typed_trials
+    return list(request.typed_trials) if typed else None
+
+
+def _check_typed_trials(request: BenchRequest, labels: Sequence[str]) -> None:
     """Values that somebody typed are of hyper-parameters that the method has, before it waits for
     the baselines.
     """
-    for method in asked.methods if asked.own else ():
-        for label, own in product(labels, asked.own):
-            spec = asked.suite.settings[label].spec
-            trial = content_of(spec, known_name(method), asked.suite.rates[0], own)
+    for method in request.methods if request.typed_trials else ():
+        for label, values in product(labels, request.typed_trials):
+            spec = request.suite.settings[label].spec
+            trial = content_of(spec, known_name(method), request.suite.rates[0], values)
             method_of(parse(trial, where=label)[0])
 
 
-def _say_untried(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
+def _say_untried(request: BenchRequest, cases: Sequence[Case], tell: Tell) -> None:
     """Values that somebody typed are not left out without a word."""
-    for method in asked.methods if asked.own else ():
+    for method in request.methods if request.typed_trials else ():
         case = next(case for case in cases if case.method == method)
-        left = untried(asked.suite.rates, case.own, asked.suite.trials)
-        if left:
-            shown = some([", ".join(f"{k}={v}" for k, v in one.items()) for one in left], 3)
-            trials = many(asked.suite.trials, "trial")
-            tell(f"{method}: {shown} is not tried, for the suite has {trials} a method")
+        left_out = untried(request.suite.rates, case.own, request.suite.trials)
+        if left_out:
+            shown = [", ".join(f"{k}={v}" for k, v in values.items()) for values in left_out]
+            trials = many(request.suite.trials, "trial")
+            tell(f"{method}: {some(shown, 3)} is not tried, for the suite has {trials} a method")
 
 
-def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
+def _digests(request: BenchRequest, labels: Sequence[str], tell: Tell) -> dict[str, str]:
     """The digest of each setting's data; a setting whose data are not here is left out, and one
     without validation samples, by which nobody could choose.
     """
     by_label: dict[str, str] = {}
     reasons = []
     for label in labels:
-        spec = asked.suite.settings[label].spec
-        data = {**spec["data"], **({} if asked.data_dir is None else {"dir": asked.data_dir})}
-        first = {**spec.get("run", {}), "seed": asked.suite.seeds[0]}
+        spec = request.suite.settings[label].spec
+        data = {**spec["data"], **({} if request.data_dir is None else {"dir": request.data_dir})}
+        first_run = {**spec.get("run", {}), "seed": request.suite.seeds[0]}
         try:
-            whole = parse({**spec, "data": data, "run": first}, where=label)[0]
-            population = population_of(whole, wanted=False)
+            spec_with_data = parse({**spec, "data": data, "run": first_run}, where=label)[0]
+            population = population_of(spec_with_data, wanted=False)
             if not population.sizes("val").any():
                 raise FedkinError(NO_VALIDATION)
             by_label[label] = population.digest()[:12]
@@ -181,67 +189,74 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
     return by_label
 
 
-def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
-    """Run the cases that are not done, and append their rows. What they are held against is done
-    before.
+def _run_cases(
+    request: BenchRequest, cases: Sequence[Case], baselines: BaselineDigests, tell: Tell
+) -> None:
+    """Run the cases that are not done, and append their rows. The baselines that they are compared
+    with were run before.
     """
-    known = _rows(asked.out)
-    there = {row.case for row in known}
-    if back := _gone_back_to(cases, known):
-        append(asked.out / ROWS, back)
-    left = [case for case in cases if case.digest not in there]
-    if len(left) < len(cases):
-        tell(f"{len(cases) - len(left)} of {len(cases)} are done already{_by_others(cases, known)}")
-    jobs = [(case, _allowance(case, held, known)) for case in left]
-    for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
-        rows = beside_local(rows, held.get((case.label, ALONE)), known)
-        append(asked.out / ROWS, rows)
-        if not asked.keep_runs:
-            rmtree(_folder(asked, case), ignore_errors=True)
-        tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_summary(rows)}")
+    earlier_rows = _rows_in(request.out)
+    done = {row.case for row in earlier_rows}
+    if back := _superseded(cases, earlier_rows):
+        append(request.out / ROWS, back)
+    remaining = [case for case in cases if case.digest not in done]
+    if len(remaining) < len(cases):
+        others = _by_other_versions(cases, earlier_rows)
+        tell(f"{len(cases) - len(remaining)} of {len(cases)} are done already{others}")
+    jobs = [(case, _allowance(case, baselines, earlier_rows)) for case in remaining]
+    for number, (case, rows) in enumerate(_results(request, jobs), start=1):
+        rows = beside_local(rows, baselines.get((case.label, ALONE)), earlier_rows)
+        append(request.out / ROWS, rows)
+        if not request.keep_runs:
+            rmtree(_folder(request, case), ignore_errors=True)
+        tell(f"{number}/{len(remaining)}  {case.label}  {case.method}  {_summary(rows)}")
 
 
-def _by_others(cases: Sequence[Case], known: Sequence[Row]) -> str:
+def _by_other_versions(cases: Sequence[Case], all_rows: Sequence[Row]) -> str:
     """What other versions of fedkin measured: it stays, and is said."""
-    asked, own = {case.digest for case in cases}, versions()["fedkin"]
+    wanted, this_version = {case.digest for case in cases}, versions()["fedkin"]
     version_of = {
-        row.case: row.versions.get("fedkin", "unknown") for row in known if row.case in asked
+        row.case: row.versions.get("fedkin", "unknown") for row in all_rows if row.case in wanted
     }
-    others = [version for version in version_of.values() if version != own]
-    if not others:
+    other_versions = [version for version in version_of.values() if version != this_version]
+    if not other_versions:
         return ""
     return (
-        f", {len(others)} of them by fedkin {some(sorted(set(others)))}, not {own}: another --out "
-        "measures them again"
+        f", {len(other_versions)} of them by fedkin {some(sorted(set(other_versions)))}, not "
+        f"{this_version}: another --out measures them again"
     )
 
 
-def _gone_back_to(cases: Sequence[Case], known: Sequence[Row]) -> list[Row]:
-    """The rows of cases that are done, but not their method's last: written again, they are."""
-    last = {(row.federation, row.method): row.case for row in known}
-    asked = {case.digest for case in cases}
+def _superseded(cases: Sequence[Case], all_rows: Sequence[Row]) -> list[Row]:
+    """The rows of cases that are done, but after which their method was searched again. The last
+    search of a method counts, so these rows are written once more.
+    """
+    last = {(row.federation, row.method): row.case for row in all_rows}
+    wanted = {case.digest for case in cases}
     return [
-        row for row in known if row.case in asked and row.case != last[row.federation, row.method]
+        row
+        for row in all_rows
+        if row.case in wanted and row.case != last[row.federation, row.method]
     ]
 
 
-def _worked(asked: Asked, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
+def _results(request: BenchRequest, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
     """(case, its rows) as they come; a process computes one case at a time, with one thread."""
-    with _pool(asked.workers) as pool:
+    with _pool(request.workers) as pool:
         try:
             if pool is None:
                 for case, allowance in jobs:
-                    yield case, _work(case, _folder(asked, case), allowance, asked.data_dir)
+                    yield case, _run_case(case, _folder(request, case), allowance, request.data_dir)
                 return
             waiting: dict[Future[list[Row]], Case] = {}
             for case, allowance in jobs:
-                what = (case, _folder(asked, case), allowance, asked.data_dir)
-                waiting[pool.submit(_work, *what)] = case
+                arguments = (case, _folder(request, case), allowance, request.data_dir)
+                waiting[pool.submit(_run_case, *arguments)] = case
             while waiting:
                 for job in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(job), job.result()
         except (KeyboardInterrupt, Interrupted):
-            raise Interrupted(f"stopped: the same command goes on with {asked.out}") from None
+            raise Interrupted(f"stopped: the same command goes on with {request.out}") from None
         except BrokenProcessPool:
             raise Halted(
                 "a worker process was killed (out of memory?): the same command goes on where it "
@@ -263,53 +278,60 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _work(case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None) -> list[Row]:
+def _run_case(
+    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
+) -> list[Row]:
     allow(outside_of(case))  # the person at this bench has typed its name
     return rows_of(case, folder, allowance, data_dir)
 
 
-def _allowance(case: Case, held: Held, known: Sequence[Row]) -> Allowance | None:
+def _allowance(case: Case, baselines: BaselineDigests, all_rows: Sequence[Row]) -> Allowance | None:
     """What fedavg used in the setting's rounds, or why nobody knows; None of the two baselines."""
     if case.method in BASELINES:
         return None
-    mine = [row for row in known if row.case == held[case.label, SHARED]]
-    whole = [row for row in mine if not row.missing and row.rounds == case.setting.rounds]
-    if whole:
-        sent = {row.seed: row.bytes for row in whole}
-        return Allowance(sent, {row.seed: row.flops for row in whole})
-    why = next((row.missing for row in mine if row.missing), "it has no row")
-    return Allowance(missing=f"{SHARED} could not be run, so it sets no such budget: {why}")
+    baseline_rows = [row for row in all_rows if row.case == baselines[case.label, SHARED]]
+    complete = [
+        row for row in baseline_rows if not row.missing and row.rounds == case.setting.rounds
+    ]
+    if complete:
+        sent = {row.seed: row.bytes for row in complete}
+        return Allowance(sent, {row.seed: row.flops for row in complete})
+    reason = next((row.missing for row in baseline_rows if row.missing), "it has no row")
+    return Allowance(missing=f"{SHARED} could not be run, so it sets no such budget: {reason}")
 
 
 def _summary(rows: Sequence[Row]) -> str:
     """Its mean under the first of its budgets, and what of the others is missing."""
     first = set(rows[0].budgets[:1])
-    mine = [row for row in rows if first <= set(row.budgets)]
-    lost = next((row.missing for row in mine if row.missing), "")
-    if lost:
-        return f"not run: {lost}"
-    means = [row.mean for row in mine if row.mean is not None]
+    in_budget = [row for row in rows if first <= set(row.budgets)]
+    failure = next((row.missing for row in in_budget if row.missing), "")
+    if failure:
+        return f"not run: {failure}"
+    means = [row.mean for row in in_budget if row.mean is not None]
     seconds = sum(row.seconds for row in rows)
-    rest = "".join(f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing)
-    return f"{rows[0].measure} {sum(means) / len(means):.4f}  {seconds:.0f} s of its rows{rest}"
+    other_failures = "".join(
+        f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing
+    )
+    score = f"{rows[0].measure} {sum(means) / len(means):.4f}"
+    return f"{score}  {seconds:.0f} s of its rows{other_failures}"
 
 
-def _folder(asked: Asked, case: Case) -> Path:
-    return asked.out / RUNS / f"{case.label}-{case.digest}"
+def _folder(request: BenchRequest, case: Case) -> Path:
+    return request.out / RUNS / f"{case.label}-{case.digest}"
 
 
-def _rows(out: Path) -> list[Row]:
+def _rows_in(out: Path) -> list[Row]:
     path = out / ROWS
     return whole_cases(read_rows(path)) if path.exists() else []
 
 
-def _done(out: Path, cases: Sequence[Case]) -> list[Row]:
+def _rows_of(out: Path, cases: Sequence[Case]) -> list[Row]:
     wanted = {case.digest for case in cases}
-    return [row for row in _rows(out) if row.case in wanted]
+    return [row for row in _rows_in(out) if row.case in wanted]
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def _locked(out: Path) -> Iterator[None]:
     try:
         with FileLock(out / LOCK, timeout=0):
             yield

@@ -152,7 +152,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add a method with the budgets of all others. The named module is imported."""
-    own = tuple(_hyper(text) for text in try_ or [])
+    typed_trials = tuple(_hyper(text) for text in try_ or [])
     _run(
         suite,
         (method,),
@@ -163,7 +163,7 @@ def add(
         keep_runs=keep_runs,
         as_json=as_json,
         trust_code=trust_code,
-        own=own,
+        typed_trials=typed_trials,
         adding=True,
     )
 
@@ -239,27 +239,27 @@ def _run(
     keep_runs: bool,
     as_json: bool,
     trust_code: bool,
-    own: "tuple[Content, ...]" = (),
+    typed_trials: "tuple[Content, ...]" = (),
     adding: bool = False,
 ) -> None:
-    from fedkin.bench.running import ROWS, Asked, bench
-    from fedkin.bench.suite import suite as found
+    from fedkin.bench.running import ROWS, BenchRequest, bench
+    from fedkin.bench.suite import suite as suite_named
     from fedkin.cli.talk.bench_rows import means
 
     find_own_code()
-    asked = Asked(
+    request = BenchRequest(
         Path(suite).stem,
-        found(suite),
+        suite_named(suite),
         out,
         workers or cores(),
         path_as_text(data_dir),
         methods,
         _names(settings),
-        own,
+        typed_trials,
         keep_runs,
         trust_code or not suite.endswith(".toml"),
     )
-    rows = bench(asked, warn)
+    rows = bench(request, warn)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:
@@ -276,23 +276,25 @@ def _show_standing(method: str, suite: str, rows: "list[Row]", file: Path) -> No
     from fedkin.cli.talk.bench_rows import standings
     from fedkin.methods import known_name
 
-    asked = {row.federation for row in rows}
-    own = [row for row in read_rows(file) if row.federation in asked]
-    others = committed(suite)
-    every = [*([] if others is None else read_rows(others)), *own]
+    federations = {row.federation for row in rows}
+    rows_here = [row for row in read_rows(file) if row.federation in federations]
+    committed_file = committed(suite)
+    all_rows = [*([] if committed_file is None else read_rows(committed_file)), *rows_here]
     name = known_name(method)
-    found = standings(name, whole_cases([row for row in every if row.federation in asked]))
-    for sentence in found:
+    sentences = standings(
+        name, whole_cases([row for row in all_rows if row.federation in federations])
+    )
+    for sentence in sentences:
         say(sentence)
-    if found != standings(name, whole_cases(own)):
+    if sentences != standings(name, whole_cases(rows_here)):
         say(f"the other methods' rows are those that fedkin has of {suite}")
 
 
-def _names(asked: str | None) -> tuple[str, ...]:
+def _names(text: str | None) -> tuple[str, ...]:
     """A list with commas; empty where nothing was asked for."""
-    if asked is None:
+    if text is None:
         return ()
-    names = tuple(word.strip() for word in asked.split(",") if word.strip())
+    names = tuple(word.strip() for word in text.split(",") if word.strip())
     if not names:
-        raise FedkinError(f"{asked!r} names nothing: write names with commas between them")
+        raise FedkinError(f"{text!r} names nothing: write names with commas between them")
     return names

@@ -4,7 +4,7 @@ here.
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,8 @@ from fedkin.cli.talk.json_output import print_json
 
 if TYPE_CHECKING:
     from fedkin.reproduce.claim import Claim, Register
-    from fedkin.reproduce.claim_runs import Asked
+    from fedkin.reproduce.claim_runs import ClaimRequest, JudgedClaim
+    from fedkin.reproduce.outcome import Outcome
     from fedkin.reproduce.preset import Row
 
 NAME = "claims"
@@ -44,60 +45,62 @@ def judge(options: ClaimOptions) -> None:
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.reproduce.claim import register
     from fedkin.reproduce.claim_page import lines, write
-    from fedkin.reproduce.claim_runs import complete, judged, state
+    from fedkin.reproduce.claim_runs import complete, judged, known_outcomes
     from fedkin.reproduce.claim_words import verdict
     from fedkin.reproduce.row_spec import check
     from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
     claims = register(options.paper)
-    asked = _asked(options, claims)
-    rows = asked.rows()
+    request = _request(options, claims)
+    rows = request.rows()
     check(list(rows.values()), options.changes)
-    there = state(asked, rows)
+    outcome_of = known_outcomes(request, rows)
     chosen = _chosen(claims.claims, rows, options.words)
-    _costs(asked, rows, there, chosen, options)
+    _costs(request, rows, outcome_of, chosen, options)
     if options.dry_run:
         return
     if not options.finished:
         with progress_to(ThrottledLines()):
-            some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
-        there = {**there, **some}
-    judgements = judged(asked, rows, there)
+            outcome_of |= complete(
+                request, chosen, {name: outcome_of[name] for name in chosen}, _tell
+            )
+    judgements = judged(request, rows, outcome_of)
     options.out.mkdir(parents=True, exist_ok=True)
     written = write(claims, judgements, options.scale, _command(options), options.out)
     if options.as_json:
         print_json(
             {
                 "scale": options.scale,
-                "claims": [_plain(one) for one in judgements],
+                "claims": [_plain(judgement) for judgement in judgements],
                 "cases": lines(judgements),
             }
         )
         return
-    for one in judgements:
-        print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
+    for judgement in judgements:
+        claim = judgement.claim
+        print(f"{claim.paper} {claim.id}: {verdict(judgement)}", file=sys.stderr)
     for path in written:
         print(path)
 
 
-def _asked(options: ClaimOptions, claims: "Register") -> "Asked":
+def _request(options: ClaimOptions, claims: "Register") -> "ClaimRequest":
     """What is judged, and what is known of it from elsewhere."""
-    from fedkin.reproduce.claim_runs import Asked
+    from fedkin.reproduce.claim_runs import ClaimRequest
     from fedkin.reproduce.estimate import speed
     from fedkin.reproduce.finished_rows import read
-    from fedkin.reproduce.told.full_scale import full_scale
-    from fedkin.reproduce.told.kept_verdicts import kept_verdicts
+    from fedkin.reproduce.from_files.full_scale import full_scale
+    from fedkin.reproduce.from_files.kept_verdicts import kept_verdicts
 
-    asked = Asked(
+    request = ClaimRequest(
         claims, options.scale, options.seeds, options.out / "runs", options.changes, speed()
     )
     if options.from_ is None:
-        return asked
-    asked = asked._replace(kept=kept_verdicts(options.from_))
+        return request
+    request = request._replace(kept_verdicts=kept_verdicts(options.from_))
     if options.scale != "small":  # at the full scale they are what the claims are judged by
-        return asked
-    return asked._replace(full=full_scale(claims, read(options.from_), options.changes))
+        return request
+    return request._replace(full_findings=full_scale(claims, read(options.from_), options.changes))
 
 
 def _check_folders(options: ClaimOptions) -> None:
@@ -115,12 +118,12 @@ def _check_folders(options: ClaimOptions) -> None:
         )
 
 
-def _plain(one: Any) -> dict[str, Any]:
+def _plain(judged: "JudgedClaim") -> dict[str, Any]:
     return {
-        "paper": one.claim.paper,
-        "id": one.claim.id,
-        "verdict": one.verdict,
-        "holds_where": list(one.where),
+        "paper": judged.claim.paper,
+        "id": judged.claim.id,
+        "verdict": judged.verdict,
+        "holds_where": list(judged.where),
     }
 
 
@@ -148,42 +151,59 @@ def _chosen(
     return chosen
 
 
-def _costs(asked: Any, rows: Any, there: Any, chosen: Any, options: ClaimOptions) -> None:
+def _costs(
+    request: "ClaimRequest",
+    rows: "Mapping[str, Row]",
+    outcome_of: "Mapping[str, Outcome]",
+    chosen: "Mapping[str, Row]",
+    options: ClaimOptions,
+) -> None:
     """What is finished and what is not: in full for a dry run, else in one line."""
     from fedkin.report import formatting
-    from fedkin.reproduce.claim_runs import todo
+    from fedkin.reproduce.claim_runs import unfinished
     from fedkin.reproduce.estimate import together
 
-    left = todo(asked, chosen, there)
+    rows_left = unfinished(request, chosen, outcome_of)
     if options.dry_run and options.as_json:
-        print_json({"rows": [_row(asked, name, row, there, left) for name, row in chosen.items()]})
+        print_json(
+            {
+                "rows": [
+                    _row(request, name, row, outcome_of[name], name in rows_left)
+                    for name, row in chosen.items()
+                ]
+            }
+        )
         return
     if options.dry_run:
         for name, row in chosen.items():
-            done = "finished" if _finished(asked, there[name]) else "kept verdicts"
-            print(f"{row.name}  {str(asked.cost(name, row)) if name in left else done}")
-    total = together(asked.cost(name, row) for name, row in left.items())
+            done = "finished" if _finished(request, outcome_of[name]) else "kept verdicts"
+            print(f"{row.name}  {str(request.cost(name, row)) if name in rows_left else done}")
+    total = together(request.cost(name, row) for name, row in rows_left.items())
     counts = (
-        f"{formatting.many(len(asked.register.claims), 'claim')}, "
+        f"{formatting.many(len(request.register.claims), 'claim')}, "
         f"{formatting.many(len(rows), 'row')}"
     )
     print(
-        f"{counts}, {len(left)} of them to run: processor time {total}", file=sys.stderr, flush=True
+        f"{counts}, {len(rows_left)} of them to run: processor time {total}",
+        file=sys.stderr,
+        flush=True,
     )
 
 
-def _finished(asked: Any, one: Any) -> bool:
+def _finished(request: "ClaimRequest", outcome: "Outcome") -> bool:
     """Whether its runs are here: what is not to be run may have kept verdicts alone."""
-    return bool(len(one.seeds) >= asked.seeds)
+    return len(outcome.seeds) >= request.seeds
 
 
-def _row(asked: Any, name: str, row: Any, there: Any, left: Any) -> dict[str, Any]:
-    cost = asked.cost(name, row)
+def _row(
+    request: "ClaimRequest", name: str, row: "Row", outcome: "Outcome", unfinished: bool
+) -> dict[str, Any]:
+    cost = request.cost(name, row)
     return {
         "row": row.name,
-        "finished": name not in left and _finished(asked, there[name]),
-        "kept_verdicts": name not in left and not _finished(asked, there[name]),
-        "seeds": there[name].seeds,
+        "finished": not unfinished and _finished(request, outcome),
+        "kept_verdicts": not unfinished and not _finished(request, outcome),
+        "seeds": outcome.seeds,
         "seconds": cost.seconds,
         "estimate_is_rough": cost.rough,
     }

@@ -71,17 +71,17 @@ def doctor(
         "measure": measure,
         "data_dir": path_as_text(data_dir),
     }
-    given, hints = specification(spec, options, set_ or [], trust_code, "doctor")
+    experiment, hints = specification(spec, options, set_ or [], trust_code, "doctor")
     tell_hints(hints)
     find_own_code()
-    more = split_names(methods or "")
+    extra_methods = split_names(methods or "")
     with progress_to(ThrottledLines()):
         named = bool(method or spec or chooses_method(set_ or []))
-        findings = diagnosis(given, rounds, more, named=named)
+        findings = diagnosis(experiment, rounds, extra_methods, named=named)
     if as_json:
         print_json(findings)
     else:
-        _show(findings, given.method.name if named and not given.method.safe else "")
+        _show(findings, experiment.method.name if named and not experiment.method.safe else "")
 
 
 def _show(diagnosis: dict[str, Any], asked: str) -> None:

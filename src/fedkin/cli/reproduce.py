@@ -14,7 +14,8 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment.terminal import console, say, warn
 
 if TYPE_CHECKING:
-    from fedkin.reproduce.finished_rows import Keeping
+    from fedkin.reproduce.finished_rows import FinishedRuns
+    from fedkin.reproduce.outcome import Outcome
     from fedkin.reproduce.preset import Preset, Row
 
 MOST_SEEDS = 1000
@@ -121,14 +122,14 @@ def reproduce(
         )
     if name not in names():
         raise unknown("preset", name, [*names(), claims.NAME])
-    found = preset(name, scale)
-    chosen = _named(found, rows)
+    table = preset(name, scale)
+    chosen = _named(table, rows)
     changes = _changes(set_ or [], data_dir)
     check(chosen, changes)
     seeds = seeds or 1
     _run(
-        Asking(
-            found,
+        PresetRequest(
+            table,
             chosen,
             scale,
             seeds,
@@ -142,9 +143,9 @@ def reproduce(
     )
 
 
-class Asking(NamedTuple):
-    """What is to be done, for ``rows`` of the preset. ``finished``: to train nothing.
-    ``asked``: the command, for the page.
+class PresetRequest(NamedTuple):
+    """What is to be run: ``rows`` of the preset. ``finished``: train nothing. ``command``: what
+    gives the same page. ``elsewhere``: finished runs of other machines.
     """
 
     preset: "Preset"
@@ -154,8 +155,8 @@ class Asking(NamedTuple):
     out: Path
     changes: dict[str, Any]
     finished: bool
-    asked: str
-    elsewhere: "Keeping"
+    command: str
+    elsewhere: "FinishedRuns"
 
 
 def _named(chosen_preset: "Preset", words: str | None) -> "tuple[Row, ...]":
@@ -175,56 +176,38 @@ def _command(
     name: str, scale: str, rows: str | None, seeds: int, changes: Mapping[str, Any]
 ) -> str:
     """The command that gives the same page."""
-    asked = f"fedkin reproduce {name} --scale {scale}"
+    command = f"fedkin reproduce {name} --scale {scale}"
     if rows:
-        asked += f" --rows {shlex.quote(rows)}"
+        command += f" --rows {shlex.quote(rows)}"
     if seeds > 1:
-        asked += f" --seeds {seeds}"
+        command += f" --seeds {seeds}"
     for key, value in changes.items():
-        asked += f" --set {shlex.quote(f'{key}={value}')}"
-    return asked
+        command += f" --set {shlex.quote(f'{key}={value}')}"
+    return command
 
 
-def _run(asking: Asking, as_json: bool) -> None:
-    from fedkin.experiment.throttled_lines import ThrottledLines
-    from fedkin.report import formatting
-    from fedkin.reproduce.estimate import estimate, speed, together
-    from fedkin.reproduce.pages import cells, flags, lines, write
-    from fedkin.reproduce.running import known, outcomes
-    from fedkin.runtime.progress import progress_to
+def _run(request: PresetRequest, as_json: bool) -> None:
+    from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.pages import flags, lines, write
 
-    table, changes, here = asking.preset, asking.changes, speed()
-    total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
-    rows, runs = formatting.many(len(asking.rows), "row"), asking.out / "runs"
-    warn(f"{table.title}: {rows}, processor time {total} if none is done")
-    asking.out.mkdir(parents=True, exist_ok=True)
+    table, machine_speed = request.preset, speed()
+    _tell_cost(request, machine_speed)
+    request.out.mkdir(parents=True, exist_ok=True)
     for text in flags(table):
         warn(text)
-    done = []
-    settings = (asking.seeds, runs, changes, here)
-    made = (
-        (known(row, *settings, asking.elsewhere) for row in asking.rows)  # all seeds that are there
-        if asking.finished
-        else outcomes(asking.rows, *settings, elsewhere=asking.elsewhere)
-    )
-    with progress_to(ThrottledLines()):
-        for one in made:
-            done.append(one)
-            for line in lines([one]):
-                warn(_told(cells(line), one.missing))
+    done = _outcomes(request, machine_speed)
     # the page has all rows, whichever were asked for this time
-    now = {one.row.name: one for one in done}
-    whole = [
-        now.get(row.name) or known(row, asking.seeds, runs, changes, here, asking.elsewhere)
-        for row in table.rows
+    asked_for = {outcome.row.name: outcome for outcome in done}
+    all_rows = [
+        asked_for.get(row.name) or _known(request, row, machine_speed) for row in table.rows
     ]
-    written = write(table, whole, asking.scale, asking.asked, asking.out)
+    written = write(table, all_rows, request.scale, request.command, request.out)
     if as_json:
         print_json(
             {
                 "name": table.name,
                 "title": table.title,
-                "scale": asking.scale,
+                "scale": request.scale,
                 "flagged": [flag.says for flag in table.flagged],
                 "lines": lines(done),
             }
@@ -232,20 +215,62 @@ def _run(asking: Asking, as_json: bool) -> None:
     else:
         for path in written:
             say(path)
-    if all(one.missing for one in done):
+    if all(outcome.missing for outcome in done):
         raise typer.Exit(1)  # each row has said why
 
 
-def _told(cells: Sequence[str], missing: str) -> str:
+def _tell_cost(request: PresetRequest, machine_speed: float) -> None:
+    from fedkin.report import formatting
+    from fedkin.reproduce.estimate import estimate, together
+
+    total = together(
+        estimate(row, request.changes, machine_speed, request.seeds) for row in request.rows
+    )
+    rows = formatting.many(len(request.rows), "row")
+    warn(f"{request.preset.title}: {rows}, processor time {total} if none is done")
+
+
+def _outcomes(request: PresetRequest, machine_speed: float) -> "list[Outcome]":
+    """What came of the rows that were asked for, each told when it is there."""
+    from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.reproduce.pages import cells, lines
+    from fedkin.reproduce.running import outcomes
+    from fedkin.runtime.progress import progress_to
+
+    runs = request.out / "runs"
+    settings = (request.seeds, runs, request.changes, machine_speed)
+    coming = (
+        (_known(request, row, machine_speed) for row in request.rows)
+        if request.finished
+        else outcomes(request.rows, *settings, elsewhere=request.elsewhere)
+    )
+    done = []
+    with progress_to(ThrottledLines()):
+        for outcome in coming:
+            done.append(outcome)
+            for line in lines([outcome]):
+                warn(_progress_line(cells(line), outcome.missing))
+    return done
+
+
+def _known(request: PresetRequest, row: "Row", machine_speed: float) -> "Outcome":
+    """A row with all its seeds that are finished; trains nothing."""
+    from fedkin.reproduce.running import known
+
+    runs = request.out / "runs"
+    return known(row, request.seeds, runs, request.changes, machine_speed, request.elsewhere)
+
+
+def _progress_line(cells: Sequence[str], missing: str) -> str:
     """A line of the page while it is made. ``missing``: why there is no number; "" where there is
     one.
     """
-    row, what, published, measured, difference, seeds, estimated, spent, _ = cells
+    row, measure, published, measured, difference, seeds, estimated, spent, _ = cells
     if missing:
-        return f"{row}: {what}: published {published}, {missing}; estimated {estimated}"
-    apart = f", difference {difference}" if difference else ""
+        return f"{row}: {measure}: published {published}, {missing}; estimated {estimated}"
+    off = f", difference {difference}" if difference else ""
     times = f"seeds {seeds}; estimated {estimated}, taken {spent}"
-    return f"{row}: {what}: published {published}, measured {measured}{apart} ({times})"
+    return f"{row}: {measure}: published {published}, measured {measured}{off} ({times})"
 
 
 def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
@@ -263,17 +288,17 @@ def _list(presets: "list[Preset]", as_json: bool) -> None:
 
     from fedkin.reproduce.estimate import estimate, together
 
-    costs = [together(map(estimate, one.rows)) for one in presets]
+    costs = [together(map(estimate, preset.rows)) for preset in presets]
     plain = [
         {
-            "name": one.name,
-            "title": one.title,
-            "rows": [row.name for row in one.rows],
+            "name": preset.name,
+            "title": preset.title,
+            "rows": [row.name for row in preset.rows],
             "seconds": cost.seconds,
             "estimate_is_rough": cost.rough,
-            "about": one.about,
+            "about": preset.about,
         }
-        for one, cost in zip(presets, costs, strict=True)
+        for preset, cost in zip(presets, costs, strict=True)
     ]
     if as_json:
         print_json(plain)
@@ -281,6 +306,6 @@ def _list(presets: "list[Preset]", as_json: bool) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("name", "what", "rows", "processor time"):
         table.add_column(column, overflow="fold")
-    for one, cost in zip(presets, costs, strict=True):
-        table.add_row(one.name, one.title, str(len(one.rows)), str(cost))
+    for preset, cost in zip(presets, costs, strict=True):
+        table.add_row(preset.name, preset.title, str(len(preset.rows)), str(cost))
     console().print(table)

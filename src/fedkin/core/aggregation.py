@@ -175,16 +175,16 @@ class Around(NamedTuple):
 
 
 def aggregated(
-    how: Aggregation,
+    aggregation: Aggregation,
     replies: Mapping[int, Reply],
     around: Callable[[], Around] | None = None,
 ) -> Mean | Mapping[Group, Mean] | Mapping[int, Reply]:
     """What a server's update receives.
 
     Args:
-        how: What the method declares.
-        replies: In client order, at least one unless ``how`` has a rule that needs none; of a large
-            round each is read when it is asked for.
+        aggregation: What the method declares.
+        replies: In client order, at least one unless ``aggregation`` has a rule that needs none;
+            of a large round each is read when it is asked for.
         around: What a rule may use beside them; asked for only where there is one.
 
     Returns:
@@ -193,99 +193,103 @@ def aggregated(
     Raises:
         ValueError: There is a rule or a step, and ``around`` is None.
     """
-    if isinstance(how, GroupedSum):
-        return _grouped(how, replies)
-    if isinstance(how, WeightedSum):
-        return _mean(how, replies) if how.anywhere else _ruled(how, replies, around)
-    return Alike(replies) if how.weight == "uniform" else replies
+    if isinstance(aggregation, GroupedSum):
+        return _grouped(aggregation, replies)
+    if isinstance(aggregation, WeightedSum):
+        return (
+            _mean(aggregation, replies)
+            if aggregation.anywhere
+            else _ruled(aggregation, replies, around)
+        )
+    return Alike(replies) if aggregation.weight == "uniform" else replies
 
 
-def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
+def _mean(aggregation: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
     if isinstance(replies, Elsewhere):
         total = replies.total()
-        each = {client: reply.message for client, reply in replies.items()}
-        return Mean(tuple(replies), total.mean(), each, total.weight)
-    total, each = ExactSum(), {}
+        messages = {client: reply.message for client, reply in replies.items()}
+        return Mean(tuple(replies), total.mean(), messages, total.weight)
+    total, messages = ExactSum(), {}
     for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
-        total.add(summed_of(how, message), how.weight_of(samples))
-        each[client] = apart_of(how, message)
-    return Mean(tuple(replies), total.mean(), each, total.weight)
+        total.add(summed_of(aggregation, message), aggregation.weight_of(samples))
+        messages[client] = apart_of(aggregation, message)
+    return Mean(tuple(replies), total.mean(), messages, total.weight)
 
 
-def _grouped(how: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[Group, Mean]:
+def _grouped(aggregation: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[Group, Mean]:
     members: dict[Group, dict[int, Reply]] = {}
     sums: dict[Group, ExactSum] = {}
     for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
-        rest, weight = apart_of(how, message), how.weight_of(samples)
-        group = how.group(rest)
-        members.setdefault(group, {})[client] = Reply(rest, weight)
+        unsummed, weight = apart_of(aggregation, message), aggregation.weight_of(samples)
+        group = aggregation.group(unsummed)
+        members.setdefault(group, {})[client] = Reply(unsummed, weight)
         if not isinstance(replies, Elsewhere):
-            sums.setdefault(group, ExactSum()).add(summed_of(how, message), weight)
+            sums.setdefault(group, ExactSum()).add(summed_of(aggregation, message), weight)
     means = {}
     for group in sorted(members):
-        mine = members[group]
-        total = replies.total(mine) if isinstance(replies, Elsewhere) else sums[group]
-        each = {client: reply.message for client, reply in mine.items()}
-        weights = {client: reply.weight for client, reply in mine.items()}
+        group_replies = members[group]
+        total = replies.total(group_replies) if isinstance(replies, Elsewhere) else sums[group]
+        messages = {client: reply.message for client, reply in group_replies.items()}
+        weights = {client: reply.weight for client, reply in group_replies.items()}
         mean = total.mean() if total.weight else {}
-        means[group] = Mean(tuple(mine), mean, each, total.weight, weights=weights)
+        means[group] = Mean(tuple(group_replies), mean, messages, total.weight, weights=weights)
     return means
 
 
 def _ruled(
-    how: WeightedSum, replies: Mapping[int, Reply], around: Callable[[], Around] | None
+    aggregation: WeightedSum, replies: Mapping[int, Reply], around: Callable[[], Around] | None
 ) -> Mean:
     """The same with steps before it, or a rule in the mean's place."""
     if around is None:
         raise ValueError("a rule in the mean's place needs to know what clients were sent")
     at = around()
-    each = {client: apart_of(how, reply.message) for client, reply in replies.items()}
-    weights = {client: how.weight_of(reply.weight) for client, reply in replies.items()}
-    summed = Heard(how.kinds, replies, weights)
-    given = Contributions(summed, at.received, how.differences, at.round, at.secret)
-    for step in how.steps:
-        given = step(given)
-    found = (how.rule or mean_of)(given)
-    reported = {**given.reported, **found.reported}
-    return Mean(tuple(replies), found.value, each, sum(weights.values()), reported)
+    messages = {client: apart_of(aggregation, reply.message) for client, reply in replies.items()}
+    weights = {client: aggregation.weight_of(reply.weight) for client, reply in replies.items()}
+    summed = Heard(aggregation.kinds, replies, weights)
+    contributions = Contributions(summed, at.received, aggregation.differences, at.round, at.secret)
+    for step in aggregation.steps:
+        contributions = step(contributions)
+    combined = (aggregation.rule or mean_of)(contributions)
+    reported = {**contributions.reported, **combined.reported}
+    return Mean(tuple(replies), combined.value, messages, sum(weights.values()), reported)
 
 
-def mean_of(given: Contributions) -> Combined:
+def mean_of(contributions: Contributions) -> Combined:
     """The weighted mean as a rule.
 
     Args:
-        given: The replies of a round with their weights.
+        contributions: The replies of a round with their weights.
 
     Returns:
         Their weighted mean, and nothing beside it.
     """
-    return Combined(sum_of(given.replies.values()).mean())
+    return Combined(sum_of(contributions.replies.values()).mean())
 
 
-def summed_of(how: Summed, message: Tree) -> Tree:
+def summed_of(aggregation: Summed, message: Tree) -> Tree:
     """The kinds of a message that are summed.
 
     Args:
-        how: What the method declares.
+        aggregation: What the method declares.
         message: {kind: tree}.
 
     Returns:
         {kind: tree}, perhaps empty.
     """
-    return {kind: part for kind, part in message.items() if kind in how.kinds}
+    return {kind: part for kind, part in message.items() if kind in aggregation.kinds}
 
 
-def apart_of(how: Summed, message: Tree) -> Tree:
+def apart_of(aggregation: Summed, message: Tree) -> Tree:
     """The kinds of a message that arrive one by one.
 
     Args:
-        how: What the method declares.
+        aggregation: What the method declares.
         message: {kind: tree}.
 
     Returns:
         {kind: tree}, perhaps empty.
     """
-    return {kind: part for kind, part in message.items() if kind not in how.kinds}
+    return {kind: part for kind, part in message.items() if kind not in aggregation.kinds}
 
 
 def merged_groups(groups: Sequence[Mean]) -> Mean:

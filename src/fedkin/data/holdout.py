@@ -82,36 +82,36 @@ def holdout(
             "fractions='comet' sets its own test share: leave out test='official', or give "
             "three numbers"
         )
-    for k, mine in enumerate(indices):
+    for k, rows in enumerate(indices):
         rng = Key(key.seed, client=k).numpy("holdout")
-        wanted = checked or (float(rng.choice(COMET_TRAIN)), COMET_VAL, COMET_TEST)
-        who = f"client {names[k] if names else k}"
+        client_fractions = checked or (float(rng.choice(COMET_TRAIN)), COMET_VAL, COMET_TEST)
+        client = f"client {names[k] if names else k}"
         if official is None:
-            three = _divide(mine, wanted, rng, group, who)
+            client_parts = _divide(rows, client_fractions, rng, group, client)
         else:
-            tested, rest = official_and_rest(mine, official, group)
-            three = _keep_official(tested, rest, wanted, rng, group, who)
-            parted += len(mine) - len(tested) - len(rest)
-        shares[k] = wanted[0]
-        parts.append(three)
-    train, val, test = ([three[i] for three in parts] for i in range(3))
+            tested, learnable = official_and_rest(rows, official, group)
+            client_parts = _keep_official(tested, learnable, client_fractions, rng, group, client)
+            parted += len(rows) - len(tested) - len(learnable)
+        shares[k] = client_fractions[0]
+        parts.append(client_parts)
+    train, val, test = ([client_parts[i] for client_parts in parts] for i in range(3))
     return Holdout(train, val, test, shares, parted)
 
 
-def official_and_rest(mine: Ints, official: Mask, group: Array | None) -> tuple[Ints, Ints]:
+def official_and_rest(rows: Ints, official: Mask, group: Array | None) -> tuple[Ints, Ints]:
     """A client's official test rows, and those that it may learn from.
 
     Args:
-        mine: Its rows.
+        rows: Those that the client has, by their number.
         official: [n] which rows are official test rows.
         group: [n] values of which equal ones stay together; None: each row stands alone.
 
     Returns:
-        Two arrays of rows, in the order of ``mine``; in neither are other rows of a group that has
+        Two arrays of rows, in the order of ``rows``; in neither are other rows of a group that has
         official test rows.
     """
-    test, rest = mine[official[mine]], mine[~official[mine]]
-    return test, rest if group is None else rest[~np.isin(group[rest], group[test])]
+    test, others = rows[official[rows]], rows[~official[rows]]
+    return test, others if group is None else others[~np.isin(group[others], group[test])]
 
 
 def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list[int]]:
@@ -198,46 +198,50 @@ def split_sizes(n: int, fractions: Sequence[float]) -> list[int]:
 
 
 def _divide(
-    mine: Ints, fractions: Sequence[float], rng: np.random.Generator, group: Array | None, who: str
+    rows: Ints,
+    fractions: Sequence[float],
+    rng: np.random.Generator,
+    group: Array | None,
+    client: str,
 ) -> list[Ints]:
-    asked = [name for name, f in zip(SPLITS, fractions) if f > 0]
+    nonempty = [name for name, f in zip(SPLITS, fractions) if f > 0]
     unit = "samples" if group is None else "groups"
-    pieces = [mine] if group is None else _groups(mine, group)
-    have = len(mine) if group is None else len(pieces)
-    if have < len(asked):
+    pieces = [rows] if group is None else _groups(rows, group)
+    units = len(rows) if group is None else len(pieces)
+    if units < len(nonempty):
         raise FedkinError(
-            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for "
-            f"{' and '.join(asked)}: ask for "
+            f"{client} has {units} {unit if units != 1 else unit[:-1]}, too few for "
+            f"{' and '.join(nonempty)}: ask for "
             f"fewer clients, do without a part (--set split.val=0), or leave {DROP}"
         )
     if group is None:
-        ends = np.cumsum([0, *split_sizes(len(mine), fractions)])
-        order = rng.permutation(mine)
+        ends = np.cumsum([0, *split_sizes(len(rows), fractions)])
+        order = rng.permutation(rows)
         return [np.sort(order[low:high]) for low, high in pairwise(ends)]
     order_of = rng.permutation(len(pieces))
-    return _whole_groups([pieces[i] for i in order_of], fractions, len(mine))
+    return _whole_groups([pieces[i] for i in order_of], fractions, len(rows))
 
 
 def _keep_official(
     test: Ints,
-    rest: Ints,
+    learnable: Ints,
     fractions: Sequence[float],
     rng: np.random.Generator,
     group: Array | None,
-    who: str,
+    client: str,
 ) -> list[Ints]:
     if len(test) == 0:
         raise FedkinError(
-            f"{who} holds no official test rows: use --set data.test=holdout, or leave {DROP}"
+            f"{client} holds no official test rows: use --set data.test=holdout, or leave {DROP}"
         )
     train, val = fractions[0], fractions[1]
-    whole = train + val
-    first, second, _ = _divide(rest, (train / whole, val / whole, 0.0), rng, group, who)
+    total = train + val
+    first, second, _ = _divide(learnable, (train / total, val / total, 0.0), rng, group, client)
     return [first, second, np.sort(test)]
 
 
-def _groups(mine: Ints, group: Array) -> list[Ints]:
-    order = mine[np.argsort(group[mine], kind="stable")]
+def _groups(rows: Ints, group: Array) -> list[Ints]:
+    order = rows[np.argsort(group[rows], kind="stable")]
     cuts = np.flatnonzero(group[order][1:] != group[order][:-1]) + 1
     return [part for part in np.split(order, cuts) if len(part)]
 

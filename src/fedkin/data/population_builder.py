@@ -86,7 +86,7 @@ def build(
     Raises:
         FedkinError: What is asked for does not fit the data, or each other.
     """
-    _choices(
+    _check_choices(
         pool=(pool, ("train", "all")),
         test=(test, ("holdout", "official")),
         empty=(empty, ("error", "drop")),
@@ -95,15 +95,15 @@ def build(
     groups = None if group is None else _group(source, group)
     official = source.official_test if test == "official" else None
     fits = partial(_serves, fractions=fractions, official=official, groups=groups)
-    kept_of = partial(_kept, least=least, fits=fits if empty == "drop" else None)
-    rows = _pool(source, pool, test)
+    large_enough = partial(_large_enough, least=least, fits=fits if empty == "drop" else None)
     divide = partial(
         _partition, source, partition_name, clients, key, params=partition_params or {}
     )
 
     def hold_out(indices: Sequence[Ints]) -> Ints:
-        return _apart(kept_of(indices), apart, key)
+        return _apart(large_enough(indices), apart, key)
 
+    rows = _pool(source, pool, test)
     part, indices, drawn, held_out = (
         public_last(source, public, rows, key, groups, divide, hold_out)
         if public is not None and public.source is None and apart
@@ -111,40 +111,26 @@ def build(
     )
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     everyone = _Clients(indices, names, _truth(source, partition_name, part))
-    kept = kept_of(indices)
+    kept = large_enough(indices)
     if empty == "drop" or least:
-        people, left_out = _only(everyone, kept, source, part), too_small(indices, names, kept)
+        members, left_out = _only(everyone, kept, source, part), too_small(indices, names, kept)
     else:
-        people, left_out = everyone, []
-    held = holdout(
-        people.indices, key, fractions, official=official, group=groups, names=people.names
+        members, left_out = everyone, []
+    splits = holdout(
+        members.indices, key, fractions, official=official, group=groups, names=members.names
     )
-    stays_out = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
-    encoding = _fitted(source, held, stays_out)
-    population = Population(
-        name=_name(source, partition_name, pool),
-        x=torch.from_numpy(_encoded(source, source.x, encoding)),
-        y=torch.from_numpy(source.y),
-        classes=source.classes + (0 if drawn is None else drawn.classes),
-        task=source.task,
-        train=tuple(held.train),
-        val=tuple(held.val),
-        test=tuple(held.test),
-        truth=people.truth | _shares(held, fractions),
-        names=people.names,
-        class_names=_class_names(source, drawn),
-        encoding=encoding,
-        apart=tuple(np.flatnonzero(stays_out).tolist()),
-        group=group,
-        said=(
-            *source.said,
-            *not_chosen(source, part),
-            *left_out,
-            *(() if drawn is None else drawn.said),
-            *in_no_split(held, group),
-            *over_clients(source, partition_name, groups, group, people.indices),
-        ),
+    is_apart = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
+    said = (
+        *source.said,
+        *not_chosen(source, part),
+        *left_out,
+        *(() if drawn is None else drawn.said),
+        *in_no_split(splits, group),
+        *over_clients(source, partition_name, groups, group, members.indices),
     )
+    members = members._replace(truth=members.truth | _shares(splits, fractions))
+    name = _name(source, partition_name, pool)
+    population = _population(name, source, drawn, members, splits, is_apart, group, said)
     if public is not None and drawn is not None:
         population = _with_public(population, drawn, public.source or source)
     check_population(population)
@@ -157,6 +143,37 @@ class _Clients(NamedTuple):
     indices: Sequence[Ints]
     names: tuple[str, ...]
     truth: dict[str, Array]
+
+
+def _population(
+    name: str,
+    source: Source,
+    drawn: Drawn | None,
+    members: _Clients,
+    splits: Holdout,
+    is_apart: npt.NDArray[np.bool_],
+    group: str | None,
+    said: tuple[str, ...],
+) -> Population:
+    """The clients with their splits, encoded; ``is_apart``: who is held out as a whole."""
+    encoding = _fitted(source, splits, is_apart)
+    return Population(
+        name=name,
+        x=torch.from_numpy(_encoded(source, source.x, encoding)),
+        y=torch.from_numpy(source.y),
+        classes=source.classes + (0 if drawn is None else drawn.classes),
+        task=source.task,
+        train=tuple(splits.train),
+        val=tuple(splits.val),
+        test=tuple(splits.test),
+        truth=members.truth,
+        names=members.names,
+        class_names=_class_names(source, drawn),
+        encoding=encoding,
+        apart=tuple(np.flatnonzero(is_apart).tolist()),
+        group=group,
+        said=said,
+    )
 
 
 def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition) -> _Clients:
@@ -172,15 +189,15 @@ def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition) -> _C
     )
 
 
-def _fitted(source: Source, held: Holdout, stays_out: npt.NDArray[np.bool_]) -> Encoding | None:
+def _fitted(source: Source, splits: Holdout, is_apart: npt.NDArray[np.bool_]) -> Encoding | None:
     """The encoding of a table, of the training rows of clients that are not held out as a whole."""
-    if stays_out.all():
+    if is_apart.all():
         raise FedkinError(
             f"{source.name}: all clients but those held out are too small for the splits"
         )
     if source.columns is None:
         return None
-    seen = [held.train[client] for client in np.flatnonzero(~stays_out)]
+    seen = [splits.train[client] for client in np.flatnonzero(~is_apart)]
     return fit(source.columns, source.x, np.concatenate(seen))
 
 
@@ -198,9 +215,10 @@ def _group_name(source: Source, group: str | None, partition_name: str) -> str |
     return None if group == "none" else group
 
 
-def _kept(indices: Sequence[Ints], least: int, fits: Callable[[Ints], bool] | None) -> Ints:
+def _large_enough(indices: Sequence[Ints], least: int, fits: Callable[[Ints], bool] | None) -> Ints:
     """The clients that are large enough."""
-    return np.flatnonzero([len(mine) >= least and (fits is None or fits(mine)) for mine in indices])
+    enough = [len(rows) >= least and (fits is None or fits(rows)) for rows in indices]
+    return np.flatnonzero(enough)
 
 
 def _apart(kept: Ints, share: float, key: Key) -> Ints:
@@ -280,18 +298,18 @@ def _by_client(source: Source, part: Partition) -> set[str]:
     return {*source.per_client, *part.truth} - {"class_group"}
 
 
-def _shares(held: Holdout, fractions: Fractions) -> dict[str, Array]:
-    return {"train_share": held.share} if fractions == "comet" else {}
+def _shares(splits: Holdout, fractions: Fractions) -> dict[str, Array]:
+    return {"train_share": splits.share} if fractions == "comet" else {}
 
 
-def _serves(mine: Ints, fractions: Fractions, official: Array | None, groups: Array | None) -> bool:
+def _serves(rows: Ints, fractions: Fractions, official: Array | None, groups: Array | None) -> bool:
     parts = [1.0, 1.0, 1.0] if isinstance(fractions, str) else list(fractions)
     if official is not None:
-        if not official[mine].any():
+        if not official[rows].any():
             return False
-        mine, parts = official_and_rest(mine, official, groups)[1], parts[:2]
-    have = len(mine) if groups is None else len(np.unique(groups[mine]))
-    return bool(have >= sum(f > 0 for f in parts))
+        rows, parts = official_and_rest(rows, official, groups)[1], parts[:2]
+    units = len(rows) if groups is None else len(np.unique(groups[rows]))
+    return bool(units >= sum(f > 0 for f in parts))
 
 
 def _group(source: Source, group: str) -> Array:
@@ -313,8 +331,8 @@ def _name(source: Source, partition_name: str, pool: str) -> str:
     return f"{source.name}/{partition_name}" + ("/train+test" if merged else "")
 
 
-def _choices(**asked: tuple[str, Sequence[str]]) -> None:
-    for key, (value, allowed) in asked.items():
+def _check_choices(**choices: tuple[str, Sequence[str]]) -> None:
+    for key, (value, allowed) in choices.items():
         if value not in allowed:
             raise FedkinError(
                 f"{key}={value!r} is not known: use {' or '.join(repr(a) for a in allowed)}"

@@ -87,18 +87,20 @@ def synthetic_mixture(
             "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
         )
     if draws == "script":
-        rng = np.random.RandomState(seed)
-        lengths = rng.lognormal(mean, sigma, clients)
-        weights = np.stack([rng.dirichlet(np.full(components, alpha)) for _ in range(clients)])
-        theta = rng.uniform(-1, 1, (components, dim))
+        script_rng = np.random.RandomState(seed)
+        lengths = script_rng.lognormal(mean, sigma, clients)
+        weights = np.stack(
+            [script_rng.dirichlet(np.full(components, alpha)) for _ in range(clients)]
+        )
+        theta = script_rng.uniform(-1, 1, (components, dim))
         sizes = _sizes(lengths, smallest, largest, test_rows)
-        drawn = _as_the_script(rng, theta, weights, sizes, noise)
+        drawn = _as_the_script(script_rng, theta, weights, sizes, noise)
     else:
-        own = Key(seed).numpy("synthetic mixture")
-        theta = own.uniform(-1, 1, (components, dim)).astype(np.float32)
-        weights = own.dirichlet(np.full(components, alpha), size=clients)
-        sizes = _sizes(own.lognormal(mean, sigma, clients), smallest, largest, test_rows)
-        drawn = _in_blocks(own, theta, weights, sizes, noise, features)
+        rng = Key(seed).numpy("synthetic mixture")
+        theta = rng.uniform(-1, 1, (components, dim)).astype(np.float32)
+        weights = rng.dirichlet(np.full(components, alpha), size=clients)
+        sizes = _sizes(rng.lognormal(mean, sigma, clients), smallest, largest, test_rows)
+        drawn = _in_blocks(rng, theta, weights, sizes, noise, features)
     return Source(
         "synthetic_mixture",
         drawn.x,

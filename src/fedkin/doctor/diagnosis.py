@@ -33,7 +33,7 @@ def diagnosis(
     rounds: int,
     methods: ExtraMethods = (),
     named: bool = True,
-    given: Method | None = None,
+    method_value: Method | None = None,
 ) -> dict[str, Any]:
     """What ``fedkin doctor --json`` prints.
 
@@ -44,7 +44,7 @@ def diagnosis(
             "ditto:lam=2" has its own λ; a text is one. A Method value goes by its name, with a
             number behind it where another one has that name.
         named: whether somebody chose the experiment's method, so that it is probed too.
-        given: a Method value in place of [method].
+        method_value: a Method value in place of [method].
 
     Returns:
         Plain values: "data", "traps", "verdict", "candidates", "left_out", "may_lose", "safe",
@@ -58,7 +58,7 @@ def diagnosis(
     listed = [methods] if isinstance(methods, str | Method) else methods or ()
     more = [_known(one) for one in listed]
     with reading_once():
-        parts = assemble(spec, given)
+        parts = assemble(spec, method_value)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
     examination = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
@@ -68,7 +68,7 @@ def diagnosis(
     first: list[dict[str, Any]] = []
     if examination is not None and judged is not None:
         first = candidates(examination, everyone.names, judged["federate"], layers, runs)
-    wanted = {spec.method.name: (spec.method, given)} if named else {}
+    wanted = {spec.method.name: (spec.method, method_value)} if named else {}
     for one in (*(one["method"] for one in first), *more):
         _want(wanted, one)
     lasting = min(rounds, spec.run.rounds)
@@ -143,9 +143,9 @@ def layers_of(model: Model) -> int:
     return len({name.rpartition(".")[0] for name in model.initial})
 
 
-def _with_all_rows(given: Spec, parts: Assembled) -> Population:
+def _with_all_rows(spec: Spec, parts: Assembled) -> Population:
     """The clients' data without a public set taken from them, as ``local`` has them."""
     if parts.population.public is None:
         return parts.population
     alone = {"method": MethodSection(name="local"), "public": PublicSection()}
-    return assemble(given.model_copy(update=alone)).population
+    return assemble(spec.model_copy(update=alone)).population

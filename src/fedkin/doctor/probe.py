@@ -27,7 +27,7 @@ class Probe(NamedTuple):
 
 
 def probe(
-    spec: Spec, name: str, method: MethodSection, rounds: int, given: Method | None = None
+    spec: Spec, name: str, method: MethodSection, rounds: int, method_value: Method | None = None
 ) -> Probe:
     """A short run with one method, in this process, thrown away afterwards.
 
@@ -36,7 +36,7 @@ def probe(
         name: What the method is shown as.
         method: The section [method] of the run.
         rounds: How many rounds it has, at least 1.
-        given: A Method value in place of the section; None: there is none.
+        method_value: A Method value in place of the section; None: there is none.
 
     Returns:
         What the whole experiment would cost: seconds, bytes sent, bytes of states; or why it cannot
@@ -46,12 +46,12 @@ def probe(
         Interrupted: After Ctrl-C.
     """
     often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
-    short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
+    short_run = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
     engine = spec.engine.model_copy(update={"name": "inprocess"})
-    asked = spec.model_copy(update={"method": method, "run": short, "engine": engine})
+    probe_spec = spec.model_copy(update={"method": method, "run": short_run, "engine": engine})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
-            folder = run(asked, Path(scratch) / "run", method=given)
+            folder = run(probe_spec, Path(scratch) / "run", method=method_value)
             return _probe_of(folder, name, spec.run.rounds / rounds)
     except Interrupted:
         raise

@@ -82,10 +82,11 @@ class Coordinator:
             What happened, as round 0.
         """
         method, began = self.method, time.perf_counter()
-        who = self.schedule.introduced()
-        course = Course(0, "setup", who, began=began)
-        if who and method.setup_update is not None:
-            answers = self.transport.ask("introduce", 0, [Task(client, None) for client in who])
+        participants = self.schedule.introduced()
+        course = Course(0, "setup", participants, began=began)
+        if participants and method.setup_update is not None:
+            tasks = [Task(client, None) for client in participants]
+            answers = self.transport.ask("introduce", 0, tasks)
             replies = self._receiver.usable(
                 answers, self._expected_setup, course.sent, course.missing, 0
             )
@@ -104,16 +105,17 @@ class Coordinator:
         """
         method, infos = self.method, self.federation.infos
         began = time.perf_counter()
-        who = self.schedule.participants(number)
-        course = Course(number, "round", who, began=began)
+        participants = self.schedule.participants(number)
+        course = Course(number, "round", participants, began=began)
         sent, missing = course.sent, course.missing
-        tasks, downs = self._broadcasts.tasks(self.state, who, sent)
-        if who and not self._sum_is_sent:
-            check_summed(method, method.expected_update(downs[who[0]], infos[who[0]]))
+        tasks, messages = self._broadcasts.tasks(self.state, participants, sent)
+        if participants and not self._sum_is_sent:
+            first = participants[0]
+            check_summed(method, method.expected_update(messages[first], infos[first]))
             self._sum_is_sent = True
         lost: set[int] = set()
         answers = reaching(self.transport.ask("local", number, tasks), lost)
-        masked = self._masked(number, tasks, downs)
+        masked = self._masked(number, tasks, messages)
         if masked is not None:
             mean = self._mean(masked, answers, number)
             course.end("local")
@@ -123,7 +125,7 @@ class Coordinator:
         else:
             replies = self._receiver.usable(
                 answers,
-                lambda one: method.expected_update(downs[one], infos[one]),
+                lambda client: method.expected_update(messages[client], infos[client]),
                 sent,
                 missing,
                 number,
@@ -136,14 +138,14 @@ class Coordinator:
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
     def _masked(
-        self, number: int, tasks: Sequence[Task], downs: Mapping[int, Tree]
+        self, number: int, tasks: Sequence[Task], messages: Mapping[int, Tree]
     ) -> MaskedRound | None:
         """The round's messages under masks, where the experiment asks for them."""
         method, infos = self.method, self.federation.infos
         threshold, verify = self.federation.threshold, self.federation.verify
         if threshold is None:
             return None
-        expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
+        expected = {k: method.expected_update(down, infos[k]) for k, down in messages.items()}
         sent = digest_of_sent(tasks, verify)
         return of_updates(method, infos, threshold, number, expected, verify, sent)
 
@@ -204,8 +206,8 @@ class Coordinator:
                     missing[answer.client] = answer.error
             taken_back(sent, tasks, lost)
         course.end("local")
-        asked = self.schedule.evaluated(number - 1, True)
-        return self._record(course, "evaluate_all", asked, trained)
+        evaluated = self.schedule.evaluated(number - 1, True)
+        return self._record(course, "evaluate_all", evaluated, trained)
 
     def views(self, client: int, number: int, trained: int | None = None) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
@@ -277,17 +279,17 @@ class Coordinator:
         self,
         course: Course,
         evaluate: Op = "evaluate",
-        asked: Sequence[int] = (),
+        evaluated_clients: Sequence[int] = (),
         trained: int | None = None,
     ) -> Record:
-        """The record of a round, with the evaluation of the clients ``asked`` after it."""
+        """The record of a round, with the evaluation of some clients after it."""
         number, missing, before = course.number, course.missing, time.perf_counter()
         sent = [
             item for item in course.sent if item.direction == "down" or item.client not in missing
         ]
         evaluated = _Evaluated()
-        if asked:
-            tasks, _ = self._broadcasts.tasks(self.state, asked, [])
+        if evaluated_clients:
+            tasks, _ = self._broadcasts.tasks(self.state, evaluated_clients, [])
             answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
             if self.federation.scoring is None:
                 evaluated = self._scored(number, answers)
@@ -319,8 +321,8 @@ class Coordinator:
         evaluated = _Evaluated({}, {}, {})
         for answer in answers:
             if answer.error is not None:
-                one = self.federation.named(answer.client)
-                raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
+                name = self.federation.named(answer.client)
+                raise FedkinError(f"round {number}: {name} cannot be evaluated: {answer.error}")
             evaluated.scores[answer.client] = answer.record.scores
             evaluated.notes[answer.client] = dict(answer.record.notes)
             evaluated.measures[answer.client] = dict(answer.record.measures)

@@ -107,10 +107,10 @@ class Host:
             self.held.clear()
         waiting = iter(tasks)
         while group := list(islice(waiting, self.block)):
-            jobs = [partial(self._one, op, round, task) for task in group]
+            jobs = [partial(self._do_task, op, round, task) for task in group]
             yield from self._together.run(jobs) if self.block > 1 else (job() for job in jobs)
 
-    def _one(self, op: Op, round: int, task: Task) -> TaskResult:
+    def _do_task(self, op: Op, round: int, task: Task) -> TaskResult:
         began = time.perf_counter()
         try:
             seed = Key(self.seed, round, task.client).integer(f"{DRAWN.get(op, op)}:dropout")
@@ -164,9 +164,9 @@ class Host:
         Returns:
             64 hexadecimal digits.
         """
-        return hashlib.sha256(encode(self.own(client))).hexdigest()
+        return hashlib.sha256(encode(self.personal_state(client))).hexdigest()
 
-    def own(self, client: int) -> Tree:
+    def personal_state(self, client: int) -> Tree:
         """The personal state of a client, the first one if it never worked.
 
         Args:
@@ -236,13 +236,13 @@ class Host:
         """
         if task.message is None:
             return Unchanged({})
-        known = self._decoded
-        if known is None or known[0] != task.message or not known[1].is_as_it_was():
-            known = self._decoded = task.message, Unchanged(decode(task.message))
-        return known[1]
+        decoded = self._decoded
+        if decoded is None or decoded[0] != task.message or not decoded[1].is_as_it_was():
+            decoded = self._decoded = task.message, Unchanged(decode(task.message))
+        return decoded[1]
 
     @contextmanager
-    def given(self, task: Task, round: int) -> Iterator[tuple[Tree, Tree]]:
+    def method_inputs(self, task: Task, round: int) -> Iterator[tuple[Tree, Tree]]:
         """What one of the method's functions is given, and must not write into.
 
         Args:
@@ -259,7 +259,7 @@ class Host:
                 call would cost memory, and keep clients that hold the same tensors from being
                 computed together.
         """
-        down, own = self.receive(task), Unchanged(self.own(task.client))
+        down, own = self.receive(task), Unchanged(self.personal_state(task.client))
 
         def check() -> None:
             try:
@@ -309,9 +309,9 @@ class Host:
             return TaskResult(client, keys, samples)
         if self.held is None:
             return TaskResult(client, encode(message), samples)
-        rest, size = self.held.put(client, message, samples)
+        unsummed, size = self.held.put(client, message, samples)
         size_facts = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
-        return TaskResult(client, rest, samples, held=size_facts)
+        return TaskResult(client, unsummed, samples, held=size_facts)
 
     def evaluated(self, task: Task, record: Evaluation, round: int) -> TaskResult:
         """What leaves the host of an evaluation; under masks it waits here as well.
@@ -324,23 +324,25 @@ class Host:
         Returns:
             The record, or public keys in its place.
         """
-        client, of = task.client, self.population
+        client, population = task.client, self.population
         if self.masking is None:
             return TaskResult(client, record=record)
-        samples = {"val": len(of.val[client]), "test": len(of.test[client])}
+        samples = {"val": len(population.val[client]), "test": len(population.test[client])}
         keys = self.masking.begin_scores(round, client, record, samples, heard_of(task.message))
         return TaskResult(client, keys)
 
 
 def _introduce(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.setup_message is not None
-    message = host.method.setup_message(host.own(task.client), host.data(round, task.client))
+    message = host.method.setup_message(
+        host.personal_state(task.client), host.data(round, task.client)
+    )
     check_kinds(message, host.method.name)
     return TaskResult(task.client, encode(message), float(host.infos[task.client].samples))
 
 
 def _local(host: Host, round: int, task: Task) -> TaskResult:
-    with host.given(task, round) as (down, own):
+    with host.method_inputs(task, round) as (down, own):
         data = host.training(round, task.client)
         returned = host.method.client_update(down, own, data)
     state, message = state_and_message(host.method, returned)
@@ -352,7 +354,7 @@ def _local(host: Host, round: int, task: Task) -> TaskResult:
 def _finish(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.finalize is not None
     data = host.data(round, task.client, task.trained)
-    with host.given(task, round) as (down, own):
+    with host.method_inputs(task, round) as (down, own):
         state = host.method.finalize(down, own, data)
     host.keep(task.client, state)
     return TaskResult(task.client)
@@ -381,7 +383,7 @@ def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[s
     so they are made once.
     """
     data = host.data(round, task.client, task.trained)
-    with host.given(task, round) as (down, own):
+    with host.method_inputs(task, round) as (down, own):
         views = host.first_views.checked(data, host.method.personal_models(down, own, data))
     return data, own, views
 
@@ -392,9 +394,9 @@ def _scores(
     return {split: data.score(view, split, host.method.predict) for split in splits}
 
 
-def _losses(scores: dict[str, Any], views: dict[str, Tree], of: Tree) -> dict[str, float]:
+def _losses(scores: dict[str, Any], views: dict[str, Tree], scored_view: Tree) -> dict[str, float]:
     """{split: mean loss} of a view that was scored."""
-    name = next(name for name, view in views.items() if view is of)
+    name = next(name for name, view in views.items() if view is scored_view)
     return {split: loss for split, (loss, _) in scores[name].items()}
 
 

@@ -66,7 +66,7 @@ def run(
     method: Method | None = None,
     progress: Progress | None = None,
     engine: Engine | None = None,
-    mine: bool = False,
+    is_claimed: bool = False,
 ) -> Path:
     """Run an experiment from its beginning.
 
@@ -77,7 +77,7 @@ def run(
             inprocess only).
         progress: Is called with the record of each round.
         engine: Where the clients are, if not in processes of this machine.
-        mine: Whether ``out`` is what ``claimed`` gave the caller, who still has it.
+        is_claimed: Whether ``out`` is what ``claimed`` gave the caller, who still has it.
 
     Returns:
         The run's folder.
@@ -90,8 +90,11 @@ def run(
     permit(spec)
     engine = engine or Engine(assemble, hosts)
     parts = engine.assemble(spec, method)
-    found = claimed(spec, parts.method.name, out)
-    with contextlib.nullcontext(Path(out)) if mine and out is not None else found as folder:
+    with (
+        contextlib.nullcontext(Path(out))
+        if is_claimed and out is not None
+        else claimed(spec, parts.method.name, out)
+    ) as folder:
         if code_of(parts.spec):
             trust.remember(folder, parts.spec)
         _keep(parts, folder, engine)

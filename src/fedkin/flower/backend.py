@@ -55,7 +55,7 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
 
 def unseen(
     spec: Spec,
-    given: Method | None,
+    method_value: Method | None,
     clients: Sequence[str],
     facts_of_node: Mapping[str, Facts | None],
 ) -> Assembled:
@@ -64,7 +64,7 @@ def unseen(
 
     Args:
         spec: The experiment.
-        given: A Method value in place of [method]; None: there is none.
+        method_value: A Method value in place of [method]; None: there is none.
         clients: Names of the nodes, in the order of client numbers.
         facts_of_node: {node: what it sent about its data}.
 
@@ -76,7 +76,7 @@ def unseen(
             no node may send.
     """
     spec = accounted(rooted(spec))
-    method = method_of(spec, given)
+    method = method_of(spec, method_value)
     check_clients(spec, len(clients))
     if stranger := next((name for name in clients if name not in facts_of_node), None):
         raise FedkinError(f"{stranger} was not in this run: name the clients that were")
@@ -97,7 +97,7 @@ def unseen(
     held = [
         facts_of_one.architecture or name for facts_of_one, name in zip(facts, named, strict=True)
     ]
-    parts = assemble_with_population(spec, given, data.unseen(spec, clients, facts), held)
+    parts = assemble_with_population(spec, method_value, data.unseen(spec, clients, facts), held)
     # no node sends how many samples of which class it holds
     infos = {
         k: info._replace(histogram=torch.zeros_like(info.histogram))

@@ -41,9 +41,11 @@ def cost_of_run(run: str, spec: Spec, again: int = 0) -> PrivacyCost:
     Returns:
         Without ε where it is not known, or where the extra ``privacy`` is not installed.
     """
-    asked = spec.privacy
+    privacy = spec.privacy
     epsilon = _epsilon(spec, again)[0]
-    return PrivacyCost(run, epsilon, asked.delta, str(asked.noise), spec.run.rounds, again=again)
+    return PrivacyCost(
+        run, epsilon, privacy.delta, str(privacy.noise), spec.run.rounds, again=again
+    )
 
 
 def why_no_epsilon(spec: Spec) -> str:
@@ -60,8 +62,8 @@ def why_no_epsilon(spec: Spec) -> str:
 
 def _epsilon(spec: Spec, again: int = 0) -> tuple[float | None, str]:
     """Of all rounds; None where it is not known, and what is lacking for it, if anything is."""
-    asked = spec.privacy
-    if not isinstance(asked.noise, float) or asked.of_samples or asked.seeded:
+    privacy = spec.privacy
+    if not isinstance(privacy.noise, float) or privacy.of_samples or privacy.seeded:
         return None, ""
     try:
         facts = facts_of(spec, again=again)

@@ -281,7 +281,7 @@ class AtHome:
             for op, round in ask.steps:
                 answers += self.host.do(op, round, [Task(self.client, ask.message)])
                 if op in CHANGING and answers[-1].error is None:
-                    self._states[ask.place, round] = self.host.own(self.client)
+                    self._states[ask.place, round] = self.host.personal_state(self.client)
         return answers
 
     def views(self, last: Ask) -> dict[str, Tree]:

@@ -9,8 +9,15 @@ from fedkin.report.page.document import document
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_numbers import NUMBERS
-from fedkin.reproduce.claim_runs import Judged
-from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
+from fedkin.reproduce.claim_runs import JudgedClaim
+from fedkin.reproduce.claim_tables import (
+    AGAINST,
+    TITLE,
+    against,
+    by_paper,
+    by_paper_at_papers_scale,
+    lead,
+)
 from fedkin.reproduce.claim_verdict import VERDICTS
 from fedkin.reproduce.claim_words import (
     HOW,
@@ -22,18 +29,18 @@ from fedkin.reproduce.claim_words import (
     reached,
     verdict,
 )
-from fedkin.reproduce.told.both_scales import (
+from fedkin.reproduce.from_files.both_scales import (
     LEGEND,
-    THERE,
+    PAPERS_SCALE,
     by_seed,
     in_short,
     pairs,
     signs,
-    verdict_there,
+    verdict_at_papers_scale,
 )
 
 
-def html(register: Register, judged: Sequence[Judged], scale: str, asked: str) -> str:
+def html(register: Register, judged: Sequence[JudgedClaim], scale: str, asked: str) -> str:
     """How many claims hold, all claims, and every case that was measured; the tables sort.
 
     Args:
@@ -63,27 +70,27 @@ def _part(name: str, title: str, content: str) -> str:
     return section(name, title, "", content, tall=True, above=search_bar(name))
 
 
-def _papers(register: Register, judged: Sequence[Judged]) -> str:
+def _papers(register: Register, judged: Sequence[JudgedClaim]) -> str:
     head = [("paper", ""), ("claims", "n"), *((name, "n") for name in VERDICTS)]
     return table(head, by_paper(register, judged))
 
 
-def _there(register: Register, judged: Sequence[Judged]) -> list[str]:
+def _there(register: Register, judged: Sequence[JudgedClaim]) -> list[str]:
     """How many hold at the papers' own scale, and where that contradicts the small one."""
     if not any(pairs(judged)):
         return []
-    head = [(THERE, ""), ("claims told", "n"), ("in all cases", "n")]
+    head = [(PAPERS_SCALE, ""), ("claims told", "n"), ("in all cases", "n")]
     head += [*((name, "n") for name in VERDICTS), ("cases against", "n")]
     lines = "".join(f"<li>{escape(line)}</li>" for line in in_short(judged))
     above = f"<ul>{lines}</ul><p>{escape(' '.join(LEGEND))}</p>"
-    content = table(head, by_paper_there(register, judged))
+    content = table(head, by_paper_at_papers_scale(register, judged))
     return [
         section("there", "At the papers' own scale", "", content, above=above),
         *_against(judged),
     ]
 
 
-def _against(judged: Sequence[Judged]) -> list[str]:
+def _against(judged: Sequence[JudgedClaim]) -> list[str]:
     rows = against(judged)
     if not rows:
         return []
@@ -91,14 +98,14 @@ def _against(judged: Sequence[Judged]) -> list[str]:
     return [section("against", "Where the two contradict each other", "", table(head, rows))]
 
 
-def _claims(judged: Sequence[Judged]) -> str:
-    head = [("claim", ""), ("verdict", "long"), (THERE, "long"), ("what it says", "long")]
+def _claims(judged: Sequence[JudgedClaim]) -> str:
+    head = [("claim", ""), ("verdict", "long"), (PAPERS_SCALE, "long"), ("what it says", "long")]
     head += [("paper", "")]
     rows: list[list[Any]] = [
         [
             one.claim.id,
             verdict(one),
-            verdict_there(one)[0] or formatting.NONE,
+            verdict_at_papers_scale(one)[0] or formatting.NONE,
             f"{one.claim.says} ({one.claim.where}) {one.claim.note}".strip(),
             one.claim.paper,
         ]
@@ -107,10 +114,10 @@ def _claims(judged: Sequence[Judged]) -> str:
     return table(head, rows, marks=[""] * len(rows))
 
 
-def _cases(judged: Sequence[Judged]) -> str:
+def _cases(judged: Sequence[JudgedClaim]) -> str:
     head = [("claim", ""), ("case", "long"), ("measured", "n"), ("verdict", "long")]
     head += [
-        (f"{THERE}, by seed", "long"),
+        (f"{PAPERS_SCALE}, by seed", "long"),
         ("verdict there", "long"),
         ("what", "long"),
         ("seeds", "n"),
@@ -121,14 +128,14 @@ def _cases(judged: Sequence[Judged]) -> str:
             case.name or "all",
             (measured(finding), finding.effect),
             reached(finding),
-            by_seed(about.full),
-            signs(about.full),
+            by_seed(details.full),
+            signs(details.full),
             f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
             finding.seeds,
         ]
         for one in judged
-        for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
-        if finding.seeds or about.full.seeds
+        for case, finding, details in zip(one.claim.cases, one.findings, one.details, strict=True)
+        if finding.seeds or details.full.seeds
     ]
     if not rows:
         return f"<p>{formatting.NONE}: no case was run yet.</p>"

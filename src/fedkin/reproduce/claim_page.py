@@ -11,8 +11,15 @@ from typing import Any
 from fedkin.reproduce.claim import Case, Register
 from fedkin.reproduce.claim_html import html
 from fedkin.reproduce.claim_numbers import NUMBERS
-from fedkin.reproduce.claim_runs import About, Judged
-from fedkin.reproduce.claim_tables import AGAINST, TITLE, against, by_paper, by_paper_there, lead
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
+from fedkin.reproduce.claim_tables import (
+    AGAINST,
+    TITLE,
+    against,
+    by_paper,
+    by_paper_at_papers_scale,
+    lead,
+)
 from fedkin.reproduce.claim_verdict import VERDICTS, Finding
 from fedkin.reproduce.claim_words import (
     HOW,
@@ -25,16 +32,16 @@ from fedkin.reproduce.claim_words import (
     verdict,
 )
 from fedkin.reproduce.finished_rows import CLAIMS
-from fedkin.reproduce.told.both_scales import (
+from fedkin.reproduce.from_files.both_scales import (
     LEGEND,
-    THERE,
+    PAPERS_SCALE,
     by_seed,
     in_short,
     pairs,
     signs,
-    verdict_there,
+    verdict_at_papers_scale,
 )
-from fedkin.reproduce.told.kept_verdicts import AND, LACKING, REASONS
+from fedkin.reproduce.from_files.kept_verdicts import AND, LACKING, REASONS
 from fedkin.runs.output_files import write_outside
 
 FIELDS = (
@@ -62,7 +69,7 @@ FIELDS = (
 LATER = "not run yet"  # no reason
 
 
-def lines(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+def lines(judged: Sequence[JudgedClaim]) -> list[dict[str, Any]]:
     """One line a case, plain values; nan is None. What begins with full_ is at the papers' own
     scale: by seed, without an interval.
 
@@ -86,17 +93,17 @@ def lines(judged: Sequence[Judged]) -> list[dict[str, Any]]:
             "seeds": finding.seeds,
             "why": finding.why,
             "rows": " ".join(_written(case.needs)),
-            "settings": about.settings,
-            LACKING: _written(about.lacking),
-            REASONS: [reason for reason in about.reasons if reason != LATER],
-            "full_verdict": about.full.verdict if about.full.seeds else "",
-            "full_mean": _plain(about.full.effect),
-            "full_by_seed": list(about.full.means),
-            "full_seeds": about.full.seeds,
-            "full_why": about.full.why,
+            "settings": details.settings,
+            LACKING: _written(details.lacking),
+            REASONS: [reason for reason in details.reasons if reason != LATER],
+            "full_verdict": details.full.verdict if details.full.seeds else "",
+            "full_mean": _plain(details.full.effect),
+            "full_by_seed": list(details.full.means),
+            "full_seeds": details.full.seeds,
+            "full_why": details.full.why,
         }
         for one in judged
-        for case, finding, about in zip(one.claim.cases, one.findings, one.about, strict=True)
+        for case, finding, details in zip(one.claim.cases, one.findings, one.details, strict=True)
     ]
 
 
@@ -112,7 +119,7 @@ def _flat(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(
-    register: Register, judged: Sequence[Judged], scale: str, asked: str, out: Path
+    register: Register, judged: Sequence[JudgedClaim], scale: str, asked: str, out: Path
 ) -> list[Path]:
     """Write claims.md, claims.html, claims.csv and claims.json.
 
@@ -149,7 +156,7 @@ def write(
     return [write_outside(out / name, text) for name, text in made.items()]
 
 
-def markdown(register: Register, judged: Sequence[Judged], scale: str, asked: str) -> str:
+def markdown(register: Register, judged: Sequence[JudgedClaim], scale: str, asked: str) -> str:
     """How many claims hold, then the claims paper by paper, with what was measured of each.
 
     Args:
@@ -179,7 +186,7 @@ def markdown(register: Register, judged: Sequence[Judged], scale: str, asked: st
     return "\n".join(text)
 
 
-def _disagree(judged: Sequence[Judged]) -> list[str]:
+def _disagree(judged: Sequence[JudgedClaim]) -> list[str]:
     """Where the papers' own scale says something else: near the top, for a reader asks it."""
     text = [f"- {line}" for line in in_short(judged)]
     rows = against(judged)
@@ -188,12 +195,12 @@ def _disagree(judged: Sequence[Judged]) -> list[str]:
     return [*text, "", "Where the two contradict each other:", "", *_table(AGAINST, rows)]
 
 
-def _counts_there(register: Register, judged: Sequence[Judged]) -> list[str]:
-    head = (THERE, "claims told", "in all cases", *VERDICTS, "cases against the small scale")
-    return _table(head, by_paper_there(register, judged))
+def _counts_there(register: Register, judged: Sequence[JudgedClaim]) -> list[str]:
+    head = (PAPERS_SCALE, "claims told", "in all cases", *VERDICTS, "cases against the small scale")
+    return _table(head, by_paper_at_papers_scale(register, judged))
 
 
-def _counts(register: Register, judged: Sequence[Judged]) -> list[str]:
+def _counts(register: Register, judged: Sequence[JudgedClaim]) -> list[str]:
     return _table(("paper", "claims", *VERDICTS), by_paper(register, judged))
 
 
@@ -202,18 +209,18 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str | int]]) -> list[str
     return [lines[0], "|---" * len(head) + "|", *lines[1:]]
 
 
-def _claim(one: Judged) -> list[str]:
+def _claim(one: JudgedClaim) -> list[str]:
     claim = one.claim
     text = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
     text += [claim.note] if claim.note else []
-    there, of = verdict_there(one)
-    text += [f"At the {THERE}: **{there}**{f' ({of})' if of else ''}."] if there else []
-    each = list(zip(claim.cases, one.findings, one.about, strict=True))
-    has_full_scale = any(about.full.seeds for _, _, about in each)
+    there, of = verdict_at_papers_scale(one)
+    text += [f"At the {PAPERS_SCALE}: **{there}**{f' ({of})' if of else ''}."] if there else []
+    each = list(zip(claim.cases, one.findings, one.details, strict=True))
+    has_full_scale = any(details.full.seeds for _, _, details in each)
     shown = [one for one in each if one[1].seeds or one[2].full.seeds]
     if shown:
         head = "| case | what | measured | seeds | verdict |"
-        head += f" {THERE}, by seed | verdict there |" if has_full_scale else ""
+        head += f" {PAPERS_SCALE}, by seed | verdict there |" if has_full_scale else ""
         text += ["", head, "|---" * (7 if has_full_scale else 5) + "|"]
         text += [_line(*one, has_full_scale) for one in shown]
     lacking = [case.name for case, finding, _ in each if not finding.seeds]
@@ -224,16 +231,16 @@ def _claim(one: Judged) -> list[str]:
     return text + [f"Not run: {reason}" for reason in one.missing if reason != LATER]
 
 
-def _line(case: Case, finding: Finding, about: About, has_full_scale: bool) -> str:
+def _line(case: Case, finding: Finding, details: CaseDetails, has_full_scale: bool) -> str:
     what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}"
     cells = [case.name or "all", what, measured(finding), str(finding.seeds), reached(finding)]
-    cells += [by_seed(about.full), signs(about.full)] if has_full_scale else []
+    cells += [by_seed(details.full), signs(details.full)] if has_full_scale else []
     return f"| {' | '.join(cells)} |"
 
 
-def _whole(one: Judged) -> dict[str, Any]:
+def _whole(one: JudgedClaim) -> dict[str, Any]:
     claim = one.claim
-    there, _ = verdict_there(one)
+    there, _ = verdict_at_papers_scale(one)
     return {
         "paper": claim.paper,
         "id": claim.id,

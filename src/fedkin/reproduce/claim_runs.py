@@ -12,15 +12,15 @@ from fedkin.reproduce.claim_numbers import WHOLE, numbers
 from fedkin.reproduce.claim_verdict import Finding, Values, judge, needed, together
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.estimate import together as added
+from fedkin.reproduce.from_files.full_scale import NO_FINDING
+from fedkin.reproduce.from_files.kept_verdicts import KeptVerdict, settings
 from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import same_persons
 from fedkin.reproduce.running import known, outcomes
-from fedkin.reproduce.told.full_scale import UNTOLD
-from fedkin.reproduce.told.kept_verdicts import KeptVerdict, settings
 
 
-class About(NamedTuple):
+class CaseDetails(NamedTuple):
     """What stands beside the finding of a case. ``settings``: a digest of what was tested.
     ``lacking``: the rows that had too few seeds; ``reasons``: why. ``full``: the finding at the
     papers' own scale.
@@ -29,12 +29,12 @@ class About(NamedTuple):
     settings: str
     lacking: tuple[str, ...]
     reasons: tuple[str, ...]
-    full: Finding = UNTOLD
+    full: Finding = NO_FINDING
 
 
-class Judged(NamedTuple):
-    """One claim with its verdict. ``where``: the cases in which it holds. ``findings``, ``about``:
-    one a case.
+class JudgedClaim(NamedTuple):
+    """One claim with its verdict. ``where``: the cases in which it holds. ``findings``,
+    ``details``: one a case.
 
     ``missing``: reasons why rows were not run. ``cost``: processor time of the rows that are not
     run, all seeds.
@@ -46,14 +46,15 @@ class Judged(NamedTuple):
     findings: tuple[Finding, ...]
     missing: tuple[str, ...]
     cost: Estimate
-    about: tuple[About, ...] = ()
+    details: tuple[CaseDetails, ...] = ()
 
 
-class Asked(NamedTuple):
-    """What the claims of a register need.
+class ClaimRequest(NamedTuple):
+    """The claims that are to be judged, and what they are judged by.
 
-    ``out``: the folder of the runs. ``changes``: of every run. ``kept``: verdicts that were reached
-    before. ``full``: by claim, the findings at the papers' own scale.
+    ``out``: the folder of the runs. ``changes``: {"section.key": value} of every run.
+    ``kept_verdicts``: verdicts that were reached before, by claim and case. ``full_findings``: by
+    claim, the findings at the papers' own scale.
     """
 
     register: Register
@@ -62,10 +63,10 @@ class Asked(NamedTuple):
     out: Path
     changes: Mapping[str, Any]
     speed: float = 1.0
-    kept: Mapping[tuple[str, str], KeptVerdict] = {}
-    full: Mapping[str, tuple[Finding, ...]] = {}
+    kept_verdicts: Mapping[tuple[str, str], KeptVerdict] = {}
+    full_findings: Mapping[str, tuple[Finding, ...]] = {}
 
-    def before(self, claim: Claim, case: Case, rows: Mapping[str, Row]) -> KeptVerdict | None:
+    def kept_verdict(self, claim: Claim, case: Case, rows: Mapping[str, Row]) -> KeptVerdict | None:
         """The kept verdict of a case, where what it tested is as it is today.
 
         Args:
@@ -76,7 +77,7 @@ class Asked(NamedTuple):
         Returns:
             None where there is none, or what it tested has changed.
         """
-        kept = self.kept.get((claim.id, case.name))
+        kept = self.kept_verdicts.get((claim.id, case.name))
         same = kept is not None and kept.settings == settings(case, rows, self.changes)
         return kept if same else None
 
@@ -112,143 +113,168 @@ class Asked(NamedTuple):
         return costs if other == name else costs._replace(rough=True)
 
 
-def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:
+def known_outcomes(request: ClaimRequest, rows: Mapping[str, Row]) -> dict[str, Outcome]:
     """Every row as it is there, with all its finished seeds; trains nothing.
 
     Args:
-        asked: What the claims need.
+        request: What the claims need.
         rows: {name in the claims: row}.
 
     Returns:
         {name: what came of it}; one that is not run says why.
     """
     return {
-        name: known(row, asked.seeds, asked.out, asked.changes, asked.speed)
+        name: known(row, request.seeds, request.out, request.changes, request.speed)
         for name, row in rows.items()
     }
 
 
-def todo(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) -> dict[str, Row]:
+def unfinished(
+    request: ClaimRequest, rows: Mapping[str, Row], outcome_of: Mapping[str, Outcome]
+) -> dict[str, Row]:
     """The rows of which fewer seeds are finished than were asked for; not those whose cases all
     have kept verdicts.
 
     Args:
-        asked: What the claims need.
+        request: What the claims need.
         rows: {name in the claims: row}.
-        there: {name: what came of it so far}.
+        outcome_of: {name: what came of it so far}.
 
     Returns:
         {name: row}.
     """
-    left = {name: row for name, row in rows.items() if len(there[name].seeds) < asked.seeds}
-    if not asked.kept:
-        return left
-    every = asked.rows()
-    open_ = (case for claim, case in _cases(asked) if not _settled(asked, claim, case, every))
-    needed = {name for case in open_ for name in case.needs}
-    return {name: row for name, row in left.items() if name in needed}
+    fewer_seeds = {
+        name: row for name, row in rows.items() if len(outcome_of[name].seeds) < request.seeds
+    }
+    if not request.kept_verdicts:
+        return fewer_seeds
+    all_rows = request.rows()
+    open_cases = (
+        case for claim, case in _cases(request) if not _settled(request, claim, case, all_rows)
+    )
+    rows_needed = {name for case in open_cases for name in case.needs}
+    return {name: row for name, row in fewer_seeds.items() if name in rows_needed}
 
 
-def _cases(asked: Asked) -> Iterator[tuple[Claim, Case]]:
-    return ((claim, case) for claim in asked.register.claims for case in claim.cases)
+def _cases(request: ClaimRequest) -> Iterator[tuple[Claim, Case]]:
+    return ((claim, case) for claim in request.register.claims for case in claim.cases)
 
 
-def _settled(asked: Asked, claim: Claim, case: Case, rows: Mapping[str, Row]) -> bool:
+def _settled(request: ClaimRequest, claim: Claim, case: Case, rows: Mapping[str, Row]) -> bool:
     """Whether a kept verdict has all that was asked for."""
-    before = asked.before(claim, case, rows)
-    return before is not None and not before.lacking and before.finding.seeds >= asked.seeds
+    before = request.kept_verdict(claim, case, rows)
+    return before is not None and not before.lacking and before.finding.seeds >= request.seeds
 
 
 def complete(
-    asked: Asked, rows: Mapping[str, Row], there: dict[str, Outcome], tell: Callable[[str], None]
+    request: ClaimRequest,
+    rows: Mapping[str, Row],
+    outcome_of: dict[str, Outcome],
+    tell: Callable[[str], None],
 ) -> dict[str, Outcome]:
     """The same after the runs that were missing; a row that cannot be run says why.
 
     Args:
-        asked: What the claims need.
+        request: What the claims need.
         rows: {name in the claims: row}.
-        there: {name: what came of it so far}.
+        outcome_of: {name: what came of it so far}.
         tell: Takes a sentence after each row.
 
     Returns:
         {name: what came of it}.
     """
-    for name, row in todo(asked, rows, there).items():
-        (one,) = outcomes([row], asked.seeds, asked.out, asked.changes, asked.speed)
-        there = {**there, name: one if not one.missing or not there[name].seeds else there[name]}
-        tell(f"{row.name}  {one.missing or 'done'}")
-    return there
+    for name, row in unfinished(request, rows, outcome_of).items():
+        (outcome,) = outcomes([row], request.seeds, request.out, request.changes, request.speed)
+        outcome_of = {
+            **outcome_of,
+            name: outcome
+            if not outcome.missing or not outcome_of[name].seeds
+            else outcome_of[name],
+        }
+        tell(f"{row.name}  {outcome.missing or 'done'}")
+    return outcome_of
 
 
-def judged(asked: Asked, rows: Mapping[str, Row], there: Mapping[str, Outcome]) -> list[Judged]:
+def judged(
+    request: ClaimRequest, rows: Mapping[str, Row], outcome_of: Mapping[str, Outcome]
+) -> list[JudgedClaim]:
     """Every claim of the register with its verdict.
 
     Args:
-        asked: What the claims need.
+        request: What the claims need.
         rows: {name in the claims: row}.
-        there: {name: what came of it}.
+        outcome_of: {name: what came of it}.
 
     Returns:
         In the order of the register.
     """
-    return [_one(asked, claim, rows, there) for claim in asked.register.claims]
+    return [_judged_claim(request, claim, rows, outcome_of) for claim in request.register.claims]
 
 
-def _one(
-    asked: Asked, claim: Claim, rows: Mapping[str, Row], there: Mapping[str, Outcome]
-) -> Judged:
-    cases = [_case(asked, claim, case, rows, there) for case in claim.cases]
+def _judged_claim(
+    request: ClaimRequest, claim: Claim, rows: Mapping[str, Row], outcome_of: Mapping[str, Outcome]
+) -> JudgedClaim:
+    cases = [_judged_case(request, claim, case, rows, outcome_of) for case in claim.cases]
     findings = tuple(finding for finding, _ in cases)
-    full = asked.full.get(claim.id) or (UNTOLD,) * len(cases)
-    about = tuple(one._replace(full=of) for (_, one), of in zip(cases, full, strict=True))
+    full = request.full_findings.get(claim.id) or (NO_FINDING,) * len(cases)
+    details = tuple(
+        case_details._replace(full=finding)
+        for (_, case_details), finding in zip(cases, full, strict=True)
+    )
     verdict, where = together(claim, findings)
-    open_ = [case for case in claim.cases if not _settled(asked, claim, case, rows)]
-    lacking = dict.fromkeys(name for case in open_ for name in _lacking(asked, case, there))
-    return Judged(
+    open_ = [case for case in claim.cases if not _settled(request, claim, case, rows)]
+    lacking = dict.fromkeys(name for case in open_ for name in _lacking(request, case, outcome_of))
+    return JudgedClaim(
         claim,
         verdict,
         where,
         findings,
-        tuple(dict.fromkeys(reason for one in about for reason in one.reasons)),
-        added(asked.cost(name, rows[name]) for name in lacking),
-        about,
+        tuple(dict.fromkeys(reason for of_case in details for reason in of_case.reasons)),
+        added(request.cost(name, rows[name]) for name in lacking),
+        details,
     )
 
 
-def _case(
-    asked: Asked,
+def _judged_case(
+    request: ClaimRequest,
     claim: Claim,
     case: Case,
     rows: Mapping[str, Row],
-    there: Mapping[str, Outcome],
-) -> tuple[Finding, About]:
+    outcome_of: Mapping[str, Outcome],
+) -> tuple[Finding, CaseDetails]:
     """By the runs that are here, or by the verdict that was kept where it is of more seeds."""
-    persons = all(same_persons(rows[name], asked.changes) for name in case.needs)
-    finding = judge(case, _numbers(case, there), persons)
-    digest = settings(case, rows, asked.changes)
-    before = asked.before(claim, case, rows)
+    persons = all(same_persons(rows[name], request.changes) for name in case.needs)
+    finding = judge(case, _numbers(case, outcome_of), persons)
+    digest = settings(case, rows, request.changes)
+    before = request.kept_verdict(claim, case, rows)
     if before is not None and (before.finding.seeds > finding.seeds or not finding.seeds):
-        return before.finding, About(digest, before.lacking, before.reasons)
-    lacking = _lacking(asked, case, there)
-    reasons = dict.fromkeys(there[name].missing for name in lacking if there[name].missing)
-    return finding, About(digest, lacking, tuple(reasons))
+        return before.finding, CaseDetails(digest, before.lacking, before.reasons)
+    lacking = _lacking(request, case, outcome_of)
+    reasons = dict.fromkeys(
+        outcome_of[name].missing for name in lacking if outcome_of[name].missing
+    )
+    return finding, CaseDetails(digest, lacking, tuple(reasons))
 
 
-def _lacking(asked: Asked, case: Case, there: Mapping[str, Outcome]) -> tuple[str, ...]:
-    least = max(needed(case), asked.seeds)
-    return tuple(name for name in case.needs if len(there[name].seeds) < least)
+def _lacking(
+    request: ClaimRequest, case: Case, outcome_of: Mapping[str, Outcome]
+) -> tuple[str, ...]:
+    least = max(needed(case), request.seeds)
+    return tuple(name for name in case.needs if len(outcome_of[name].seeds) < least)
 
 
-def _numbers(case: Case, there: Mapping[str, Outcome]) -> dict[str, Values]:
-    return {name: _values(there[name], case.measure) for name in case.needs}
+def _numbers(case: Case, outcome_of: Mapping[str, Outcome]) -> dict[str, Values]:
+    return {name: _values(outcome_of[name], case.measure) for name in case.needs}
 
 
-def _values(one: Outcome, measure: str) -> Values:
+def _values(outcome: Outcome, measure: str) -> Values:
     """By seed; none where a run has no such number."""
-    if not one.folders:
-        return [{WHOLE: value} for value in one.numbers.get(measure, [])]
+    if not outcome.folders:
+        return [{WHOLE: value} for value in outcome.numbers.get(measure, [])]
     try:
-        values: Sequence[Mapping[str, float]] = [numbers(folder, measure) for folder in one.folders]
+        values: Sequence[Mapping[str, float]] = [
+            numbers(folder, measure) for folder in outcome.folders
+        ]
     except FedkinError:  # of a run that is damaged
         return []
     return values if all(values) else []

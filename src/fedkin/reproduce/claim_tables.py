@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from fedkin.core.errors import many
 from fedkin.reproduce.claim import Register
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, VERDICTS
 from fedkin.reproduce.claim_words import measured
-from fedkin.reproduce.told.both_scales import THERE, by_seed, contradict, counts, signs
+from fedkin.reproduce.from_files.both_scales import PAPERS_SCALE, by_seed, contradict, counts, signs
 
 TITLE = "What the papers claim, and what holds here"
-AGAINST = ("claim", "case", "small scale", f"{THERE}, by seed", "verdict there")
+AGAINST = ("claim", "case", "small scale", f"{PAPERS_SCALE}, by seed", "verdict there")
 
 
-def lead(judged: Sequence[Judged], scale: str) -> str:
+def lead(judged: Sequence[JudgedClaim], scale: str) -> str:
     """How many claims hold, in a sentence; one that is judged by the papers' own scale follows.
 
     Args:
@@ -26,26 +26,26 @@ def lead(judged: Sequence[Judged], scale: str) -> str:
     """
     count = Counter(one.verdict for one in judged)
     lacking = sum(
-        one.verdict == OPEN and any(about.lacking for about in one.about) for one in judged
+        one.verdict == OPEN and any(details.lacking for details in one.details) for one in judged
     )
-    at = "the small scale" if scale == "small" else f"the {THERE}"
+    at = "the small scale" if scale == "small" else f"the {PAPERS_SCALE}"
     here = (
         f"At {at} {count[HOLDS]} of {many(len(judged), 'claim')} hold, {count[ONLY]} hold only in "
         f"the cases that are named, {count[FAILS]} do not hold, and {count[OPEN]} are undecided"
         f"{f', {lacking} of these for lack of runs' if lacking else ''}."
     )
-    there = counts(judged)
-    if not there.told:
+    full = counts(judged)
+    if not full.claims:
         return here
-    by = there.by_verdict
+    by = full.by_verdict
     return (
-        f"{here} At the {THERE} {there.told} of them are told, {there.whole} in every case: there "
-        f"{by[HOLDS]} hold, {by[ONLY]} hold only in some cases, {by[FAILS]} do not hold, and "
-        f"{by[OPEN]} are undecided."
+        f"{here} At the {PAPERS_SCALE} {full.claims} of them are told, {full.complete} in every "
+        f"case: there {by[HOLDS]} hold, {by[ONLY]} hold only in some cases, {by[FAILS]} do not "
+        f"hold, and {by[OPEN]} are undecided."
     )
 
 
-def by_paper(register: Register, judged: Sequence[Judged]) -> list[list[str | int]]:
+def by_paper(register: Register, judged: Sequence[JudgedClaim]) -> list[list[str | int]]:
     """How many claims hold: a paper a row, then all.
 
     Args:
@@ -62,7 +62,9 @@ def by_paper(register: Register, judged: Sequence[Judged]) -> list[list[str | in
     return rows
 
 
-def by_paper_there(register: Register, judged: Sequence[Judged]) -> list[list[str | int]]:
+def by_paper_at_papers_scale(
+    register: Register, judged: Sequence[JudgedClaim]
+) -> list[list[str | int]]:
     """The same at the papers' own scale.
 
     Args:
@@ -75,13 +77,13 @@ def by_paper_there(register: Register, judged: Sequence[Judged]) -> list[list[st
     """
     rows: list[list[str | int]] = []
     for paper, own in _papers(register, judged):
-        one = counts(own)
-        each = (one.by_verdict[name] for name in VERDICTS)
-        rows.append([paper, one.told, one.whole, *each, one.against])
+        full = counts(own)
+        verdicts = (full.by_verdict[verdict] for verdict in VERDICTS)
+        rows.append([paper, full.claims, full.complete, *verdicts, full.against])
     return rows
 
 
-def against(judged: Sequence[Judged]) -> list[list[str]]:
+def against(judged: Sequence[JudgedClaim]) -> list[list[str]]:
     """The cases that hold at one scale and do not at the other, with the columns ``AGAINST``.
 
     Args:
@@ -102,7 +104,9 @@ def against(judged: Sequence[Judged]) -> list[list[str]]:
     ]
 
 
-def _papers(register: Register, judged: Sequence[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+def _papers(
+    register: Register, judged: Sequence[JudgedClaim]
+) -> Iterator[tuple[str, list[JudgedClaim]]]:
     for paper in register.titles:
         yield paper, [one for one in judged if one.claim.paper == paper]
     yield "all", list(judged)

@@ -4,7 +4,7 @@ import math
 
 from fedkin.report import formatting
 from fedkin.reproduce.claim import Case
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_verdict import ONLY, OPEN, SEEDS, Finding
 
 ONE_CLAIM = "The runs of one claim, and its verdict:"
@@ -22,20 +22,20 @@ HOW = {
 }
 
 
-def verdict(one: Judged) -> str:
+def verdict(judged: JudgedClaim) -> str:
     """The verdict in words: "holds only where mnist".
 
     Args:
-        one: A claim with its verdict.
+        judged: A claim with its verdict.
 
     Returns:
         Words.
     """
-    if one.verdict == ONLY:
-        return f"{one.verdict} {'; '.join(one.where)}"
-    if one.verdict == OPEN and one.where:
-        return f"{one.verdict}, holds where it was decided ({'; '.join(one.where)})"
-    return one.verdict
+    if judged.verdict == ONLY:
+        return f"{judged.verdict} {'; '.join(judged.where)}"
+    if judged.verdict == OPEN and judged.where:
+        return f"{judged.verdict}, holds where it was decided ({'; '.join(judged.where)})"
+    return judged.verdict
 
 
 def legend(scale: str) -> list[str]:

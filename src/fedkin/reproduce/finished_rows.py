@@ -40,7 +40,7 @@ LATER = {
 ONCE_DEFAULT = {"fedprox": {"mu": 1.0}}
 
 
-class Kept(NamedTuple):
+class FinishedRun(NamedTuple):
     """A finished run of a row: its ``numbers`` by measure (None where it has none), the processor
     ``seconds`` it took (None where that was not kept), and what it was.
     """
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
     version: str
 
 
-Keeping = Mapping[tuple[str, int, str], Kept]  # by row, seed and settings
+FinishedRuns = Mapping[tuple[str, int, str], FinishedRun]  # by row, seed and settings
 
 
 def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
@@ -81,7 +81,7 @@ def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def text_of(runs: Iterable[Kept]) -> str:
+def text_of(runs: Iterable[FinishedRun]) -> str:
     """The file's text.
 
     Args:
@@ -93,16 +93,16 @@ def text_of(runs: Iterable[Kept]) -> str:
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
-    for one in runs:
-        seconds = "" if one.seconds is None else f"{one.seconds:.1f}"
-        for measure, value in one.numbers.items():
+    for run in runs:
+        seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
+        for measure, value in run.numbers.items():
             number = "" if value is None else repr(value)
-            measured = [one.row, one.seed, measure, number, seconds]
-            table.writerow([*measured, one.settings, one.fingerprint, one.version])
+            measured = [run.row, run.seed, measure, number, seconds]
+            table.writerow([*measured, run.settings, run.fingerprint, run.version])
     return out.getvalue()
 
 
-def read(folder: Path) -> Keeping:
+def read(folder: Path) -> FinishedRuns:
     """The runs that the CSV files of a folder tell; verdicts of claims are passed over.
 
     Args:
@@ -119,24 +119,24 @@ def read(folder: Path) -> Keeping:
         raise FedkinError(
             f"--from {folder} is no folder: name the one that has the CSV files of finished rows"
         )
-    runs: dict[tuple[str, int, str], Kept] = {}
+    runs: dict[tuple[str, int, str], FinishedRun] = {}
     files: dict[tuple[str, int, str], Path] = {}
     for path in sorted(folder.glob("*.csv")):
         if path.name == CLAIMS:
             continue
-        for key, one in runs_of(path).items():
-            before = runs.get(key, one)
-            if before.fingerprint != one.fingerprint:
+        for key, run in runs_of(path).items():
+            before = runs.get(key, run)
+            if before.fingerprint != run.fingerprint:
                 raise FedkinError(
-                    f"{files[key]} and {path} tell of different runs of {one.row}, seed "
-                    f"{one.seed}, with the same settings: leave one of the files in --from"
+                    f"{files[key]} and {path} tell of different runs of {run.row}, seed "
+                    f"{run.seed}, with the same settings: leave one of the files in --from"
                 )
-            runs[key] = one._replace(numbers={**before.numbers, **one.numbers})
+            runs[key] = run._replace(numbers={**before.numbers, **run.numbers})
             files[key] = path
     return runs
 
 
-def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
+def runs_of(path: Path) -> dict[tuple[str, int, str], FinishedRun]:
     """The runs that one CSV file tells.
 
     Args:
@@ -148,36 +148,36 @@ def runs_of(path: Path) -> dict[tuple[str, int, str], Kept]:
     Raises:
         FedkinError: The file is none of ours, or tells of two runs of one row, seed and settings.
     """
-    runs: dict[tuple[str, int, str], Kept] = {}
+    runs: dict[tuple[str, int, str], FinishedRun] = {}
     for number, line in enumerate(_lines(path), start=2):
-        one = _kept(line, f"{path}: line {number}")
-        before = runs.get(key_of(one), one)
-        if before.fingerprint != one.fingerprint:
+        run = _kept(line, f"{path}: line {number}")
+        before = runs.get(key_of(run), run)
+        if before.fingerprint != run.fingerprint:
             raise FedkinError(
-                f"{path}: line {number} tells of another run of {one.row}, seed {one.seed}, than "
+                f"{path}: line {number} tells of another run of {run.row}, seed {run.seed}, than "
                 "a line above it, with the same settings: leave one of them"
             )
-        runs[key_of(one)] = one._replace(numbers={**before.numbers, **one.numbers})
+        runs[key_of(run)] = run._replace(numbers={**before.numbers, **run.numbers})
     return runs
 
 
-def key_of(one: Kept) -> tuple[str, int, str]:
+def key_of(run: FinishedRun) -> tuple[str, int, str]:
     """By what a finished run is found.
 
     Args:
-        one: The run.
+        run: A finished run of a row.
 
     Returns:
         (row, seed, digest of its settings).
     """
-    return one.row, one.seed, one.settings
+    return run.row, run.seed, run.settings
 
 
-def filled(one: Kept, spec: Spec, names: Collection[str]) -> Kept:
+def filled(run: FinishedRun, spec: Spec, names: Collection[str]) -> FinishedRun:
     """The run with numbers that its line need not tell, for they follow from the rest of it.
 
     Args:
-        one: A finished run.
+        run: A finished run.
         spec: What it was made of.
         names: The measures that are asked for.
 
@@ -188,13 +188,13 @@ def filled(one: Kept, spec: Spec, names: Collection[str]) -> Kept:
     early = spec.run.patience is not None or spec.privacy.budget is not None
     follow = {
         "rounds": None if early else float(spec.run.rounds),
-        "processor minutes": None if one.seconds is None else one.seconds / 60,
+        "processor minutes": None if run.seconds is None else run.seconds / 60,
     }
     known = {name: v for name, v in follow.items() if name in names and v is not None}
-    return one._replace(numbers={**known, **one.numbers})
+    return run._replace(numbers={**known, **run.numbers})
 
 
-def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:
+def other_numbers(made: Iterable[FinishedRun], elsewhere: FinishedRuns) -> tuple[FinishedRun, ...]:
     """The runs made here that a CSV tells otherwise: the same row, seed, settings and version,
     another fingerprint.
 
@@ -205,13 +205,13 @@ def other_numbers(made: Iterable[Kept], elsewhere: Keeping) -> tuple[Kept, ...]:
     Returns:
         Those of ``made``. Runs of another version may differ and are passed over.
     """
-    pairs = [(one, elsewhere.get(key_of(one))) for one in made]
+    pairs = [(run, elsewhere.get(key_of(run))) for run in made]
     return tuple(
-        one
-        for one, elsewhere_run in pairs
+        run
+        for run, elsewhere_run in pairs
         if elsewhere_run is not None
-        and elsewhere_run.version == one.version
-        and elsewhere_run.fingerprint != one.fingerprint
+        and elsewhere_run.version == run.version
+        and elsewhere_run.fingerprint != run.fingerprint
     )
 
 
@@ -246,7 +246,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     return tuple(table.fieldnames or ()), lines
 
 
-def _kept(line: Mapping[str, str], where: str) -> Kept:
+def _kept(line: Mapping[str, str], where: str) -> FinishedRun:
     if len(line) > len(COLUMNS) or any(line[column] is None for column in COLUMNS):
         raise FedkinError(f"{where} has not {len(COLUMNS)} cells: {', '.join(COLUMNS)}")
     try:
@@ -257,7 +257,7 @@ def _kept(line: Mapping[str, str], where: str) -> Kept:
     if seconds is not None and seconds < 0:
         raise FedkinError(f"{where} has {seconds:g} seconds: a run takes 0 or more")
     numbers = {line["measure"]: value}
-    return Kept(
+    return FinishedRun(
         line["row"], seed, numbers, seconds, line["settings"], line["fingerprint"], line["version"]
     )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedkin.reproduce.estimate import Estimate
-from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.finished_rows import FinishedRun
 from fedkin.reproduce.measures import OVER_SEEDS
 from fedkin.reproduce.preset import Row
 
@@ -29,10 +29,10 @@ class Outcome(NamedTuple):
     missing: str = ""
     estimated: Estimate = Estimate(0.0)
     command: str = ""
-    runs: tuple[Kept, ...] = ()
+    runs: tuple[FinishedRun, ...] = ()
     taken: tuple[int, ...] = ()
     over_seeds: Mapping[str, float | None] = {}
-    apart: tuple[Kept, ...] = ()
+    apart: tuple[FinishedRun, ...] = ()
 
 
 def single(row: Row) -> list[str]:
@@ -47,7 +47,7 @@ def single(row: Row) -> list[str]:
     return [value.measure for value in row.values if value.measure not in OVER_SEEDS]
 
 
-def over_seeds(row: Row, runs: Sequence[Kept]) -> dict[str, float | None]:
+def over_seeds(row: Row, runs: Sequence[FinishedRun]) -> dict[str, float | None]:
     """The measures of a row that are of the runs of all seeds together.
 
     Args:
@@ -58,10 +58,10 @@ def over_seeds(row: Row, runs: Sequence[Kept]) -> dict[str, float | None]:
         By key of OVER_SEEDS; None where a run tells nothing of its clients.
     """
     wanted = [value.measure for value in row.values if value.measure in OVER_SEEDS]
-    return {name: OVER_SEEDS[name][1]([one.numbers for one in runs]) for name in wanted}
+    return {name: OVER_SEEDS[name][1]([run.numbers for run in runs]) for name in wanted}
 
 
-def joined(row: Row, runs: Sequence[Kept]) -> Outcome:
+def joined(row: Row, runs: Sequence[FinishedRun]) -> Outcome:
     """Finished runs of other machines as an outcome.
 
     Args:
@@ -73,14 +73,14 @@ def joined(row: Row, runs: Sequence[Kept]) -> Outcome:
     """
     names = single(row)
     numbers = {
-        name: [v for one in runs if (v := one.numbers.get(name)) is not None] for name in names
+        name: [v for run in runs if (v := run.numbers.get(name)) is not None] for name in names
     }
-    seconds = [one.seconds for one in runs if one.seconds is not None]
+    seconds = [run.seconds for run in runs if run.seconds is not None]
     spent = sum(seconds) if len(seconds) == len(runs) else None
-    seeds = [one.seed for one in runs]
-    whole = over_seeds(row, runs)
+    seeds = [run.seed for run in runs]
+    all_seeds = over_seeds(row, runs)
     return Outcome(
-        row, seeds, numbers, spent, [], runs=tuple(runs), taken=tuple(seeds), over_seeds=whole
+        row, seeds, numbers, spent, [], runs=tuple(runs), taken=tuple(seeds), over_seeds=all_seeds
     )
 
 
@@ -101,7 +101,7 @@ def together(elsewhere: Outcome, here: Outcome) -> Outcome:
         if elsewhere.seconds is None or here.seconds is None
         else elsewhere.seconds + here.seconds
     )
-    runs = tuple(sorted([*elsewhere.runs, *here.runs], key=lambda one: one.seed))
+    runs = tuple(sorted([*elsewhere.runs, *here.runs], key=lambda run: run.seed))
     return here._replace(
         seeds=sorted([*elsewhere.seeds, *here.seeds]),
         numbers={

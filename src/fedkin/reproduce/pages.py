@@ -19,7 +19,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
-from fedkin.reproduce.finished_rows import Kept, key_of, runs_of, text_of
+from fedkin.reproduce.finished_rows import FinishedRun, key_of, runs_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean, single
@@ -238,7 +238,7 @@ def notes(outcomes: Sequence[Outcome]) -> list[str]:
         )
     for title, runs in _lacking(outcomes).items():
         remarks.append(
-            f"Kept without this number, and not run again for it: {title} of "
+            f"FinishedRun without this number, and not run again for it: {title} of "
             f"{formatting.many(runs, 'run')}."
         )
     if apart := [f"{run.row}, seed {run.seed}" for one in outcomes for run in one.apart]:
@@ -299,7 +299,7 @@ def write(
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 
-def _merged(outcomes: Sequence[Outcome], path: Path) -> list[Kept]:
+def _merged(outcomes: Sequence[Outcome], path: Path) -> list[FinishedRun]:
     """Rows in the preset's order, then those of other scales."""
     before = runs_of(path) if path.exists() else {}
     runs = {**before, **{key_of(run): run for one in outcomes for run in one.runs}}

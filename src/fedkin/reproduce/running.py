@@ -20,7 +20,7 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
-from fedkin.reproduce.finished_rows import Keeping, Kept, digest, filled, other_numbers
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, digest, filled, other_numbers
 from fedkin.reproduce.measures import measured, of_clients
 from fedkin.reproduce.outcome import Outcome, joined, over_seeds, single, together
 from fedkin.reproduce.preset import Row
@@ -43,7 +43,7 @@ def outcomes(
     changes: Mapping[str, Any],
     speed: float = 1.0,
     runners: Runners | None = None,
-    elsewhere: Keeping | None = None,
+    elsewhere: FinishedRuns | None = None,
 ) -> Iterator[Outcome]:
     """The rows one after the other; what cannot be run (its data are not there) says why.
 
@@ -95,7 +95,7 @@ def known(
     out: Path,
     changes: Mapping[str, Any],
     speed: float = 1.0,
-    elsewhere: Keeping | None = None,
+    elsewhere: FinishedRuns | None = None,
 ) -> Outcome:
     """A row that is not asked for, as it is there: with all the seeds that are finished. Trains
     nothing.
@@ -126,8 +126,8 @@ def known(
 
 
 def _taken(
-    row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: Keeping, part: bool
-) -> Kept | None:
+    row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: FinishedRuns, part: bool
+) -> FinishedRun | None:
     """A finished run of another machine in place of one here. ``part``: also one that lacks some of
     the row's numbers.
     """
@@ -212,14 +212,14 @@ def _measured(row: Row, folder: Path) -> dict[str, float | None]:
 
 def _run(
     row: Row, seed: int, spec: Spec, folder: Path, numbers: Mapping[str, float | None]
-) -> Kept:
+) -> FinishedRun:
     """A finished run, for others to take."""
     with read_only(folder) as database:
         facts = database.facts()
     settings = digest(settings_of(spec), facts.get("hyper") or {})
     version = str((facts.get("versions") or {}).get("fedkin", ""))
     spent, fingerprint = cost(folder), str(facts.get("fingerprint") or "")
-    return Kept(
+    return FinishedRun(
         row.name,
         seed,
         dict(numbers),

@@ -20,22 +20,22 @@ def accounted(spec: Spec) -> Spec:
     Raises:
         FedkinError: The budget allows no round, or the extra ``privacy`` is not installed.
     """
-    asked = spec.privacy
-    if not asked.on or asked.of_samples:  # what samples cost depends on the federation
+    privacy = spec.privacy
+    if not privacy.on or privacy.of_samples:  # what samples cost depends on the federation
         return spec
-    if isinstance(asked.noise, NoiseTarget):
-        target, delta = asked.noise.epsilon, asked.noise.delta
-        share = 1.0 if asked.at_client else spec.run.participation
-        noise = noise_for(target, delta, share, spec.run.rounds) / asked.surviving**0.5
-        asked = asked.model_copy(update={"noise": noise, "delta": delta})
-    spec = spec.model_copy(update={"privacy": asked})
-    if asked.budget is None:
+    if isinstance(privacy.noise, NoiseTarget):
+        target, delta = privacy.noise.epsilon, privacy.noise.delta
+        share = 1.0 if privacy.at_client else spec.run.participation
+        noise = noise_for(target, delta, share, spec.run.rounds) / privacy.surviving**0.5
+        privacy = privacy.model_copy(update={"noise": noise, "delta": delta})
+    spec = spec.model_copy(update={"privacy": privacy})
+    if privacy.budget is None:
         return spec
     mechanism = mechanism_of(spec)
-    rounds = rounds_within(mechanism, asked.budget, spec.run.rounds)
+    rounds = rounds_within(mechanism, privacy.budget, spec.run.rounds)
     if rounds == 0:
         raise FedkinError(
-            f"privacy.budget is {asked.budget:g}, and one round costs "
+            f"privacy.budget is {privacy.budget:g}, and one round costs "
             f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
         )
     return spec.replace("run", rounds=rounds)

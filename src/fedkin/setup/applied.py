@@ -92,22 +92,22 @@ def _changed(
         return method, setting
 
     def noised(method: Method) -> Method:
-        asked = spec.privacy
-        if asked.of_samples or asked.clip is None or asked.noise is None:
+        privacy = spec.privacy
+        if privacy.of_samples or privacy.clip is None or privacy.noise is None:
             return method
-        if not isinstance(asked.noise, float):
+        if not isinstance(privacy.noise, float):
             raise FedkinError(
                 "privacy.noise is a target, and nodes take a multiplier: make the folders anew "
                 "with fedkin deploy init, which writes it"
             )
-        shared = asked.where == "distributed"
+        shared = privacy.where == "distributed"
         parts = setting.participants if shared else 1
-        guarantee = Guarantee(asked.clip, asked.noise / parts**0.5, asked.at_client, shared)
+        guarantee = Guarantee(privacy.clip, privacy.noise / parts**0.5, privacy.at_client, shared)
         private = keep_private(method, setting, guarantee)
         check_privacy(spec, setting.clients, method.needs.sampling)
         return private
 
-    listed = [Asked(one.name, one.options) for one in spec.transforms]
+    listed = [Asked(transform.name, transform.options) for transform in spec.transforms]
     return transformed(method, listed, setting, noised), setting
 
 

@@ -67,7 +67,7 @@ class Assembled(NamedTuple):
     held_out: Population | None = None  # [run] holdout_clients: they never train
     costs: SampleCosts | None = None  # of [privacy] unit = "sample"
     scheduling: Scheduling = synchronous
-    given: Method | None = None  # a value in place of [method], as it was given
+    method_value: Method | None = None  # in place of [method], before anything was put around it
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
@@ -83,18 +83,18 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     Raises:
         FedkinError: Whatever does not fit, in one sentence.
     """
-    spec, given = accounted(rooted(spec)), method
-    method = method_of(spec, given)
+    spec, method_value = accounted(rooted(spec)), method
+    method = method_of(spec, method_value)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
-        return assemble_with_population(spec, given, planted(spec, population))
+        return assemble_with_population(spec, method_value, planted(spec, population))
     if spec.privacy.at_client:
         raise FedkinError(
             "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
             "it out, or take privacy.where = 'server'"
         )
     stay = np.setdiff1d(np.arange(population.clients), population.apart).tolist()
-    parts = assemble_with_population(spec, given, planted(spec, population.only(stay)))
+    parts = assemble_with_population(spec, method_value, planted(spec, population.only(stay)))
     return parts._replace(held_out=population.only(population.apart))
 
 
@@ -114,13 +114,13 @@ def base_method(spec: Spec) -> Method:
     return make(spec.method.name, spec.method.options, shared)
 
 
-def method_of(spec: Spec, given: Method | None = None) -> Method:
+def method_of(spec: Spec, method_value: Method | None = None) -> Method:
     """The method that [method] names, or the value given in its place, as [model] buffers, [train],
     [server] and [run] sampling say; its functions tell where they failed.
 
     Args:
         spec: The specification.
-        given: A Method value in place of [method].
+        method_value: A Method value in place of [method].
 
     Returns:
         The method; transforms, masks and noise come later.
@@ -129,13 +129,15 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
         FedkinError: There is no such method, it does not take what [method] says, or it does not go
             with the optimizer of [train] or [server].
     """
-    method = noting_failures(naming_failures(given or base_method(spec)))
+    method = noting_failures(naming_failures(method_value or base_method(spec)))
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())
     if (spec.server.optimizer, spec.server.lr) != (AVERAGING.name, AVERAGING.lr):
-        how = spec.server
-        chosen = ServerOptimizer(how.optimizer, how.lr, how.momentum, how.beta2, how.tau)
+        server = spec.server
+        chosen = ServerOptimizer(
+            server.optimizer, server.lr, server.momentum, server.beta2, server.tau
+        )
         method = optimize_at_server(method, chosen)
     if spec.method.safe:
         needs = method.needs._replace(validation=True)
@@ -148,7 +150,7 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
 
 def assemble_with_population(
     spec: Spec,
-    given: Method | None,
+    method_value: Method | None,
     population: Population,
     architectures: list[str] | None = None,
 ) -> Assembled:
@@ -159,7 +161,7 @@ def assemble_with_population(
 
     Args:
         spec: The specification.
-        given: A Method value in place of [method].
+        method_value: A Method value in place of [method].
         population: The clients' samples; no client of them is held out.
         architectures: The architecture of each client [clients], if not what [model] says.
 
@@ -170,16 +172,16 @@ def assemble_with_population(
     Raises:
         FedkinError: Whatever does not fit, in one sentence.
     """
-    method = method_of(spec, given)
+    method = method_of(spec, method_value)
     parts = _checked(resolved(spec, method), method, population, architectures)
-    parts = parts._replace(given=given)
+    parts = parts._replace(method_value=method_value)
     if parts.spec.run.rounds == spec.run.rounds:
         return parts
     # built again: a method and a schedule that are told the number of rounds are told those that
     # there will be
-    short = spec.replace("run", rounds=parts.spec.run.rounds)
-    short = short.model_copy(update={"privacy": parts.spec.privacy})
-    return assemble_with_population(short, given, population, architectures)
+    shortened = spec.replace("run", rounds=parts.spec.run.rounds)
+    shortened = shortened.model_copy(update={"privacy": parts.spec.privacy})
+    return assemble_with_population(shortened, method_value, population, architectures)
 
 
 def _checked(

@@ -38,11 +38,11 @@ def mechanism_of(spec: Spec) -> Mechanism:
     Returns:
         σ in clips, the chance of taking part, and δ.
     """
-    asked = spec.privacy
-    assert isinstance(asked.noise, float)
-    assert asked.delta is not None
-    share = 1.0 if asked.at_client else spec.run.participation
-    return Mechanism(asked.noise * asked.surviving**0.5, share, asked.delta)
+    privacy = spec.privacy
+    assert isinstance(privacy.noise, float)
+    assert privacy.delta is not None
+    share = 1.0 if privacy.at_client else spec.run.participation
+    return Mechanism(privacy.noise * privacy.surviving**0.5, share, privacy.delta)
 
 
 def replacing(mechanism: Mechanism) -> Mechanism:
@@ -99,34 +99,34 @@ def facts_of(
         Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm), "rounds",
         "protects", "from", "outside", …; None where nothing was asked for.
     """
-    asked = spec.privacy
-    if not asked.on:
+    privacy = spec.privacy
+    if not privacy.on:
         return None
     last = spec.run.rounds if trained is None else trained
     facts = {
-        "where": "client" if asked.of_samples else asked.where,
-        "clip": asked.clip,
-        "noise": asked.noise,
-        "delta": asked.delta,
+        "where": "client" if privacy.of_samples else privacy.where,
+        "clip": privacy.clip,
+        "noise": privacy.noise,
+        "delta": privacy.delta,
         "rounds": last,
-        "seeded": asked.seeded,
+        "seeded": privacy.seeded,
     }
     if costs is not None:
-        assert isinstance(asked.noise, float)
-        assert asked.delta is not None
+        assert isinstance(privacy.noise, float)
+        assert privacy.delta is not None
         return {
             **facts,
             "protects": "a training sample of a client",
             "from": "whoever sees what clients send, the server too",
-            "epsilon": costs.epsilon(asked.noise, asked.delta, last),
+            "epsilon": costs.epsilon(privacy.noise, privacy.delta, last),
             "outside": outside_of(spec),
         }
     mechanism, rounds = mechanism_of(spec), last + again
-    known = asked.at_client  # who takes part
+    known = privacy.at_client  # who takes part
     return {
         **facts,
         "protects": ZERO_OUT if known else "a client, with all its data",
-        "from": AGAINST[asked.where],
+        "from": AGAINST[privacy.where],
         "epsilon": epsilon(mechanism, rounds),
         **({"epsilon_replaced": epsilon(replacing(mechanism), rounds)} if known else {}),
         "outside": outside_of(spec),

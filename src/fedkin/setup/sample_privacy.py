@@ -261,16 +261,16 @@ def check_multiplier(spec: Spec) -> None:
     Raises:
         FedkinError: The noise is a target, or there is a budget.
     """
-    asked = spec.privacy
-    if not asked.of_samples:
+    privacy = spec.privacy
+    if not privacy.of_samples:
         return
-    if not isinstance(asked.noise, float):
+    if not isinstance(privacy.noise, float):
         raise FedkinError(
             "privacy.noise is a target, whose multiplier depends on every client's samples, which "
             "no node knows: give nodes the multiplier, such as noise = 1.0 and delta = 1e-5; the "
             "run tells its epsilon"
         )
-    if asked.budget is not None:
+    if privacy.budget is not None:
         raise FedkinError(
             "privacy.budget with unit = 'sample' depends on every client's samples, which no node "
             "knows: leave it out, and set run.rounds"
@@ -300,11 +300,11 @@ def with_noise(spec: Spec, costs: SampleCosts) -> Spec:
     return spec.replace("run", rounds=_affordable(spec.privacy, costs, spec.run.rounds))
 
 
-def _affordable(asked: PrivacySection, costs: SampleCosts, rounds: int) -> int:
+def _affordable(privacy: PrivacySection, costs: SampleCosts, rounds: int) -> int:
     """How many rounds the budget allows, for the client that pays most."""
-    assert isinstance(asked.noise, float)
-    assert asked.delta is not None
-    noise, delta, budget = asked.noise, asked.delta, asked.budget
+    assert isinstance(privacy.noise, float)
+    assert privacy.delta is not None
+    noise, delta, budget = privacy.noise, privacy.delta, privacy.budget
     if budget is None or costs.epsilon(noise, delta, rounds) <= budget:
         return rounds
     low, high = 0, rounds
@@ -333,14 +333,16 @@ def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
     Returns:
         The method whose gradients are clipped and noised, sample by sample.
     """
-    asked = spec.privacy
-    assert asked.clip is not None
-    assert isinstance(asked.noise, float)
+    privacy = spec.privacy
+    assert privacy.clip is not None
+    assert isinstance(privacy.noise, float)
 
     def promised(data: ClientContext) -> Steps:
         return steps[data.info.client]
 
-    guarantee = SampleGuarantee(asked.clip, asked.noise, spec.train.batch_size, asked.plain_at_home)
+    guarantee = SampleGuarantee(
+        privacy.clip, privacy.noise, spec.train.batch_size, privacy.plain_at_home
+    )
     return keep_samples_private(method, guarantee, promised)
 
 

@@ -30,10 +30,10 @@ def context(measure=""):
 def test_milestones_reach_the_learning_rate(tmp_path):
     parts = assemble(small("local", train__milestones=[1], train__decay=1e-9))
     host = host_of(parts, [0], tmp_path)
-    states = [encode(host.own(0))]
+    states = [encode(host.personal_state(0))]
     for number in (1, 2):
         list(host.do("local", number, [Task(0, None)]))
-        states.append(host.own(0))
+        states.append(host.personal_state(0))
     moved = (states[2]["parameters"]["1.weight"] - states[1]["parameters"]["1.weight"]).abs().max()
     assert moved < 1e-7
     assert encode(states[1]) != states[0]

@@ -187,7 +187,7 @@ class Played:
         return self.store.get(client) or {}
 
     def digest(self, client):
-        return sha(self.own(client))
+        return sha(self.personal_state(client))
 
     def do(self, op, round, orders):
         ((client, message, _),) = orders

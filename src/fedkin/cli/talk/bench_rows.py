@@ -32,15 +32,15 @@ def means(rows: Sequence[Row]) -> RenderableType:
     Returns:
         What rich prints: the tables, and who was not run.
     """
-    known = newest(rows)
-    titles = titles_of(known)
+    newest_rows = newest(rows)
+    titles = titles_of(newest_rows)
     tables = [
-        Fitting(_sheet(titles[federation], list(mine)))
-        for federation, mine in groupby(entries(known), key=lambda one: one.federation)
+        Fitting(_sheet(titles[federation], list(group)))
+        for federation, group in groupby(entries(newest_rows), key=lambda entry: entry.federation)
     ]
     lost = dict.fromkeys(
         f"not run: {row.method} on {titles[row.federation]}: {row.missing}"
-        for row in known
+        for row in newest_rows
         if row.missing
     )
     return Group(*tables, *map(Text, lost))
@@ -56,23 +56,32 @@ def standings(method: str, rows: Sequence[Row]) -> list[str]:
     Returns:
         A sentence a federation that it was run on.
     """
-    known = newest(rows)
-    titles = titles_of(known)
-    found = [one for one in entries(known) if one.budget == EQUAL_ROUNDS and one.method != POOLED]
-    said = []
-    for federation, some in groupby(found, key=lambda one: one.federation):
-        mine = list(some)
-        if method in {one.method for one in mine}:
-            said.append(f"{titles[federation]}: {_standing(method, mine, known)}")
-    return said
+    newest_rows = newest(rows)
+    titles = titles_of(newest_rows)
+    at_equal_rounds = [
+        entry
+        for entry in entries(newest_rows)
+        if entry.budget == EQUAL_ROUNDS and entry.method != POOLED
+    ]
+    sentences = []
+    for federation, group in groupby(at_equal_rounds, key=lambda entry: entry.federation):
+        entries_here = list(group)
+        if method in {entry.method for entry in entries_here}:
+            sentences.append(
+                f"{titles[federation]}: {_standing(method, entries_here, newest_rows)}"
+            )
+    return sentences
 
 
-def _sheet(title: str, found: Sequence[Entry]) -> Sheet:
+def _sheet(title: str, entries_here: Sequence[Entry]) -> Sheet:
     """Budgets that one run keeps are one line."""
     lines: dict[tuple[str, ...], list[Entry]] = {}
-    for one in found:
-        lines.setdefault(one.ids, []).append(one)
-    measure, seeds = found[0].measure, sorted({seed for one in found for seed in one.seeds})
+    for entry in entries_here:
+        lines.setdefault(entry.ids, []).append(entry)
+    measure, seeds = (
+        entries_here[0].measure,
+        sorted({seed for entry in entries_here for seed in entry.seeds}),
+    )
     share = formatting.is_share(measure)
     over = f", mean ± sd over seeds {formatting.plain(seeds)}" if len(seeds) > 1 else ""
     return Sheet(

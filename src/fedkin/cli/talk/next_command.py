@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from fedkin.experiment.terminal import warn
 
-Given = Mapping[str, Any]  # a command's arguments and options, by their names
+Options = Mapping[str, Any]  # a command's arguments and options, by their names
 FEW = 3  # folders that are shorter to name than a pattern is to understand
 NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
 LABELED = "--set public.source=held-out --set public.labeled=true"
@@ -40,31 +40,31 @@ def everywhere(group: TyperGroup, path: str = "") -> None:
         path: The commands above it, with blanks between.
     """
     for name, command in group.commands.items():
-        whole = f"{path} {name}".strip()
+        full_name = f"{path} {name}".strip()
         if isinstance(command, TyperGroup):
-            everywhere(command, whole)
-        if command.callback is not None and whole in NEXT:
-            command.callback = _ending(command.callback, NEXT[whole])
+            everywhere(command, full_name)
+        if command.callback is not None and full_name in NEXT:
+            command.callback = _ending(command.callback, NEXT[full_name])
 
 
-def _ending(work: Callable[..., Any], following: Callable[[Given], str]) -> Callable[..., Any]:
-    @wraps(work)
+def _ending(command: Callable[..., Any], next_of: Callable[[Options], str]) -> Callable[..., Any]:
+    @wraps(command)
     def run(*arguments: Any, **arguments_by_name: Any) -> Any:
-        done = work(*arguments, **arguments_by_name)
+        result = command(*arguments, **arguments_by_name)
         if (
             not arguments_by_name.get("as_json")
             and not click.get_current_context().invoked_subcommand
         ):
-            warn(f"next: fedkin {following(arguments_by_name)}")
-        return done
+            warn(f"next: fedkin {next_of(arguments_by_name)}")
+        return result
 
     return run
 
 
-def _q(given: Given, *names: str, otherwise: str = "NAME") -> str:
+def _quoted(options: Options, *names: str, otherwise: str = "NAME") -> str:
     """The first of these that was given, as a shell takes it."""
     for name in names:
-        value = given.get(name)
+        value = options.get(name)
         if isinstance(value, list | tuple) and value:
             return shlex.join(map(str, value))
         if value not in (None, ()):
@@ -72,41 +72,41 @@ def _q(given: Given, *names: str, otherwise: str = "NAME") -> str:
     return otherwise
 
 
-def _option(given: Given, name: str) -> str:
+def _option(options: Options, name: str) -> str:
     """An option as it was given, to be passed on; "" without it."""
-    value = given.get(name)
+    value = options.get(name)
     shown = name.strip("_").replace("_", "-")  # from_ is a word of Python's
     return "" if value is None else f" --{shown} {shlex.quote(str(value))}"
 
 
-def _compare(given: Given) -> str:
-    if given.get("html"):  # a page is made: of the files beside runs there is no report
-        runs = [path for path in given["folders"] if Path(path).is_dir()]
+def _compare(options: Options) -> str:
+    if options.get("html"):  # a page is made: of the files beside runs there is no report
+        runs = [path for path in options["folders"] if Path(path).is_dir()]
         return f"report {shlex.quote(str(runs[-1]))}"
-    best = " --best" if given.get("best") else ""
-    asked = f"{_option(given, 'against')}{best}{_option(given, 'measure')}"
-    return f"compare {_folders(given['folders'])}{asked} --html page.html"
+    best = " --best" if options.get("best") else ""
+    passed_on = f"{_option(options, 'against')}{best}{_option(options, 'measure')}"
+    return f"compare {_folders(options['folders'])}{passed_on} --html page.html"
 
 
-def _folders(given: Sequence[Path]) -> str:
+def _folders(paths: Sequence[Path]) -> str:
     """Run directories as they are typed: ``runs/*`` where that names the same ones."""
-    folders = [Path(one) for one in given]
+    folders = list(map(Path, paths))
     parent = folders[0].parent
-    there = sorted(path for path in parent.glob("*") if path.is_dir() and path.name[0] != ".")
-    if len(folders) < FEW or folders != there:
+    siblings = sorted(path for path in parent.glob("*") if path.is_dir() and path.name[0] != ".")
+    if len(folders) < FEW or folders != siblings:
         return shlex.join(map(str, folders))
     return "*" if parent == Path() else f"{shlex.quote(str(parent))}/*"
 
 
-def _report(given: Given) -> str:
+def _report(options: Options) -> str:
     """Models of a method that was given as a Python value are taken out from Python, and personal
     ones of a deployment at its nodes.
     """
     from fedkin.runs.database import read_only
     from fedkin.runs.directory import SHARED_MODEL, of_value
 
-    folder = _q(given, "folder")
-    with read_only(Path(given["folder"])) as database:
+    folder = _quoted(options, "folder")
+    with read_only(Path(options["folder"])) as database:
         facts = database.facts()
     deployed = bool(facts.get("deployment"))
     # an older record does not say whether there is a shared one
@@ -115,100 +115,106 @@ def _report(given: Given) -> str:
     return f"export {folder} --view global" if deployed else f"export {folder} --all"
 
 
-def _model(given: Given) -> str:
+def _model(options: Options) -> str:
     """Whose model was named, and which of its views."""
-    view = given.get("view") or "personal"
-    if view == "global" and given.get("client") is None and not given.get("everyone"):
+    view = options.get("view") or "personal"
+    if view == "global" and options.get("client") is None and not options.get("everyone"):
         return " --view global"  # the one that all share
-    return f" --client {_q(given, 'client')}" + ("" if view == "personal" else f" --view {view}")
+    return f" --client {_quoted(options, 'client')}" + (
+        "" if view == "personal" else f" --view {view}"
+    )
 
 
-def _sweep(given: Given) -> str:
-    out = _q(given, "out", otherwise="sweep")
-    return f"compare {out}/* --best{_option(given, 'measure')}"
+def _sweep(options: Options) -> str:
+    out = _quoted(options, "out", otherwise="sweep")
+    return f"compare {out}/* --best{_option(options, 'measure')}"
 
 
-def _doctor(given: Given) -> str:
+def _doctor(options: Options) -> str:
     """The baseline first, whatever the verdict was, unless a method was named."""
     from fedkin.setup.arguments.options import chooses_method
 
-    named = f" {_q(given, 'spec')}" if given.get("spec") is not None else ""
-    data = "" if named else f" --data {_q(given, 'data', otherwise='digits')}"
-    passed = ("data", "method", "split", "clients", "measure", "data_dir")
-    options = [_option(given, name) for name in passed if name != "data" or named]
-    if not (named or given.get("method") or chooses_method(given.get("set_") or [])):
-        options.append(" --method local")
-    changes = [f" --set {shlex.quote(one)}" for one in given.get("set_") or []]
-    trusted = " --trust-code" if given.get("trust_code") else ""
-    return f"run{named}{data}{''.join([*options, *changes])}{trusted}"
+    spec_file = f" {_quoted(options, 'spec')}" if options.get("spec") is not None else ""
+    data = "" if spec_file else f" --data {_quoted(options, 'data', otherwise='digits')}"
+    passed_on = ("data", "method", "split", "clients", "measure", "data_dir")
+    words = [_option(options, name) for name in passed_on if name != "data" or spec_file]
+    if not (spec_file or options.get("method") or chooses_method(options.get("set_") or [])):
+        words.append(" --method local")
+    changes = [f" --set {shlex.quote(text)}" for text in options.get("set_") or []]
+    trusted = " --trust-code" if options.get("trust_code") else ""
+    return f"run{spec_file}{data}{''.join([*words, *changes])}{trusted}"
 
 
-def _methods(given: Given) -> str:
-    name = _q(given, "name")
+def _methods(options: Options) -> str:
+    name = _quoted(options, "name")
     if name in AROUND:
         return f"run {AROUND[name]}"
-    own = ":" in str(given.get("name"))  # which has no certificate
-    if own and not (given.get("check") or given.get("certificate")):
+    own = ":" in str(options.get("name"))  # which has no certificate
+    if own and not (options.get("check") or options.get("certificate")):
         return f"methods {name} --check, or: fedkin run --method {name}"
-    if own or given.get("check") or (given.get("certificate") and given.get("name")):
+    if own or options.get("check") or (options.get("certificate") and options.get("name")):
         return f"run --method {name}"
     return f"methods {name} --certificate, or: fedkin run --method {name}"
 
 
-def _reproduce(given: Given) -> str:
+def _reproduce(options: Options) -> str:
     """What was only looked at is run next, and what was run is looked at."""
-    name = given.get("name")
+    name = options.get("name")
     if not name:
         return "reproduce NAME"
-    paper = "" if given.get("paper") is None else f" {_q(given, 'paper')}"
-    asked = "".join(_option(given, option) for option in ("scale", "rows", "seeds"))
-    changes = "".join(f" --set {shlex.quote(each)}" for each in given.get("set_") or [])
-    taken = _option(given, "from_")
-    out = "" if str(given.get("out")) == "reproduction" else _option(given, "out")  # its default
-    out += _option(given, "data_dir")
-    looked = given.get("finished") or given.get("dry_run")
-    shown = "" if looked else " --finished"
-    return f"reproduce {_q(given, 'name')}{paper}{asked}{changes}{shown}{taken}{out}"
+    paper = "" if options.get("paper") is None else f" {_quoted(options, 'paper')}"
+    passed_on = "".join(_option(options, option) for option in ("scale", "rows", "seeds"))
+    changes = "".join(f" --set {shlex.quote(text)}" for text in options.get("set_") or [])
+    source = _option(options, "from_")
+    out = (
+        "" if str(options.get("out")) == "reproduction" else _option(options, "out")
+    )  # its default
+    out += _option(options, "data_dir")
+    only_looked = options.get("finished") or options.get("dry_run")
+    then_look = "" if only_looked else " --finished"
+    return (
+        f"reproduce {_quoted(options, 'name')}{paper}{passed_on}{changes}{then_look}{source}{out}"
+    )
 
 
-def _page_of_rows(given: Given) -> str:
-    return f"bench page {_q(given, 'out', otherwise='bench')}"
+def _page_of_rows(options: Options) -> str:
+    return f"bench page {_quoted(options, 'out', otherwise='bench')}"
 
 
-def _page_beside_all(given: Given) -> str:
+def _page_beside_all(options: Options) -> str:
     """A method that was added stands beside all of its suite, where fedkin has their rows."""
     from fedkin.bench.suite import committed
 
-    suite = str(given.get("suite"))
-    return f"{_page_of_rows(given)}{'' if committed(suite) is None else f' {suite}'}"
+    suite = str(options.get("suite"))
+    return f"{_page_of_rows(options)}{'' if committed(suite) is None else f' {suite}'}"
 
 
-def _verify_of_rows(given: Given) -> str:
+def _verify_of_rows(options: Options) -> str:
     """A row may be in any of several files."""
-    files = given.get("rows") or []
-    named = {0: "", 1: f" --rows {_q(given, 'rows')}"}
+    files = options.get("rows") or []
+    named = {0: "", 1: f" --rows {_quoted(options, 'rows')}"}
     return f"bench verify ROW{named.get(len(files), ' --rows FILE')}"
 
 
-NEXT: dict[str, Callable[[Given], str]] = {
-    "show": lambda given: f"report {_q(given, 'folder')}",
+NEXT: dict[str, Callable[[Options], str]] = {
+    "show": lambda options: f"report {_quoted(options, 'folder')}",
     "report": _report,
     "compare": _compare,
-    "audit": lambda given: f"report {_q(given, 'folder')}",
-    "export": lambda given: f"predict {_q(given, 'folder')}{_model(given)} --data FILE",
-    "predict": lambda given: f"export {_q(given, 'folder')}{_model(given)} --format pt2",
-    "track": lambda given: f"show {_q(given, 'folder')}",
+    "audit": lambda options: f"report {_quoted(options, 'folder')}",
+    "export": lambda options: f"predict {_quoted(options, 'folder')}{_model(options)} --data FILE",
+    "predict": lambda options: f"export {_quoted(options, 'folder')}{_model(options)} --format pt2",
+    "track": lambda options: f"show {_quoted(options, 'folder')}",
     "methods": _methods,
-    "data": lambda given: "init PATH, or: fedkin data check PATH",
+    "data": lambda options: "init PATH, or: fedkin data check PATH",
     "doctor": _doctor,
-    "explain": lambda given: "explain" if given.get("code") else "explain CODE",
+    "explain": lambda options: "explain" if options.get("code") else "explain CODE",
     "sweep": _sweep,
     "reproduce": _reproduce,
-    "bench list": lambda given: "bench run small --out bench",
+    "bench list": lambda options: "bench run small --out bench",
     "bench run": _page_of_rows,
     "bench add": _page_beside_all,
     "bench page": _verify_of_rows,
-    "bench verify": lambda given: f"bench page {_q(given, 'rows', otherwise='')}".rstrip(),
-    "deploy predict": lambda given: f"deploy export {_q(given, 'folder')}",
-    "deploy export": lambda given: f"deploy predict {_q(given, 'folder')} --data FILE",
+    "bench verify": lambda options: f"bench page {_quoted(options, 'rows', otherwise='')}".rstrip(),
+    "deploy predict": lambda options: f"deploy export {_quoted(options, 'folder')}",
+    "deploy export": lambda options: f"deploy predict {_quoted(options, 'folder')} --data FILE",
 }

@@ -16,7 +16,7 @@ from fedkin.setup.population import population_of
 Stamp = tuple[int, int, int]  # when a file was written last, its bytes, and which file it is
 
 
-class Known(NamedTuple):
+class LoadedData(NamedTuple):
     """The data as they were read, for one experiment; ``facts`` are of a file of the node's own."""
 
     experiment: str
@@ -36,9 +36,9 @@ class HeldData:
 
     def __init__(self, folder: Path, config: NodeConfig, state: Path) -> None:
         self.folder, self.config, self.state = folder, config, state
-        self._known: Known | None = None
+        self._known: LoadedData | None = None
 
-    def look(self, spec: Spec, experiment: str) -> Known:
+    def look(self, spec: Spec, experiment: str) -> LoadedData:
         """The data as they are now: read again for another experiment, and where the file changed.
 
         Args:
@@ -60,13 +60,13 @@ class HeldData:
         self._known = data_now
         return data_now
 
-    def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> Known:
+    def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> LoadedData:
         method = method_of(spec)
         if method.needs.pooled:
             raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
         if self.config.data is None:
             whole = population_of(spec, method.needs.public != "none")
-            return Known(experiment, stamp, whole, None)
+            return LoadedData(experiment, stamp, whole, None)
         path = self.folder / self.config.data
         try:
             own = data.read(path, spec.data.label or "label")
@@ -74,7 +74,7 @@ class HeldData:
             raise FedkinError(reasons.of_data(error, path)) from None
         declared = {"architecture": self.config.model or ""}
         facts = data.facts_of(own, 0, salt_of(self.state)).model_copy(update=declared)
-        return Known(experiment, stamp, own, facts)
+        return LoadedData(experiment, stamp, own, facts)
 
     def _stamp(self) -> Stamp | None:
         """Of the file, before it is read: who replaces it meanwhile has it read again."""

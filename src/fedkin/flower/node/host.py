@@ -43,7 +43,7 @@ from fedkin.flower.envelope import (
 from fedkin.flower.identities import identity as identity_at
 from fedkin.flower.identities import masked
 from fedkin.flower.node import data, local_socket, reasons
-from fedkin.flower.node.held_data import HeldData, Known
+from fedkin.flower.node.held_data import HeldData, LoadedData
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.protection import threshold_at, with_protection
@@ -133,47 +133,43 @@ class Node:
 
     def _folders(self) -> list[Path]:
         """Of the node's files."""
-        places = [self.folder, self.folder.absolute(), self.folder.resolve()]
-        own = self.config.data
-        return places if own is None else [*places, (self.folder / own).parent]
+        folders = [self.folder, self.folder.absolute(), self.folder.resolve()]
+        data_file = self.config.data
+        return folders if data_file is None else [*folders, (self.folder / data_file).parent]
 
     def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
         spec, experiment = self._experiment()
-        for what, theirs, ours in (
-            ("experiment", request.experiment, experiment),
-            ("client", request.name, self.config.client),
-        ):
-            if theirs != ours:
-                raise Refused(f"this node's {what} is {ours[:20]}, not {theirs[:20]}")
+        self._check_addressee(request, experiment)
         reply = NodeReply(
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
-        known = self._data.look(spec, experiment)
+        loaded = self._data.look(spec, experiment)
         spent = self._privacy_ledger.check(spec, request)
         if not request.steps or request.place is None:
-            added = {"facts": known.facts, "clock": time.time()}
+            added = {"facts": loaded.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
-        if len(blobs) > 1:
-            raise Refused("a request has at most one message")
-        message = blobs[0] if blobs else None
-        if message is not None and not _later_stage(request):
-            down = decode(message)
-            check_kinds(down, spec.method.name)
-            check(down, down)  # finite numbers only
-        own = "" if known.facts is None else known.facts.digest
-        secret = secret_at(self.state, spec, request.run, own)
-        asked = RequestLog(self.state / request.run, own, masked(spec, self.config.insecure))
-        asked.check(spec, request, message)
-        host = self._host_at(spec, known, request.place, request.run)
-        self._privacy_ledger.note(spec, request, spent, asked.again() if spec.privacy.on else 0)
-        node_store, about = (
-            NodeStore(self.state / request.run),
-            partial(self._about, spec, known),
-        )
+        message = _checked_message(spec, request, blobs)
+        data_digest = "" if loaded.facts is None else loaded.facts.digest
+        secret = secret_at(self.state, spec, request.run, data_digest)
+        log = RequestLog(self.state / request.run, data_digest, masked(spec, self.config.insecure))
+        log.check(spec, request, message)
+        host = self._host_at(spec, loaded, request.place, request.run)
+        self._privacy_ledger.note(spec, request, spent, log.again() if spec.privacy.on else 0)
+        node_store = NodeStore(self.state / request.run)
+        describe = partial(self._about, spec, loaded)
         key = states_key(self.state, spec, request.run)
-        work = Work(host, node_store, request, message, about, asked, secret, key)
-        done, sent = work.all()
-        return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
+        work = Work(host, node_store, request, message, describe, log, secret, key)
+        steps_done, sent = work.all()
+        return [sealed(reply.model_copy(update={"steps": tuple(steps_done)})), *sent]
+
+    def _check_addressee(self, request: Request, experiment: str) -> None:
+        """Refuse what is for another experiment or another node."""
+        for field, requested, here in (
+            ("experiment", request.experiment, experiment),
+            ("client", request.name, self.config.client),
+        ):
+            if requested != here:
+                raise Refused(f"this node's {field} is {here[:20]}, not {requested[:20]}")
 
     def _experiment(self) -> tuple[Spec, str]:
         """Read each time: who replaces the file accepts another experiment, at once."""
@@ -182,11 +178,11 @@ class Node:
         permit_method(self.config, spec)
         return config.at_home(spec, self.folder), config.fingerprint(spec)
 
-    def _about(self, spec: Spec, known: Known) -> dict[str, Any]:
+    def _about(self, spec: Spec, loaded: LoadedData) -> dict[str, Any]:
         """The description of the model that is kept here: the experiment, and what its inputs
         were.
         """
-        encoding, facts = known.population.encoding, known.facts
+        encoding, facts = loaded.population.encoding, loaded.facts
         return {
             "version": self.version,
             "spec": spec.model_dump(mode="json"),
@@ -194,19 +190,23 @@ class Node:
             "encoding": None if facts is None or encoding is None else encoding.plain(),
         }
 
-    def _host_at(self, spec: Spec, known: Known, place: Place, run: str) -> Host:
+    def _host_at(self, spec: Spec, loaded: LoadedData, place: Place, run: str) -> Host:
         """Of one run: what waits to be masked there is revealed in no other, where nobody knows of
         what was revealed before.
         """
-        held, key = self._host, (known.experiment, place, run)
-        if held is None or held[0] != key or held[1] is not known.population:
-            self._host = held = key, known.population, self._build(spec, known, place, run)
-        return held[2]
+        cached, key = self._host, (loaded.experiment, place, run)
+        if cached is None or cached[0] != key or cached[1] is not loaded.population:
+            self._host = cached = (
+                key,
+                loaded.population,
+                self._build(spec, loaded, place, run),
+            )
+        return cached[2]
 
-    def _build(self, spec: Spec, known: Known, place: Place, run: str) -> Host:
-        population = known.population
-        if known.facts is not None:
-            if place.data != known.facts.digest:
+    def _build(self, spec: Spec, loaded: LoadedData, place: Place, run: str) -> Host:
+        population = loaded.population
+        if loaded.facts is not None:
+            if place.data != loaded.facts.digest:
                 raise FedkinError(
                     "its data are not those that it joined the run with: put them back, or begin "
                     "another run"
@@ -224,13 +224,13 @@ class Node:
             )
         data.check_public(population, place)
         models, info = models_at(self.config, spec, population, place)
-        a_round = spec.train.steps or (spec.train.epochs or 1) * -(
+        steps_a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
         method = adapt_to_models(spec, method_of(spec), models)
         threshold = threshold_at(spec, place)
         method = with_protection(spec, method, threshold, info, models, population)
-        identity = self._identity(spec, known.experiment, run)
+        identity = self._identity(spec, loaded.experiment, run)
         masking = masking_of(spec, method, threshold, place.clients, identity)
         return Host(
             method=method,
@@ -238,7 +238,9 @@ class Node:
             infos={place.client: info},
             population=population,
             schedule=schedule_of(spec),
-            resources=Resources(Runtime(spec.engine.compile, spec.run.rounds * a_round), Memory()),
+            resources=Resources(
+                Runtime(spec.engine.compile, spec.run.rounds * steps_a_round), Memory()
+            ),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
             protection=Protection(masking=masking),
@@ -250,6 +252,18 @@ class Node:
         if not masked(spec, self.config.insecure):
             return None
         return identity_at(self.folder, experiment, run)
+
+
+def _checked_message(spec: Spec, request: Request, blobs: list[bytes]) -> bytes | None:
+    """The message of a request, of finite numbers and known kinds; None where there is none."""
+    if len(blobs) > 1:
+        raise Refused("a request has at most one message")
+    message = blobs[0] if blobs else None
+    if message is not None and not _later_stage(request):
+        down = decode(message)
+        check_kinds(down, spec.method.name)
+        check(down, down)  # finite numbers only
+    return message
 
 
 def _later_stage(request: Request) -> bool:

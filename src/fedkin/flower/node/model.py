@@ -137,8 +137,8 @@ def _privacy(spec: Spec, rounds: int) -> dict[str, Any] | None:
     """What the noise of so many rounds gives each client; None where a node cannot say it: of
     samples it depends on how many the others have.
     """
-    asked = spec.privacy
-    known = isinstance(asked.noise, float) and not asked.of_samples
+    privacy = spec.privacy
+    known = isinstance(privacy.noise, float) and not privacy.of_samples
     return facts_of(spec, trained=rounds) if known else None
 
 

@@ -156,7 +156,7 @@ class Work:
         self.host.secret = for_content(self.secret, self._content(step))
         (answer,) = self.host.do(step.op, step.round, [self._task(step)])
         if step.op in CHANGING and answer.error is None:
-            state = encode(self.host.own(self.client))
+            state = encode(self.host.personal_state(self.client))
             took_part = [*self._took_part(), *([step.round] if step.op == WORK else [])]
             details = {"weight": answer.weight, "seconds": answer.seconds, "took_part": took_part}
             kept = self._update_of(step, answer)
@@ -236,7 +236,7 @@ class Work:
         return whole.hexdigest()
 
     def _digest(self) -> str:
-        return self._named(encode(self.host.own(self.client)))
+        return self._named(encode(self.host.personal_state(self.client)))
 
     def _named(self, state: bytes) -> str:
         """What the server knows a personal state by, of the bytes that it is kept as."""

@@ -23,7 +23,7 @@ TABLE, ARRAYS = GIVEN
 PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
 
 
-class Given(NamedTuple):
+class GivenData(NamedTuple):
     """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words.
     ``categories``: columns that are categories though the copy holds numbers; ``names``: those of
     which the same is true as labels. ``unread``: what is said of arrays that nothing reads.
@@ -53,7 +53,7 @@ class Given(NamedTuple):
         return path
 
 
-def given_data(value: Any) -> Given:
+def given_data(value: Any) -> GivenData:
     """A table of a DataFrame or of a dict of columns, arrays of a dict with x and y.
 
     Args:
@@ -97,7 +97,7 @@ def given_data(value: Any) -> Given:
                 f"data: column {str(name)!r} of the DataFrame holds {what}: make a column of each "
                 f"of their values, or leave it out: df.drop(columns={name!r})"
             )
-    return Given(
+    return GivenData(
         TABLE,
         as_csv(value),
         f"<DataFrame: {rows:,} rows, {columns} columns>",
@@ -107,7 +107,7 @@ def given_data(value: Any) -> Given:
     )
 
 
-def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
+def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> GivenData:
     odd = next((name for name, one in arrays.items() if one.dtype == object), None)
     if odd is not None:
         raise FedkinError(f"data: the array {odd!r} holds objects, not numbers or texts")
@@ -115,7 +115,7 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     shapes = ", ".join(f"{name} {list(one.shape)}" for name, one in arrays.items())
-    return Given(
+    return GivenData(
         ARRAYS,
         buffer.getvalue(),
         f"<arrays: {shapes}>",

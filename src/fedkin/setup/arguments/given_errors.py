@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.setup.arguments.given import ARRAYS, Given
+from fedkin.setup.arguments.given import ARRAYS, GivenData
 
 HEADER = 2  # lines of the copy before its row 0, as an editor counts them
 OPTION = re.compile(r"(?P<how>(?:--)?set )(?P<quote>'?)(?P<key>[a-z_]+\.[a-z_]+)=")
@@ -20,7 +20,7 @@ SHORT = ("client", "label", "task", "drop", "missing", "group")  # keywords that
 
 
 @contextmanager
-def in_callers_words(given: Given, path: Path) -> Iterator[None]:
+def in_callers_words(given: GivenData, path: Path) -> Iterator[None]:
     """Errors that are raised inside tell of ``given``, not of its copy.
 
     Args:
@@ -40,7 +40,7 @@ def in_callers_words(given: Given, path: Path) -> Iterator[None]:
         raise
 
 
-def reworded(sentence: str, given: Given, path: Path) -> str:
+def reworded(sentence: str, given: GivenData, path: Path) -> str:
     """A sentence on a copy as one on what was given.
 
     Args:

@@ -12,7 +12,7 @@ from fedkin.data.tables.schema import listed
 from fedkin.models.given import SUFFIX, register
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
-from fedkin.setup.arguments.given import Given, given_data, measure_name
+from fedkin.setup.arguments.given import GivenData, given_data, measure_name
 from fedkin.setup.arguments.options import PLAIN, SHORT_FORMS
 
 PLACES = {
@@ -24,7 +24,7 @@ PLACES = {
 }
 
 
-def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], Given | None]:
+def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], GivenData | None]:
     """Keywords as (sections, hints, data that were given as a value).
 
     Args:
@@ -40,7 +40,7 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     """
     content: dict[str, Any] = {}
     hints: list[str] = []
-    data: Given | None = None
+    data: GivenData | None = None
     named = {key.replace("__", "."): value for key, value in settings.items() if value is not None}
     for key, value in sorted(named.items(), key=lambda item: item[0] not in SHORT_FORMS):
         if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
@@ -72,7 +72,7 @@ def _place(key: str) -> str:
     return PLACES.get(key, key)
 
 
-def _in_place(content: dict[str, Any], data: Given) -> None:
+def _in_place(content: dict[str, Any], data: GivenData) -> None:
     """Arrays that name their clients are divided so; columns that are categories in a DataFrame are
     named as such, and labels that are words of digits.
     """

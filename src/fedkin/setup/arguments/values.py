@@ -31,8 +31,8 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         specification names all that runs.
     """
     values: dict[str, Any] = {}
-    if parts.given is not None and not _is_named(parts.spec, parts.given):
-        values["method"] = standing(parts.given)
+    if parts.method_value is not None and not _is_named(parts.spec, parts.method_value):
+        values["method"] = standing(parts.method_value)
     models = {name: _of_model(m) for name, m in parts.models.items() if recipe_of(name)}
     if models:
         values["models"] = models
@@ -73,11 +73,11 @@ def same_given(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> list
         FedkinError: One has another name, or was made with other values.
     """
     differences = _same_models(folder, parts, facts)
-    if parts.given is None:
+    if parts.method_value is None:
         return differences
     then = (facts.get("values") or {}).get("method") or {}
-    now = standing(parts.given)
-    same_method(folder, parts.given, facts)
+    now = standing(parts.method_value)
+    same_method(folder, parts.method_value, facts)
     if then.get("code", now["code"]) == now["code"]:
         return differences
     return [
@@ -142,9 +142,9 @@ def _of_model(model: Model) -> dict[str, Any]:
     made = recipe.module if isinstance(recipe, Copies) else None
     kinds = [recipe] if made is None else sorted({*map(type, made.modules())}, key=str)
     files = {
-        str(getattr(one, "__qualname__", "")): written_in(one)
-        for one in kinds
-        if is_the_callers(one)
+        str(getattr(code, "__qualname__", "")): written_in(code)
+        for code in kinds
+        if is_the_callers(code)
     }
     words = "" if model.layers is None else re.sub(" at 0x[0-9a-f]+", "", model.layers())
     return {
@@ -154,11 +154,14 @@ def _of_model(model: Model) -> dict[str, Any]:
     }
 
 
-def _is_named(spec: Spec, given: Method) -> bool:
+def _is_named(spec: Spec, method_value: Method) -> bool:
     """Whether the value is what [method] names, as in bench, which gives every method so."""
     try:
-        other = base_method(spec)
+        named_method = base_method(spec)
     except FedkinError:
         return False
-    same = (given.name, text_of(given.hyper)) == (other.name, text_of(other.hyper))
-    return same and text_of(standing(given)) == text_of(standing(other))
+    same = (method_value.name, text_of(method_value.hyper)) == (
+        named_method.name,
+        text_of(named_method.hyper),
+    )
+    return same and text_of(standing(method_value)) == text_of(standing(named_method))

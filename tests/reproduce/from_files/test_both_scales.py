@@ -1,10 +1,10 @@
 """Both scales side by side, in words and counts."""
 
 from fedkin.reproduce.claim import read_claims
-from fedkin.reproduce.claim_runs import About, Judged
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, SAME, Finding, together
 from fedkin.reproduce.estimate import Estimate
-from fedkin.reproduce.told.both_scales import (
+from fedkin.reproduce.from_files.both_scales import (
     APART,
     EVERY,
     NONE,
@@ -14,9 +14,9 @@ from fedkin.reproduce.told.both_scales import (
     in_short,
     pairs,
     signs,
-    verdict_there,
+    verdict_at_papers_scale,
 )
-from fedkin.reproduce.told.full_scale import UNTOLD
+from fedkin.reproduce.from_files.full_scale import NO_FINDING
 from tests.reproduce.claim_examples import ONE
 
 
@@ -28,12 +28,12 @@ def full(verdict: str, *means: float, why: str = "") -> Finding:
     return Finding(verdict, sum(means) / len(means), seeds=len(means), why=why, means=means)
 
 
-def judged(at_small: tuple[str, str], there: tuple[Finding, Finding]) -> Judged:
+def judged(at_small: tuple[str, str], there: tuple[Finding, Finding]) -> JudgedClaim:
     """The claim with two cases, N3 and N5."""
     claim = read_claims("p", ONE).claims[0]
     findings = tuple(map(small, at_small))
-    about = tuple(About("", (), (), of) for of in there)
-    return Judged(claim, *together(claim, findings), findings, (), Estimate(0.0), about)
+    details = tuple(CaseDetails("", (), (), of) for of in there)
+    return JudgedClaim(claim, *together(claim, findings), findings, (), Estimate(0.0), details)
 
 
 UP, DOWN = full(HOLDS, 1, 2, 3), full(FAILS, -1, -2, -3.5)
@@ -47,24 +47,27 @@ def test_cases_that_hold_at_one_scale_alone_contradict() -> None:
     assert (against.case.name, against.full) == ("N3", DOWN)
     assert not contradict([judged((OPEN, FAILS), (DOWN, MIXED))])
     assert len(contradict([judged((FAILS, HOLDS), (UP, DOWN))])) == 2
-    assert [pair.case.name for pair in pairs([judged((HOLDS, HOLDS), (UNTOLD, UP))])] == ["N5"]
+    assert [pair.case.name for pair in pairs([judged((HOLDS, HOLDS), (NO_FINDING, UP))])] == ["N5"]
 
 
 def test_a_claim_has_a_verdict_of_the_cases_with_enough_seeds() -> None:
-    assert verdict_there(judged((HOLDS, HOLDS), (UP, UP))) == (HOLDS, "")
-    assert verdict_there(judged((HOLDS, HOLDS), (UP, FEW))) == (HOLDS, "1 of 2 cases")
-    assert verdict_there(judged((HOLDS, HOLDS), (UP, DOWN))) == ("holds only where N3", "")
-    assert verdict_there(judged((HOLDS, HOLDS), (UNTOLD, FEW))) == ("", "")
-    told = counts([judged((HOLDS, HOLDS), (UP, DOWN)), judged((HOLDS, HOLDS), (FEW, UP))])
-    assert (told.told, told.whole, told.against) == (2, 1, 1)
-    assert dict(told.by_verdict) == {"holds only where": 1, HOLDS: 1}
+    assert verdict_at_papers_scale(judged((HOLDS, HOLDS), (UP, UP))) == (HOLDS, "")
+    assert verdict_at_papers_scale(judged((HOLDS, HOLDS), (UP, FEW))) == (HOLDS, "1 of 2 cases")
+    assert verdict_at_papers_scale(judged((HOLDS, HOLDS), (UP, DOWN))) == (
+        "holds only where N3",
+        "",
+    )
+    assert verdict_at_papers_scale(judged((HOLDS, HOLDS), (NO_FINDING, FEW))) == ("", "")
+    found = counts([judged((HOLDS, HOLDS), (UP, DOWN)), judged((HOLDS, HOLDS), (FEW, UP))])
+    assert (found.claims, found.complete, found.against) == (2, 1, 1)
+    assert dict(found.by_verdict) == {"holds only where": 1, HOLDS: 1}
 
 
 def test_seeds_in_words() -> None:
     assert by_seed(DOWN) == "-1, -2, -3.5 (mean -2.17)"
-    assert (by_seed(FEW), by_seed(UNTOLD)) == ("1", "–")
+    assert (by_seed(FEW), by_seed(NO_FINDING)) == ("1", "–")
     assert [signs(one) for one in (UP, DOWN, MIXED)] == [EVERY, NONE, APART]
-    assert (signs(FEW), signs(UNTOLD)) == ("1 seed of at least 3", "–")
+    assert (signs(FEW), signs(NO_FINDING)) == ("1 seed of at least 3", "–")
     assert signs(full(OPEN, 0, 0, 0, why=SAME)) == SAME
     assert signs(DOWN._replace(why="against b")) == f"{NONE}: against b"
     assert signs(MIXED._replace(why="seeds disagree, against b")) == f"{APART}: against b"
@@ -76,8 +79,8 @@ def test_what_the_second_scale_changes_is_counted() -> None:
         judged((OPEN, OPEN), (DOWN, UP)),
         judged((HOLDS, OPEN), (MIXED, FEW)),
     ]
-    about = tuple(About("", (), (), UP) for _ in range(2))
-    found += [found[0]._replace(findings=(Finding(OPEN), Finding(OPEN)), about=about)]
+    details = tuple(CaseDetails("", (), (), UP) for _ in range(2))
+    found += [found[0]._replace(findings=(Finding(OPEN), Finding(OPEN)), details=details)]
     assert in_short(found) == [
         "Of 8 cases, 8 are told at the papers' own scale too, 7 of them under enough seeds.",
         "1 confirm the verdict of the small scale, and 1 contradict it.",

@@ -2,9 +2,9 @@
 
 The CSV files of finished rows have one number a seed and no clients. The same predicates are judged
 (``claim_verdict``), by the seeds alone: no interval is given. A case is judged where all its rows
-are told, under the same seeds. Where Table III of COMET stands for one with another model
+have finished runs, under the same seeds. Where Table III of COMET stands for one with another model
 (``Register.stand_ins``), all rows of a case are of that one or none is; they are asked where the
-case's own rows are not all told, or under no common seed.
+case's own rows do not all have such runs, or under no common seed.
 """
 
 import math
@@ -12,21 +12,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.claim import Case, Claim, Register, preset_rows, rows_of
+from fedkin.reproduce.claim import Case, Register, preset_rows, rows_of
 from fedkin.reproduce.claim_numbers import WHOLE
 from fedkin.reproduce.claim_verdict import OPEN, Finding, judge
-from fedkin.reproduce.finished_rows import Keeping, Kept
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
 
-UNTOLD = Finding(OPEN)
+NO_FINDING = Finding(OPEN)
 OF_PAIRS = {"share"}  # kinds that count clients: no CSV has them
-Runs = Mapping[int, Kept]  # by seed
+Runs = Mapping[int, FinishedRun]  # by seed
 
 
 def full_scale(
-    register: Register, elsewhere: Keeping, changes: Mapping[str, Any]
+    register: Register, elsewhere: FinishedRuns, changes: Mapping[str, Any]
 ) -> dict[str, tuple[Finding, ...]]:
     """The findings at the papers' scale, one a case.
 
@@ -36,11 +36,11 @@ def full_scale(
         changes: Of every run: a run made with other settings is not taken.
 
     Returns:
-        By claim; ``UNTOLD`` for a case whose rows are not all told.
+        By claim; ``NO_FINDING`` for a case whose rows do not all have finished runs.
     """
     finished = _finished(register, elsewhere, changes)
     return {
-        claim.id: tuple(_judged(register, claim, case, finished) for case in claim.cases)
+        claim.id: tuple(_judged(register, case, finished) for case in claim.cases)
         for claim in register.claims
     }
 
@@ -66,14 +66,14 @@ def _instead(register: Register, name: str) -> str:
     return ""
 
 
-def _judged(register: Register, claim: Claim, case: Case, finished: Mapping[str, Runs]) -> Finding:
+def _judged(register: Register, case: Case, finished: Mapping[str, Runs]) -> Finding:
     if case.kind in OF_PAIRS:
-        return UNTOLD
+        return NO_FINDING
     for names in (case.needs, stood_in(register, case)):
         runs = [finished.get(name, {}) for name in names]
         if runs and all(runs) and (finding := _by_seed(case, runs)) is not None:
             return finding
-    return UNTOLD
+    return NO_FINDING
 
 
 def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
@@ -82,9 +82,11 @@ def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
     """
     by_row = {
         name: {
-            seed: value for seed, one in each.items() if (value := _number(case, one)) is not None
+            seed: value
+            for seed, run in runs_of_row.items()
+            if (value := _number(case, run)) is not None
         }
-        for name, each in zip(case.needs, runs, strict=True)
+        for name, runs_of_row in zip(case.needs, runs, strict=True)
     }
     seeds = sorted(set.intersection(*(set(values) for values in by_row.values())))
     if not seeds:
@@ -94,29 +96,29 @@ def _by_seed(case: Case, runs: Iterable[Runs]) -> Finding | None:
     return finding if math.isfinite(finding.effect) else None
 
 
-def _number(case: Case, one: Kept) -> float | None:
-    return one.seconds if case.measure == "processor" else one.numbers.get(case.measure)
+def _number(case: Case, run: FinishedRun) -> float | None:
+    return run.seconds if case.measure == "processor" else run.numbers.get(case.measure)
 
 
 def _finished(
-    register: Register, elsewhere: Keeping, changes: Mapping[str, Any]
+    register: Register, elsewhere: FinishedRuns, changes: Mapping[str, Any]
 ) -> dict[str, Runs]:
     """By row: its finished runs that were made with its settings of today."""
     known, wanted = preset_rows("full"), rows_of(register, "full")
     for claim in register.claims:
         for case in claim.cases:
             wanted |= {name: known[name] for name in stood_in(register, case) if name in known}
-    by_row: dict[str, dict[int, Kept]] = {}
-    for one in elsewhere.values():
-        if one.row in wanted and _same(wanted[one.row], one, changes):
-            by_row.setdefault(one.row, {})[one.seed] = one
+    by_row: dict[str, dict[int, FinishedRun]] = {}
+    for run in elsewhere.values():
+        if run.row in wanted and _same(wanted[run.row], run, changes):
+            by_row.setdefault(run.row, {})[run.seed] = run
     return dict(by_row)
 
 
-def _same(row: Row, one: Kept, changes: Mapping[str, Any]) -> bool:
+def _same(row: Row, run: FinishedRun, changes: Mapping[str, Any]) -> bool:
     if row.runner != "experiment":
         return False
     try:
-        return digest_of(spec_of(row, one.seed, changes)) == one.settings
+        return digest_of(spec_of(row, run.seed, changes)) == run.settings
     except FedkinError:  # a row that cannot have the changes
         return False

@@ -7,10 +7,10 @@ import pytest
 
 from fedkin.reproduce.claim import Register, preset_rows, read_claims, register
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN
-from fedkin.reproduce.finished_rows import Keeping, Kept, key_of, read
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, key_of, read
+from fedkin.reproduce.from_files.full_scale import NO_FINDING, full_scale, stood_in
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
-from fedkin.reproduce.told.full_scale import UNTOLD, full_scale, stood_in
 
 REPRODUCTION = Path(__file__).parents[3] / "docs" / "reproduction"
 LOCAL, FEDAVG = "ppfl-t1-synthetic-local", "ppfl-t1-synthetic-fedavg"
@@ -47,11 +47,11 @@ test = { kind = "above", high = "comet-t3-fedavg-C0.10", low = "comet-t3-local-C
 """
 
 
-def finished(numbers: Mapping[str, list[float]], seconds: float = 3.0) -> Keeping:
+def finished(numbers: Mapping[str, list[float]], seconds: float = 3.0) -> FinishedRuns:
     """Runs of rows with these accuracies, one a seed."""
     rows = preset_rows("full")
     runs = [
-        Kept(
+        FinishedRun(
             name,
             seed,
             {"accuracy": value},
@@ -76,7 +76,7 @@ def test_seeds_alone_decide() -> None:
     assert (above.verdict, above.means, above.seeds) == (HOLDS, (1, 2.5, 4), 3)
     assert above.low != above.low  # no interval
     assert (dearer.verdict, dearer.means) == (HOLDS, (3, 3, 3))
-    assert often == UNTOLD  # a share of pairs needs clients
+    assert often == NO_FINDING  # a share of pairs needs clients
     other = found(TEXT, {LOCAL: [59, 59, 58], FEDAVG: [60, 59.5, 59]})["above"][0]
     assert other.verdict == FAILS
     mixed = found(TEXT, {LOCAL: [61, 59, 63], FEDAVG: [60, 59.5, 59]})["above"][0]
@@ -86,25 +86,25 @@ def test_seeds_alone_decide() -> None:
 def test_seeds_that_both_rows_have_are_compared() -> None:
     (one,) = found(TEXT, {LOCAL: [61], FEDAVG: [60, 59.5, 59]})["above"]
     assert (one.verdict, one.why, one.means) == (OPEN, "1 seed of at least 3", (1,))
-    assert found(TEXT, {LOCAL: [61, 62, 63]})["above"] == (UNTOLD,)
+    assert found(TEXT, {LOCAL: [61, 62, 63]})["above"] == (NO_FINDING,)
 
 
 def test_what_is_no_number_under_so_few_seeds_is_not_told() -> None:
     """The sd without one seed in turn, of two seeds: no page and no JSON has a place for it."""
     for seeds in (1, 2):
         told = found(TEXT, {LOCAL: [61.0, 62][:seeds], FEDAVG: [60.0, 59.5][:seeds]})
-        assert told["steadier"] == (UNTOLD,)
+        assert told["steadier"] == (NO_FINDING,)
         assert told["above"][0].seeds == seeds
     (one,) = found(TEXT, {LOCAL: [61, 62, 63], FEDAVG: [60, 59, 62]})["steadier"]
     assert (one.seeds, len(one.means)) == (3, 3)
     instant = full_scale(read_claims("p", TEXT), finished({LOCAL: [1], FEDAVG: [1]}, 0.0), {})
-    assert instant["dearer"] == (UNTOLD,)  # 0 / 0 seconds
+    assert instant["dearer"] == (NO_FINDING,)  # 0 / 0 seconds
 
 
 def test_a_run_of_another_setting_is_not_taken() -> None:
     numbers = {LOCAL: [61.0, 62, 63], FEDAVG: [60.0, 59.5, 59]}
-    assert found(TEXT, numbers, **{"train.lr": 0.3})["above"] == (UNTOLD,)
-    assert found(TEXT, numbers, **{"train.lr": -1})["above"] == (UNTOLD,)  # no row can have it
+    assert found(TEXT, numbers, **{"train.lr": 0.3})["above"] == (NO_FINDING,)
+    assert found(TEXT, numbers, **{"train.lr": -1})["above"] == (NO_FINDING,)  # no row can have it
     assert found(TEXT, numbers, **{"engine.name": "inprocess"})["above"][0].seeds == 3
 
 
@@ -112,9 +112,9 @@ def test_rows_that_stand_in_do_so_for_all_rows_of_a_case_or_for_none() -> None:
     text = 'paper = "C"\n' + STAND_INS + COMET
     cnn = {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-cnn-local-C0.10": [6.0, 8, 9]}
     assert found(text, cnn)["above"][0].verdict == FAILS
-    assert found('paper = "C"\n' + COMET, cnn)["above"] == (UNTOLD,)
+    assert found('paper = "C"\n' + COMET, cnn)["above"] == (NO_FINDING,)
     one = {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-local-C0.10": [6.0, 8, 9]}
-    assert found(text, one)["above"] == (UNTOLD,)
+    assert found(text, one)["above"] == (NO_FINDING,)
     assert read_claims("p", text).said == {"p": "A small CNN."}
 
 
@@ -126,7 +126,7 @@ def test_rows_stand_in_where_a_cases_own_have_no_seed_in_common() -> None:
     cnn = finished(
         {"comet-t3-cnn-fedavg-C0.10": [5.0, 6, 7], "comet-t3-cnn-local-C0.10": [6.0, 8, 9]}
     )
-    assert full_scale(claims, apart, {})["above"] == (UNTOLD,)
+    assert full_scale(claims, apart, {})["above"] == (NO_FINDING,)
     assert full_scale(claims, {**apart, **cnn}, {})["above"][0].means == (-1, -2, -2)
     assert full_scale(claims, {**own, **cnn}, {})["above"][0].means == (8, 8)
 

@@ -8,7 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.claim import read_claims, register, rows_of
 from fedkin.reproduce.claim_verdict import HOLDS, OPEN
-from fedkin.reproduce.told.kept_verdicts import COLUMNS, kept_verdicts, settings
+from fedkin.reproduce.from_files.kept_verdicts import COLUMNS, kept_verdicts, settings
 from tests.reproduce.claim_examples import ONE
 
 REPRODUCTION = Path(__file__).parents[3] / "docs" / "reproduction"

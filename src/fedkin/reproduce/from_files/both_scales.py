@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fedkin.core.errors import many
 from fedkin.report import formatting
 from fedkin.reproduce.claim import Case, Claim
-from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_verdict import (
     FAILS,
     HOLDS,
@@ -23,7 +23,7 @@ from fedkin.reproduce.claim_verdict import (
     together,
 )
 
-THERE = "papers' scale"
+PAPERS_SCALE = "papers' scale"
 EVERY, NONE, APART = (
     "holds under every seed",
     "does not hold under any seed",
@@ -48,19 +48,19 @@ class Pair(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Of a paper, at its own scale. ``told``: claims with a case of enough seeds; ``whole``: those
-    of which all cases have them. ``by_verdict``: of the cases that have them. ``against``: cases
-    whose verdicts contradict each other.
+    """Of a paper, at its own scale. ``claims``: those with a case of enough seeds; ``complete``:
+    those of which all cases have them. ``by_verdict``: of the cases that have them. ``against``:
+    cases whose verdicts contradict each other.
     """
 
-    told: int
-    whole: int
+    claims: int
+    complete: int
     by_verdict: Counter[str]
     against: int
 
 
-def pairs(judged: Iterable[Judged]) -> Iterator[Pair]:
-    """The cases that are told at the papers' scale.
+def pairs(judged: Iterable[JudgedClaim]) -> Iterator[Pair]:
+    """The cases of which there are finished rows at the papers' scale.
 
     Args:
         judged: Claims with their verdicts.
@@ -69,12 +69,12 @@ def pairs(judged: Iterable[Judged]) -> Iterator[Pair]:
         A case that has a finding at the papers' scale.
     """
     for one in judged:
-        for case, small, about in zip(one.claim.cases, one.findings, one.about, strict=False):
-            if about.full.seeds:
-                yield Pair(one.claim, case, small, about.full)
+        for case, small, details in zip(one.claim.cases, one.findings, one.details, strict=False):
+            if details.full.seeds:
+                yield Pair(one.claim, case, small, details.full)
 
 
-def contradict(judged: Iterable[Judged]) -> list[Pair]:
+def contradict(judged: Iterable[JudgedClaim]) -> list[Pair]:
     """The cases that hold at one scale and do not at the other.
 
     Args:
@@ -86,36 +86,38 @@ def contradict(judged: Iterable[Judged]) -> list[Pair]:
     return [one for one in pairs(judged) if {one.small.verdict, one.full.verdict} == {HOLDS, FAILS}]
 
 
-def verdict_there(one: Judged) -> tuple[str, str]:
+def verdict_at_papers_scale(judged: JudgedClaim) -> tuple[str, str]:
     """The claim's verdict at the papers' scale and the cases it is of, in words; "" twice where
     none has enough seeds.
 
     Args:
-        one: A claim with its verdict.
+        judged: A claim with its verdict.
 
     Returns:
         ("holds", "2 of 3 cases"), say.
     """
-    enough = _enough(one)
+    enough = _enough(judged)
     if not enough:
         return "", ""
-    claim = one.claim._replace(cases=tuple(case for case, _ in enough))
+    claim = judged.claim._replace(cases=tuple(case for case, _ in enough))
     verdict, where = together(claim, [full for _, full in enough])
     words = f"{verdict} {'; '.join(where)}" if verdict == ONLY else verdict
-    count = len(one.claim.cases)
+    count = len(judged.claim.cases)
     return words, "" if len(enough) == count else f"{len(enough)} of {many(count, 'case')}"
 
 
-def _enough(one: Judged) -> list[tuple[Case, Finding]]:
-    both = zip(one.claim.cases, one.about, strict=False)
-    return [(case, about.full) for case, about in both if _decides(case, about.full)]
+def _enough(judged: JudgedClaim) -> list[tuple[Case, Finding]]:
+    cases_and_details = zip(judged.claim.cases, judged.details, strict=False)
+    return [
+        (case, details.full) for case, details in cases_and_details if _decides(case, details.full)
+    ]
 
 
 def _decides(case: Case, full: Finding) -> bool:
     return full.seeds >= needed(case)
 
 
-def counts(judged: Sequence[Judged]) -> Counts:
+def counts(judged: Sequence[JudgedClaim]) -> Counts:
     """How many claims hold at the papers' scale.
 
     Args:
@@ -124,12 +126,15 @@ def counts(judged: Sequence[Judged]) -> Counts:
     Returns:
         Numbers of claims.
     """
-    told = [one for one in judged if _enough(one)]
-    whole = sum(len(_enough(one)) == len(one.claim.cases) for one in told)
+    with_findings = [claim for claim in judged if _enough(claim)]
+    complete = sum(len(_enough(claim)) == len(claim.claim.cases) for claim in with_findings)
     kinds = (
-        ONLY if verdict_there(one)[0].startswith(ONLY) else verdict_there(one)[0] for one in told
+        ONLY
+        if verdict_at_papers_scale(claim)[0].startswith(ONLY)
+        else verdict_at_papers_scale(claim)[0]
+        for claim in with_findings
     )
-    return Counts(len(told), whole, Counter(kinds), len(contradict(judged)))
+    return Counts(len(with_findings), complete, Counter(kinds), len(contradict(judged)))
 
 
 def by_seed(full: Finding) -> str:
@@ -165,7 +170,7 @@ def signs(full: Finding) -> str:
     return f"{words}: against {against}" if against else words
 
 
-def in_short(judged: Sequence[Judged]) -> list[str]:
+def in_short(judged: Sequence[JudgedClaim]) -> list[str]:
     """What the second scale changes, sentence by sentence.
 
     Args:
