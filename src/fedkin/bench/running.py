@@ -28,6 +28,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.methods import known_name
 from fedkin.methods.own import allow
 from fedkin.runs.directory import check_home
+from fedkin.runs.directory import own as inside
 from fedkin.runs.spec import parse
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import code_of, permit
@@ -72,7 +73,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
 
     Raises:
         FedkinError: A method, a setting or a value does not exist, before anything is run; or the
-            folder cannot be written.
+            folder cannot be written, or has a link where a bench has a file.
         Halted: The bench was stopped.
     """
     allow(name for name in asked.methods if is_own(name))
@@ -85,6 +86,8 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
         asked.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{asked.out} cannot be made: {error.strerror}") from None
+    for name in (ROWS, LOCK, RUNS):  # of a folder that anybody may have made
+        inside(asked.out, name)
     with _alone(asked.out):
         for remark in half_written(asked.out / ROWS):
             tell(remark)
@@ -295,7 +298,7 @@ def _summary(rows: Sequence[Row]) -> str:
 
 
 def _folder(asked: Asked, case: Case) -> Path:
-    return asked.out / RUNS / f"{case.label}-{case.digest}"
+    return inside(asked.out, RUNS, f"{case.label}-{case.digest}")
 
 
 def _rows(out: Path) -> list[Row]:
