@@ -18,7 +18,7 @@ from fedkin.bench.newest import newest
 from fedkin.bench.page import page
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.running import ROWS, bench
-from fedkin.bench.trial import Ran
+from fedkin.bench.trial import KEPT, Ran, _read
 from fedkin.core.errors import FedkinError, Halted
 from tests.bench.tiny import quiet, tiny, tiny_request
 
@@ -396,3 +396,22 @@ def test_rows_of_another_version_stay_and_are_named(
         f"1 of 1 are done already, 1 of them by fedkin 0.0.1, not {own}: another --out measures "
         "them again",
     ]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", ".lock", "runs"])
+def test_a_link_in_a_strangers_folder_is_not_written_through(name: str, tmp_path: Path) -> None:
+    """One line without an end, such as a key, was cut off as if a bench had been stopped in it."""
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    out.mkdir()
+    victim.mkdir() if name == "runs" else victim.write_text("a key without an end")
+    (out / name).symlink_to(victim)
+    with pytest.raises(FedkinError, match="is a link"):
+        bench(asked(out), quiet)
+    assert victim.is_dir() or victim.read_text() == "a key without an end"
+
+
+def test_what_a_run_multiplied_is_numbers(tmp_path: Path) -> None:
+    (tmp_path / KEPT).write_text('{"setup 0": "x", "round 1": 3, "finish 2": [1], "round 2": true}')
+    assert _read(tmp_path) == {"round 1": 3}
+    (tmp_path / KEPT).write_text("[1]")
+    assert _read(tmp_path) == {}

@@ -57,3 +57,13 @@ def test_what_a_killed_process_left_is_in_nobodys_way(write, tmp_path):
     os.link(other, part)
     write(path, b"newest")
     assert (path.read_bytes(), other.read_bytes()) == (b"newest", b"kept")
+
+
+def test_a_link_is_replaced_where_nobody_named_the_file(tmp_path):
+    victim, path = tmp_path / "victim", tmp_path / "kept.json"
+    victim.write_bytes(b"precious")
+    path.symlink_to(victim)
+    write_file(path, b"new", links=False)
+    assert victim.read_bytes() == b"precious"
+    assert not path.is_symlink()
+    assert path.read_bytes() == b"new"

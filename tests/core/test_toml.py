@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.core.toml import LARGEST, BadToml, not_finite, parse_toml
 
 
 def test_a_document_keeps_its_order() -> None:
@@ -29,3 +29,9 @@ def test_what_is_refused_is_told_in_one_line(text: str, said: str) -> None:
     with pytest.raises(BadToml, match=said) as told:
         parse_toml(text)
     assert "\n" not in str(told.value)
+
+
+def test_a_number_that_is_none_is_found_by_its_key() -> None:
+    assert not_finite(parse_toml("a.b = [1.5, {c = [inf]}]")) == "a.b.c"
+    assert not_finite(parse_toml("a = nan")) == "a"
+    assert not_finite(parse_toml("a = [1e308, 2, 'nan', true]")) is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 
 # of the authors' script, see test_script_draws_are_those_of_the_authors_script
@@ -119,3 +120,21 @@ def test_a_seed_below_zero_is_refused() -> None:
     with pytest.raises(FedkinError, match=r"linear_toy: seed=-1 is not possible: use 0 or more"):
         linear_toy(seed=-1)
     assert len(linear_toy(seed=2**40).x) == 60  # a run's seed may be larger than a script's
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "said"),
+    [
+        ("synthetic_mixture", {"clients": 10**9}, "more than this machine's memory"),
+        ("synthetic_mixture", {"dim": 2**63 - 1}, "more than this machine's memory"),
+        ("synthetic_mixture", {"test_rows": 2**62}, "more than this machine's memory"),
+        ("synthetic_mixture", {"components": 128}, "components=128 must be 127 or less"),
+        ("synthetic_mixture", {"clients": 2, "test_rows": 2, "sigma": -0.0}, "cannot be made of"),
+        ("linear_toy", {"rows": 10**12}, "more than this machine's memory"),
+        ("linear_toy", {"dim": 2**63 - 1}, "more than this machine's memory"),
+        ("linear_toy", {"reach": 1e308}, "cannot be made of these numbers"),
+    ],
+)
+def test_numbers_that_no_machine_has_room_for(name, numbers, said) -> None:
+    with pytest.raises(FedkinError, match=said):
+        load(name, **numbers)

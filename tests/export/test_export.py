@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from fedkin import Result
 from fedkin.core.errors import FedkinError
+from fedkin.engine.codec import decode, encode
 from fedkin.export.export import CARD, FORMATS, TOLERANCE, _files_beside, export
 from fedkin.export.exportable import SAMPLES, samples_of
 from fedkin.export.formats import Exported
@@ -406,6 +407,56 @@ def test_a_card_that_is_none_is_made_again(card: str, tmp_path: Path) -> None:
     """The folder may be in a run directory of somebody else's."""
     (tmp_path / CARD).write_bytes(card.encode("latin-1"))
     assert _files_beside(tmp_path, {"client": "a"}, "model.pt2") == {}
+
+
+HEX = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("model.onnx", 5),
+        ("model.onnx", {}),
+        ("model.onnx", {"use": 5, "sha256": HEX}),
+        ("model.onnx", {"use": "<img src=x>", "sha256": HEX}),
+        ("model.onnx", {"use": "[a](//b)", "sha256": HEX}),
+        ("model.onnx", {"use": "\x1b[2J", "sha256": HEX}),
+        ("model.onnx", {"use": "\ud800", "sha256": HEX}),
+        ("model.onnx", {"use": "a", "sha256": HEX, "b": "<i>"}),
+        ("model.onnx", {"use": "a", "sha256": HEX, "largest_difference": "<i>"}),
+        ("card.md", {"use": "a", "sha256": HEX}),
+        ("../x/card.md", {"use": "a", "sha256": HEX}),
+    ],
+    ids=str,
+)
+def test_what_a_strangers_card_says_of_files_is_not_believed(
+    name: str, entry: Any, tmp_path: Path
+) -> None:
+    """It would become a page, and be told as fedkin's own word."""
+    folder = tmp_path / "x"
+    folder.mkdir()
+    for there in ("model.onnx", "card.md"):
+        (folder / there).touch()
+    (folder / CARD).write_text(json.dumps({"client": "a", "files": {name: entry}}))
+    assert _files_beside(folder, {"client": "a"}, "model.pt2") == {}
+
+
+@pytest.mark.parametrize(
+    "weight", [torch.zeros(3), torch.zeros(2, 5, dtype=torch.int64), {"a": torch.zeros(2)}], ids=str
+)
+def test_states_of_another_method_are_told_in_one_sentence(weight: Any, tmp_path: Path) -> None:
+    """A checkpoint may be anybody's."""
+    run = trained(tmp_path, "--method", "fedavg")
+    (state,) = (run / "checkpoint").glob("server.*.safetensors")
+    whole = decode(state.read_bytes())
+    name = next(name for name in whole["parameters"] if name.endswith("weight"))
+    whole["parameters"][name] = weight
+    state.write_bytes(encode(whole))
+    more = (["--format", "safetensors"], ["--view", "global"])
+    for command in (["audit", run], *(["export", run, "--client", "H02", *one] for one in more)):
+        done = fedkin(*command)
+        assert done.exit_code == 2, done.output
+        assert "its method fails on the states of its checkpoint" in " ".join(done.stderr.split())
 
 
 def test_a_card_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -20,6 +20,15 @@ from tests.engine.small import small
 NAMES = ("3", "s9", "s2", "s11")  # the first is called like another one's number
 
 
+# what a card tells of a join
+NUMBERS: dict[str, Any] = {
+    **dict.fromkeys(("train", "val", "test", "after_round", "rounds"), 3),
+    "scores": {"personal": {"test": {"loss": 0.5, "accuracy": None}}},
+    "bytes": {"up": 9, "down": 9},
+    "scalars": {"up": {"parameters": 2}, "down": {"parameters": 2}},
+}
+
+
 def of_a_run(folder: Path) -> Opened:
     """Opened without any training: views tell what they were asked for."""
     opened = Opened.__new__(Opened)
@@ -55,6 +64,7 @@ def joins(folder: Path, **changed: Any) -> dict[str, Any]:
         "method": "local",
         "seed": 4,
         "experiment": experiment_of({}),
+        **NUMBERS,
         **changed,
     }
     folder.mkdir(parents=True)
@@ -170,3 +180,28 @@ def test_what_is_exported_was_evaluated_also_where_making_it_trains(tmp_path: Pa
         logits = opened.personal(opened.member(client))(x)
         found = torch.nn.functional.nll_loss(logits.log_softmax(-1), y)
         torch.testing.assert_close(float(found.detach()), recorded, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"train": "<img src=x>"},
+        {"rounds": {}},
+        {"after_round": -1},
+        {"test": 2**63},
+        {"scores": []},
+        {"scores": {"personal": {"test": {"loss": 0.5}}}},
+        {"scores": {"personal": {"test": {"loss": "low", "accuracy": 0.5}}}},
+        {"scores": {"personal": {"test": {"loss": 0.5, "accuracy": 0.5, "auc": []}}}},
+        {"bytes": {"up": [], "down": 9}},
+        {"scalars": {"up": {"parameters": True}, "down": {}}},
+        {"notes": 3},
+    ],
+    ids=str,
+)
+def test_a_strangers_join_has_numbers_where_its_card_tells_some(
+    odd: dict[str, Any], tmp_path: Path
+) -> None:
+    joins(tmp_path / "x", **odd)
+    with pytest.raises(FedkinError, match=r"join\.json is damaged, or of an older fedkin: let the"):
+        of_a_run(tmp_path).member("x")

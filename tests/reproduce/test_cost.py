@@ -43,8 +43,17 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 100_000, "[]", "3", '{"total": "long"}', '{"more": 1}', "{", " " * (1 << 16) + "{}"],
-    ids=lambda text: text[:9],
+    [
+        "[" * 100_000,
+        "[]",
+        "3",
+        '{"total": "long"}',
+        '{"total": 1.5, "until": "x"}',
+        '{"more": 1}',
+        "{",
+        " " * (1 << 16) + "{}",
+    ],
+    ids=lambda text: text[:16],
 )
 def test_a_cost_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
     (tmp_path / KEPT).write_text(text)

@@ -127,3 +127,27 @@ def test_a_file_of_code_is_its_module_as_on_the_command_line() -> None:
     assert (spec.method.name, spec.run.measure) == ("mine:slower", "mine:top_score")
     assert spec.model.map == {"a": "nets:Net"}
     assert parse({"model": {"name": "nets.py:Net"}})[0].model.name == "nets:Net"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "data.mean",
+        "data.std",
+        "data.noise",
+        "split.alpha",
+        "model.shares",
+        "model.target",
+        "method.lam",
+        "train.lr",
+        "privacy.clip",
+    ],
+)
+def test_a_number_that_a_record_cannot_hold_is_refused(key, number) -> None:
+    """JSON would have nothing in its place: the run's own file would lose the key."""
+    value = [number, 1.0] if key in ("data.mean", "data.std", "model.shares") else number
+    value = (number, 1.0) if key == "model.target" else value
+    section, name = key.split(".")
+    with pytest.raises(FedkinError, match=rf"^specification: {section}\.{name}"):
+        parse({section: {name: value}})

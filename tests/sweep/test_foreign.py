@@ -99,3 +99,15 @@ def test_a_journal_that_would_delete_another_file_is_refused(tmp_path: Path) -> 
     with pytest.raises(FedkinError, match="names another journal"):
         check_database(folder / "study.db", optuna)
     assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".locks", ".locks/study.lock"])
+def test_a_lock_is_not_reached_through_a_link(name: str, tmp_path: Path) -> None:
+    folder, victim = tmp_path / "sweep", tmp_path / "victim"
+    (folder / name).parent.mkdir(parents=True)
+    victim.mkdir() if name == ".locks" else victim.write_text("precious")
+    (folder / name).symlink_to(victim)
+    done = fedkin("sweep", "--data", "digits", "--space", "train.lr=0.1", "--out", folder)
+    assert done.exit_code == 2
+    assert "is a link" in " ".join(done.stderr.split())
+    assert not any(victim.iterdir()) if victim.is_dir() else victim.read_text() == "precious"

@@ -23,7 +23,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.runtime.progress import tracked
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import Loaded, load
+from fedkin.setup.opened import Loaded, load, states_used
 from fedkin.setup.privacy import secret_for
 
 MOST = 100  # clients that are attacked
@@ -45,15 +45,21 @@ def audit(folder: Path, trust_code: bool = False, method: Method | None = None) 
         "canaries", "kinds", "accounted".
 
     Raises:
-        FedkinError: It is no run, a deployment's, or not finished.
+        FedkinError: It is no run, a deployment's, not finished, or has states of another method.
     """
     loaded = load(folder, method=method, trust_code=trust_code)
-    coordinator, parts, at = loaded
-    if not at.finished:
+    if not loaded.at.finished:
         raise FedkinError(
             f"{folder} is not finished, and an audit is of the models that come out: fedkin resume "
             f"{folder}"
         )
+    with states_used(folder):
+        return _attacked(loaded, folder)
+
+
+def _attacked(loaded: Loaded, folder: Path) -> dict[str, Any]:
+    """What ``audit`` returns."""
+    coordinator, parts, at = loaded
     host = _host(loaded, folder)
     clients = sorted(parts.infos)[:MOST]
     seen_of = {

@@ -28,6 +28,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.methods import known_name
 from fedkin.methods.own import allow
 from fedkin.runs.directory import check_home
+from fedkin.runs.directory import own as inside
 from fedkin.runs.spec import parse
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import code_of, permit
@@ -73,7 +74,7 @@ def bench(request: BenchRequest, tell: Tell) -> list[Row]:
 
     Raises:
         FedkinError: A method, a setting or a value does not exist, before anything is run; or the
-            folder cannot be written.
+            folder cannot be written, or has a link where a bench has a file.
         Halted: The bench was stopped.
     """
     allow(name for name in request.methods if is_own(name))
@@ -85,9 +86,8 @@ def bench(request: BenchRequest, tell: Tell) -> list[Row]:
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FedkinError(f"{request.out} cannot be made: {error.strerror}") from None
-    with _locked(request.out):
-        for remark in half_written(request.out / ROWS):
+def _folder(request: BenchRequest, case: Case) -> Path:
+    return inside(request.out, RUNS, f"{case.label}-{case.digest}")
             tell(remark)
         cases = _cases(request, methods, _digests(request, chosen, tell))
         _say_untried(request, cases, tell)
@@ -317,7 +317,7 @@ def _summary(rows: Sequence[Row]) -> str:
 
 
 def _folder(request: BenchRequest, case: Case) -> Path:
-    return request.out / RUNS / f"{case.label}-{case.digest}"
+    return inside(request.out, RUNS, f"{case.label}-{case.digest}")
 
 
 def _rows_in(out: Path) -> list[Row]:

@@ -21,7 +21,7 @@ from fedkin.report.comparison.run_row import Seen, read_with_summary
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import opened
 from fedkin.reproduce.cost import clocked, cost
-from fedkin.runs.directory import begun
+from fedkin.runs.directory import begun, own
 from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import base_method
@@ -95,8 +95,9 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
         Bytes and multiplications round by round, seconds of the processor, and the scores.
 
     Raises:
-        FedkinError: It cannot be run, or has no finite validation score.
+        FedkinError: It cannot be run, is a link, or has no finite validation score.
     """
+    own(folder.parent, folder.name)
     _trained(content, folder, data_dir)
     seen, summary = read_with_summary(folder, folder.name)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
@@ -175,7 +176,7 @@ def _keep(folder: Path, marks: Sequence[tuple[str, int]]) -> None:
     counted, before = _read(folder), 0
     for done, until in marks:
         counted[done], before = until - before, until
-    write_file(folder / KEPT, json.dumps(counted).encode())
+    write_file(folder / KEPT, json.dumps(counted).encode(), links=False)
 
 
 def _read(folder: Path) -> dict[str, int]:
@@ -183,7 +184,9 @@ def _read(folder: Path) -> dict[str, int]:
         counted = json.loads(read_file(folder / KEPT, LARGEST))
     except (OSError, RecursionError, ValueError):
         return {}
-    return counted if isinstance(counted, dict) else {}
+    if not isinstance(counted, dict):
+        return {}
+    return {done: number for done, number in counted.items() if type(number) is int}
 
 
 def _kept(folder: Path, rounds: int) -> Used | None:

@@ -15,7 +15,7 @@ LONGEST = 4096  # bytes of a path, as Linux has it
 PART = 255  # bytes of one of its names
 
 
-def write_file(path: Path, content: bytes, durable: bool = True) -> None:
+def write_file(path: Path, content: bytes, durable: bool = True, links: bool = True) -> None:
     """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what
     it points at is written.
 
@@ -23,13 +23,15 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         path: Its folder exists.
         content: All of the file.
         durable: Whether to wait until the disk has it.
+        links: Whether ``path`` may be a link, as a file that a person named; if not, the new file
+            takes the link's place.
 
     Raises:
         OSError: It cannot be written, or is what a rename would put an end to: a folder, a device,
             a pipe.
     """
     try:
-        target = _target(path)
+        target = _target(path) if links else path
         # a worker that outlived its run may write here too
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         _put(part, target, content, 0o666, durable)

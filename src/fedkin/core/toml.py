@@ -2,8 +2,10 @@
 is one error.
 """
 
+import math
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 LARGEST = 1 << 20  # bytes; the longest specification of a run here is 6,000
@@ -54,6 +56,29 @@ def beyond_64_bits(content: Any) -> str | None:
     Returns:
         Its parts joined by dots; None where there is no such number.
     """
+    for key, value in _values(content):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return key[:200]
+    return None
+
+
+def not_finite(content: Any) -> str | None:
+    """The key of NaN or infinity, for which JSON, and so a record, has no number.
+
+    Args:
+        content: Tables, lists and values, nested.
+
+    Returns:
+        Its parts joined by dots; None where every number is finite.
+    """
+    for key, value in _values(content):
+        if isinstance(value, float) and not math.isfinite(value):
+            return key[:200]
+    return None
+
+
+def _values(content: Any) -> Iterator[tuple[str, Any]]:
+    """Every value that is neither a table nor a list, with its key."""
     rest = [("", content)]
     while rest:
         key, value = rest.pop()
@@ -61,6 +86,5 @@ def beyond_64_bits(content: Any) -> str | None:
             rest += [(f"{key}.{name}" if key else str(name), one) for name, one in value.items()]
         elif isinstance(value, (list, tuple)):
             rest += [(key, one) for one in value]
-        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            return key[:200]
-    return None
+        else:
+            yield key, value

@@ -3,10 +3,11 @@ not there.
 """
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, first_line, unknown
 from fedkin.core.files import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.folder import data_folder
@@ -64,13 +65,24 @@ def load(
         only_known(params, known - {"dir"}, f"data set {name!r}")
         check_arguments(reader, params, "data", name)
         if "dir" not in known:
-            return reader(**params)
+            return _generated(name, reader, params)
         with within_room(name):
             return reader(folder, **params)
     assert folder is not None  # the name is that of a file in it
     only_known(params, set(), "an .npz file")
     with within_room(name):
         return read_npz(folder / f"{name}.npz", name, own=True)
+
+
+def _generated(name: str, reader: Callable[..., Source], params: dict[str, Any]) -> Source:
+    """A data set that is made here, of whatever numbers were asked for."""
+    try:
+        return reader(**params)
+    except (MemoryError, OverflowError, ValueError) as error:  # of NumPy
+        raise FedkinError(
+            f"data set {name!r} cannot be made of these numbers ({first_line(error)}): ask for "
+            "smaller ones, or leave them out"
+        ) from None
 
 
 def check_name(name: str, dir: Path | str | None) -> None:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.core.system.posix import memory
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.source import Source
 
 DRAWS = ("own", "script")
 SEEDS = 2**32  # what numpy's RandomState takes
+COMPONENTS = 127  # which the "component" of a row, of 8 bits, can number
 NOBODY = -1  # the component of rows that the script labels 0 whatever they are
 
 
@@ -82,6 +84,12 @@ def synthetic_mixture(
         alpha=alpha,
     )
     _check_draws(features, draws, seed)
+    if components > COMPONENTS:
+        raise FedkinError(
+            f"synthetic_mixture: components={components} must be {COMPONENTS} or less"
+        )
+    _fits("synthetic_mixture", clients * components + components * dim, 8)
+    _fits("synthetic_mixture", clients * (smallest + test_rows), 4 * dim)
     if largest < smallest or noise < 0 or sigma < 0:
         raise FedkinError(
             "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
@@ -250,6 +258,7 @@ def linear_toy(
     """
     _seed("linear_toy", seed)
     _positive(rows=rows, dim=dim, reach=reach, clients=len(sigmas))
+    _fits("linear_toy", len(sigmas) * rows, 8 * dim)
     if noise < 0 or min(sigmas) < 0:
         raise FedkinError("linear_toy: noise and every one of sigmas must be at least 0")
     rng = Key(seed).numpy("linear toy")
@@ -274,6 +283,15 @@ def _positive(**values: float) -> None:
     for name, value in values.items():
         if not value > 0:
             raise FedkinError(f"{name}={value} must be greater than 0")
+
+
+def _fits(name: str, rows: int, size: int) -> None:
+    """Refuse rows of so many bytes that this machine has no memory for."""
+    if rows * size > memory():
+        raise FedkinError(
+            f"{name}: {rows:,} rows of {size:,} bytes are more than this machine's memory of "
+            f"{memory():,} bytes: ask for fewer"
+        )
 
 
 def _seed(name: str, seed: int) -> None:

@@ -8,10 +8,11 @@ from typing import Protocol
 
 from fedkin.core.errors import Halted
 from fedkin.core.files import read_file, write_file
+from fedkin.core.system.posix import memory
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import BadMessage, decode, encode
 
-LARGEST = 8 << 30  # bytes of one state
+LARGEST = min(8 << 30, memory() // 2)  # bytes of one state, which is decoded beside its file
 
 
 class StoreError(Halted):

@@ -11,6 +11,7 @@ import torch
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
+from fedkin.core.plain import markdown
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
@@ -99,7 +100,9 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / f"model.{format}", made.content)
-        write_file(out / CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
+        text = json.dumps(card, indent=1, ensure_ascii=False)
+        # half a letter, which anybody's JSON may hold, is written as JSON has it
+        write_file(out / CARD, text.encode("utf-8", "backslashreplace"))
         write_file(out / "card.md", as_markdown(card).encode())
     except OSError as error:
         raise FedkinError(f"{out} cannot be written: {error.strerror}") from None
@@ -115,7 +118,7 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
         files = {
             other: entry
             for other, entry in before.pop("files").items()
-            if other != name and (out / other).is_file()
+            if other != name and _of_a_file(other, entry) and (out / other).is_file()
         }
         of = before["client"]
     except (OSError, RecursionError, ValueError, KeyError, TypeError, AttributeError):
@@ -131,6 +134,20 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
             f"{out} holds {other} of another model: choose another --out, or remove that folder"
         )
     return files
+
+
+def _of_a_file(name: str, entry: Any) -> bool:
+    """Whether ``export`` may have written this of a file: the card may be a stranger's, and
+    becomes a page.
+    """
+    if name not in (f"model.{format}" for format in FORMATS) or not isinstance(entry, dict):
+        return False
+    texts, numbers = ("use", "sha256"), ("largest_difference", "compared_samples")
+    return (
+        set(texts) <= set(entry) <= {*texts, *numbers}
+        and all(isinstance(entry[key], str) and markdown(entry[key]) == entry[key] for key in texts)
+        and all(isinstance(entry.get(key, 0), int | float) for key in numbers)
+    )
 
 
 def _nested(view: Tree) -> bool:

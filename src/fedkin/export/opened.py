@@ -13,11 +13,11 @@ from fedkin.core.files import read_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
-from fedkin.export.personal import Personal
+from fedkin.export.personal import Personal, tried
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
 from fedkin.runs.directory import resumed_by
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import load
+from fedkin.setup.opened import load, states_used
 
 PERSONAL = "personal"  # the view that a client deploys
 
@@ -107,7 +107,8 @@ class Opened:
             identity = [details[key] for key in ("method", "seed", "data_digest", "experiment")]
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
-        except (OSError, RecursionError, ValueError, KeyError, TypeError):
+            _check_numbers(details)
+        except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
             raise FedkinError(
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None
@@ -185,10 +186,14 @@ class Opened:
 
         Returns:
             A torch module in evaluation mode.
+
+        Raises:
+            FedkinError: Of what the view holds the method makes no model.
         """
-        return Personal(
-            self.parts.models[self.architecture(member)], view, self.parts.method.predict
-        ).eval()
+        parts = self.parts
+        with states_used(self.folder):
+            model = parts.models[self.architecture(member)]
+            return tried(Personal(model, view, parts.method.predict), parts.population.x)
 
     @property
     def unfinished(self) -> str:
@@ -214,3 +219,20 @@ def _number(client: str | int, names: Sequence[str]) -> int | None:
 def _numbers(client: str | int, parts: Assembled) -> Collection[int]:
     number = _number(client, parts.population.names)
     return () if number is None else (number,)
+
+
+def _check_numbers(details: dict[str, Any]) -> None:
+    """Raise where a join.json, which anybody may have written, has no number in the place of one
+    that a card tells.
+    """
+    sent = [details["scalars"][way] for way in ("up", "down")]
+    counts = [details[key] for key in ("train", "val", "test", "after_round", "rounds")]
+    counts += [details["bytes"][way] for way in ("up", "down")]
+    counts += [count for by_kind in sent for count in by_kind.values()]
+    scores = [by for splits in details["scores"].values() for by in splits.values()]
+    numbers = [number for by in scores for number in (by["loss"], by["accuracy"], *by.values())]
+    if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
+        raise TypeError
+    if not all(number is None or type(number) in (int, float) for number in numbers):
+        raise TypeError
+    details.get("notes", {}).items()

@@ -137,3 +137,20 @@ class Personal(nn.Module):
         )
         held = {name: getattr(self, self._held[name]) for name in self._frozen}
         return self._predict(self._model.holding(held) if held else self._model, view, x)
+
+
+def tried(personal: Personal, x: Tensor) -> Personal:
+    """The model in evaluation mode, after it was asked of two samples: what it was made of may be
+    anybody's.
+
+    Args:
+        personal: The model.
+        x: [n, …] as in the data set; the first ones are taken.
+
+    Returns:
+        ``personal``.
+    """
+    personal.eval()
+    with torch.inference_mode():
+        personal(x[:2])
+    return personal

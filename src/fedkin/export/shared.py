@@ -18,9 +18,10 @@ from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
 from fedkin.engine.untrained import NoSamples, same_leaf, shifted
 from fedkin.export.exportable import SAMPLES, Exportable, samples_of
-from fedkin.export.personal import Personal, with_frozen
+from fedkin.export.personal import Personal, tried, with_frozen
 from fedkin.export.shared_card import card_of
 from fedkin.setup.build import Assembled
+from fedkin.setup.opened import states_used
 from fedkin.setup.snapshot import Snapshot
 
 SHARED = "global"  # the view
@@ -70,9 +71,11 @@ def shared(run: Served) -> Exportable:
     model = parts.models[parts.infos[0].architecture]
     people = parts.population
     everybody = list(range(people.clients))
+    with states_used(run.folder):
+        personal = tried(Personal(model, view, parts.method.predict), made_up(people))
     return Exportable(
         None,
-        Personal(model, view, parts.method.predict).eval(),
+        personal,
         with_frozen(model, view),
         partial(card_of, run.folder, parts, run.at, SHARED, run.columns),
         partial(samples_of, "all", people, everybody) if run.seen else partial(made_up, people),

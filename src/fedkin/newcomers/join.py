@@ -25,7 +25,7 @@ from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import load
+from fedkin.setup.opened import load, states_used
 
 MODEL, FOUND = "personal.safetensors", "join.json"
 FOLDER = "joined"  # in the run directory
@@ -76,7 +76,8 @@ def join(
     name, file = own.names[0], None if data is None else _digest(data)
     folder = _folder_for(run, out, name, file)
     learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
-    outcome, guest = joined(learned, own, rounds, architecture)
+    with states_used(run):
+        outcome, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
     content = {
         "run": str(run),

@@ -69,7 +69,8 @@ def _keep(folder: Path, marks: list[tuple[str, float]], began: float, numbers: l
 
 
 def _write(folder: Path, spent: Cost, numbers: list[int]) -> None:
-    write_file(folder / KEPT, json.dumps(spent._replace(until=numbers[-1])._asdict()).encode())
+    content = json.dumps(spent._replace(until=numbers[-1])._asdict()).encode()
+    write_file(folder / KEPT, content, links=False)
 
 
 def cost(folder: Path) -> Cost | None:
@@ -83,9 +84,19 @@ def cost(folder: Path) -> Cost | None:
     """
     try:
         spent = Cost(**json.loads(read_file(folder / KEPT, LARGEST)))
-        return spent if isinstance(spent.total, float) else None
+        return spent if _sound(spent) else None
     except (OSError, RecursionError, ValueError, TypeError):
         return None
+
+
+def _sound(spent: Cost) -> bool:
+    """Whether it holds numbers, whoever wrote it."""
+    seconds = (spent.once, spent.round, spent.finish)
+    return (
+        isinstance(spent.total, float)
+        and all(one is None or isinstance(one, float) for one in seconds)
+        and (spent.until is None or type(spent.until) is int)
+    )
 
 
 def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:

@@ -233,7 +233,8 @@ def _run(
 def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
     def first(record: Record) -> None:
         if record.phase == FIRST:
-            write_file(folder / ASKED, json.dumps(settings_of(spec)).encode())
+            content = json.dumps(settings_of(spec)).encode()
+            write_file(folder / ASKED, content, links=False)
         progress(record)
 
     return run(

@@ -8,7 +8,6 @@ no name leads out of it, and nothing is reached through a link. This is the one 
 import os
 import shlex
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from fedkin.core.errors import FedkinError, many
 from fedkin.core.files import read_file
 from fedkin.core.plain import COMMANDS
 from fedkin.core.system.posix import POSIX
+from fedkin.core.toml import LARGEST, parse_toml
 
 GIVEN = ("given.csv", "given.npz")  # data that were given from Python, as a value
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
@@ -37,7 +37,6 @@ FILES = (
 FOLDERS = ("checkpoint", "state", "joined", "export")
 MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have
 LONGEST = 255  # bytes of a file's name, as file systems have it
-LARGEST = 16 << 20  # bytes of an experiment.toml
 # a fact of a deployment's finished run: whether the server has one model of all clients
 SHARED_MODEL = "shared_model"
 WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
@@ -200,8 +199,8 @@ def noted(run: Path) -> dict[str, Any]:
         cannot be read.
     """
     try:
-        content = tomllib.loads(read_file(run / SPEC, LARGEST, links=False).decode())
-    except (OSError, RecursionError, ValueError):
+        content = parse_toml(read_file(run / SPEC, LARGEST, links=False).decode())
+    except (OSError, ValueError):
         return {}
     facts = content.get("record")
     return facts if isinstance(facts, dict) else {}
@@ -289,6 +288,6 @@ def _check(path: Path, folder: bool, alone: bool = False) -> None:
 
 def _linked(path: Path) -> str:
     return (
-        f"{path} is a link: a run's own files are never reached through one, copy the run "
-        "directory with its files"
+        f"{path} is a link: fedkin's own files are never reached through one, copy the whole "
+        "folder with its files"
     )

@@ -32,7 +32,9 @@ class Section(_Checked):
 class OpenSection(_Checked):
     """A section whose further keys belong to what its ``name`` says."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="allow", frozen=True, validate_default=True, allow_inf_nan=False
+    )
 
     @property
     def options(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pydantic import (
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
 from fedkin.core.system.own_code import is_own, of_this_folder
-from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, parse_toml
+from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, not_finite, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import OpenSection, Section
@@ -285,8 +285,11 @@ def parse(
         spec = Spec.model_validate(content)
     except ValidationError as error:
         raise FedkinError(f"{where}: {explained(error, text, Spec())}") from None
-    if key := beyond_64_bits(spec.model_dump()):
+    whole = spec.model_dump()
+    if key := beyond_64_bits(whole):
         raise FedkinError(f"{where}: {key} has more than 64 bits")
+    if key := not_finite(whole):
+        raise FedkinError(f"{where}: {key} is NaN or infinity: give a finite number")
     return spec, hints
 
 

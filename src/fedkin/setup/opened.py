@@ -5,11 +5,12 @@ commit.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.coordinator import Coordinator
@@ -26,7 +27,7 @@ from fedkin.setup.hosts import host_of
 from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.snapshot import Snapshot, snapshot
 
-__all__ = ["Loaded", "committed", "load", "same_data", "spec_of"]
+__all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "states_used"]
 
 
 def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
@@ -83,6 +84,29 @@ def committed(state: Tree | None) -> Tree:
     if state is None:
         raise FedkinError("nothing is committed yet: start the run again")
     return state
+
+
+@contextmanager
+def states_used(folder: Path) -> Iterator[None]:
+    """Within it a method works on a run's states, which anybody may have written: of other names,
+    shapes or types than the method's own.
+
+    Args:
+        folder: The run's.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        FedkinError: Whatever was raised within, in one sentence; its cause is what was raised.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        raise FedkinError(
+            f"{folder}: its method fails on the states of its checkpoint, which are damaged or of "
+            f"another method ({named_line(e)})"
+        ) from e
 
 
 class Loaded(NamedTuple):

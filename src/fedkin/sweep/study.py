@@ -30,7 +30,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.terminal import warn
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
-from fedkin.runs.directory import begun, check_home
+from fedkin.runs.directory import begun, check_home, own
 from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
@@ -99,7 +99,7 @@ def sweep(
     data = check(base, space)
     base = rooted(base)
     try:
-        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+        own(folder, LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     with _alone(folder):
@@ -252,7 +252,7 @@ taken).
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time reads or writes the study."""
     try:
-        with FileLock(folder / LOCKS / "study.lock", timeout=PATIENCE):
+        with FileLock(own(folder, LOCKS, "study.lock"), timeout=PATIENCE):
             yield
     except Timeout:
         raise FedkinError(
@@ -262,7 +262,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _free(folder: Path, number: int) -> FileLock | None:
     """A trial's lock, taken; None where another process works on it."""
-    lock = FileLock(folder / LOCKS / f"{number:04d}.lock")
+    lock = FileLock(own(folder, LOCKS, f"{number:04d}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:
