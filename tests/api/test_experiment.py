@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedkin import Experiment, FedkinError, run
@@ -107,3 +108,12 @@ def test_given_data_are_not_written_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match=r"given\.npz is a link: a run's own files are never"):
         run(_given(0), tmp_path / "run")
     assert precious.read_text() == "kept"
+
+
+def test_a_note_on_the_data_points_at_the_line_of_the_caller(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(60), "a": [k % 7 for k in range(60)]})
+    frame["label"] = [k % 3 % 2 for k in range(60)]
+    told = Experiment("local", data=frame, clients=2, rounds=1, split="iid", engine="inprocess")
+    with pytest.warns(UserWarning, match="'id' holds another whole number") as caught:
+        run(told, tmp_path / "r")
+    assert [one.filename for one in caught if "'id'" in str(one.message)] == [__file__]

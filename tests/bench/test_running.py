@@ -406,7 +406,7 @@ def test_a_link_in_a_strangers_folder_is_not_written_through(name: str, tmp_path
     victim.mkdir() if name == "runs" else victim.write_text("a key without an end")
     (out / name).symlink_to(victim)
     with pytest.raises(FedkinError, match="is a link"):
-        bench(asked(out), quiet)
+        bench(tiny_request(out), quiet)
     assert victim.is_dir() or victim.read_text() == "a key without an end"
 
 

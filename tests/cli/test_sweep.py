@@ -93,3 +93,9 @@ def test_a_value_that_is_not_of_the_finished_model_is_said(study, tmp_path) -> N
     assert f"trial-2: {said}\n" in fedkin(*asked).stdout
     found = json.loads(fedkin(*asked, "--json").stdout)
     assert [one.get("unscored") for one in found["trials"]] == [said, None]
+
+
+def test_the_number_of_clients_is_an_option_as_of_run(study, tmp_path) -> None:
+    out = str(tmp_path / "s")
+    fedkin("sweep", "--clients", "6", "--space", "train.lr=0.1,0.3", "--out", out)
+    assert study.asked[0][0].run.clients == 6

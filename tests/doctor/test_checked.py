@@ -79,3 +79,15 @@ def test_a_run_says_that_labels_are_of_one_class(tmp_path) -> None:
 def test_a_run_says_that_clients_may_be_one(tmp_path) -> None:
     (said,) = data_notes(table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]]))
     assert said.startswith("clients that differ by little are taken for different ones: ' a'")
+
+
+def test_a_run_says_that_classes_of_a_table_may_be_one(tmp_path) -> None:
+    def words(rows):
+        labels = ("alive", "died", "ALIVE ")
+        return [
+            f"{row[:-1]}{labels[0 if k % 5 else 2] if k % 2 else 'died'}"
+            for k, row in enumerate(rows)
+        ]
+
+    (said,) = data_notes(table(tmp_path, words))
+    assert said.startswith("labels that differ by little are taken for different ones: 'ALIVE '")

@@ -53,6 +53,16 @@ def test_other_measures_have_the_error_that_the_client_sent(folder) -> None:
     assert row["interval"] == of_error(value, 0.01 * (client + 1))
 
 
+def test_no_interval_goes_beyond_what_the_measure_can_be(folder) -> None:
+    with sqlite3.connect(folder / "run.db") as database:
+        database.executemany(
+            "INSERT INTO measures VALUES (?, ?, 'personal', 'test', 'se', 9.0)",
+            [(AT, k) for k in range(6)],
+        )
+    (row,) = worst(folder, "auc")
+    assert row["interval"] == (0.0, 1.0)
+
+
 def test_a_tenth_of_the_clients_worst_first(folder) -> None:
     with sqlite3.connect(folder / "run.db") as database:
         for k in range(6, 25):

@@ -211,7 +211,7 @@ def run(
     spec = experiment.spec
     with experiment._placed() as placed:
         for sentence in data_notes(placed):
-            warnings.warn(sentence, stacklevel=2)
+            warnings.warn(sentence, stacklevel=3)  # 2 is reading_once's
     if experiment.given_data is None:
         return _run(experiment, spec, out, progress)
     # the name is a Method value's, too; another process may have data of its own for this folder

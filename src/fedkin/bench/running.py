@@ -86,8 +86,11 @@ def bench(request: BenchRequest, tell: Tell) -> list[Row]:
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-def _folder(request: BenchRequest, case: Case) -> Path:
-    return inside(request.out, RUNS, f"{case.label}-{case.digest}")
+        raise FedkinError(f"{request.out} cannot be made: {error.strerror}") from None
+    for name in (ROWS, LOCK, RUNS):  # of a folder that anybody may have made
+        inside(request.out, name)
+    with _locked(request.out):
+        for remark in half_written(request.out / ROWS):
             tell(remark)
         cases = _cases(request, methods, _digests(request, chosen, tell))
         _say_untried(request, cases, tell)

@@ -8,6 +8,7 @@ from fedkin.cli import completion
 from fedkin.cli.options import (
     AsJson,
     Changes,
+    ClientsAsInRun,
     DataAsInRun,
     DataDir,
     MethodAsInRun,
@@ -28,9 +29,7 @@ def doctor(
     data: DataAsInRun = None,
     method: MethodAsInRun = None,
     split: SplitAsInRun = None,
-    clients: Annotated[
-        int | None, typer.Option("--clients", metavar="N", help="As in fedkin run.")
-    ] = None,
+    clients: ClientsAsInRun = None,
     measure: Annotated[
         str | None,
         typer.Option(

@@ -49,6 +49,9 @@ SplitAsInRun = Annotated[
         autocompletion=completion.partition_names,
     ),
 ]
+ClientsAsInRun = Annotated[
+    int | None, typer.Option("--clients", metavar="N", help="As in fedkin run.")
+]
 RoundsOfNewcomer = Annotated[
     int | None,
     typer.Option(

@@ -9,6 +9,7 @@ from fedkin.cli import completion
 from fedkin.cli.options import (
     AsJson,
     Changes,
+    ClientsAsInRun,
     DataAsInRun,
     DataDir,
     MethodAsInRun,
@@ -56,6 +57,7 @@ def sweep(
     data: DataAsInRun = None,
     method: MethodAsInRun = None,
     split: SplitAsInRun = None,
+    clients: ClientsAsInRun = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +89,13 @@ def sweep(
 
     find_own_code()
     named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
-    options = {**named, "rounds": rounds, "seed": seed, "data_dir": path_as_text(data_dir)}
+    options = {
+        **named,
+        "clients": clients,
+        "rounds": rounds,
+        "seed": seed,
+        "data_dir": path_as_text(data_dir),
+    }
     base, hints = specification(spec, options, set_ or [], trust_code, "sweep")
     searched = space_of(space or [])
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])

@@ -15,8 +15,9 @@ from fedkin.data.quality.labels import AMOUNTS, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
+from fedkin.data.quality.written_numbers import written_numbers
 from fedkin.data.source import Source
-from fedkin.data.tables.findings import findings, label_of
+from fedkin.data.tables.findings import classes_as_words, findings, label_of
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import source_of
 
@@ -55,9 +56,9 @@ def checked(spec: Spec) -> Checked:
 
 def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
-    or classes that are likely one, and what would let a model cheat in a table. That are leaks of
-    one column, identifiers, dates after the outcome. Unlike ``checked`` it leaves pairs of columns
-    alone.
+    or classes that are likely one, and in a table numbers read as words and what would let a
+    model cheat: leaks of one column, identifiers, dates after the outcome. Unlike ``checked`` it
+    leaves pairs of columns alone.
 
     Args:
         spec: The specification, of which [data] counts.
@@ -76,7 +77,15 @@ def data_notes(spec: Spec) -> list[str]:
         columns = seen_in(source.columns.columns, source.x)
         plain = [one for one in columns if not is_dates(one)]
         after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
-        cheats = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
+        written = written_numbers(columns, classes_as_words(source, spec.data.label))
+        wordy = {name for one in written for name in one.columns}
+        plain = [one for one in plain if one.name not in wordy]
+        cheats = [
+            *written,
+            *identifiers(plain),
+            *leaks(plain, label_of(source), pairs=False),
+            *after,
+        ]
         faults += {one.columns: one for one in cheats}.values()
     return [one.sentence for one in faults]
 
@@ -84,7 +93,8 @@ def data_notes(spec: Spec) -> list[str]:
 def _plain_faults(source: Source, label: str | None) -> list[Problem]:
     """Of labels and clients: what makes a score mean nothing, or clients of one client."""
     names = [] if source.client is None else list(map(str, np.unique(source.client)))
-    spelled = [one for one in spelling_problems(source, names, label) if not one.columns]
+    ours = ((), (label or "label",))  # spellings in other columns cost little
+    spelled = [one for one in spelling_problems(source, names, label) if one.columns in ours]
     kinds = {"one class", AMOUNTS}
     return [one for one in label_problems(source) if one.kind in kinds] + spelled
 

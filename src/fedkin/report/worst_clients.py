@@ -57,4 +57,10 @@ def _interval(
 ) -> tuple[float, float] | None:
     if measure == "accuracy":
         return of_share(value, rows) if rows else None
-    return None if error is None or not math.isfinite(error) else of_error(value, error)
+    if error is None or not math.isfinite(error):
+        return None
+    low, high = of_error(value, error)
+    if measure in ASIDE:
+        return low, high
+    possible = measure_named(measure)
+    return max(low, possible.least), min(high, possible.most)

@@ -64,3 +64,10 @@ def test_without_a_page_the_run_is_safe(error, tmp_path, reports) -> None:
     told = lines(record(tmp_path / "run"))
     assert f"report  not written: {error}" in told
     assert told[-1].startswith("next")
+
+
+def test_one_client_is_no_clients(monkeypatch, tmp_path, reports) -> None:
+    found = summary(record(tmp_path / "r"))
+    for picks in found["headline"].values():
+        picks["final"] |= {"clients": 1, "interval": None}
+    assert "mean of 1 client)" in module._results(found)[0]

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from fedkin.core.errors import FedkinError
 from fedkin.data.tables.proposals import proposals
 from tests.data.tables.table_examples import write
 
@@ -42,3 +45,22 @@ def test_of_what_is_no_table_nothing_is_asked(tmp_path: Path) -> None:
     (tmp_path / "a.npz").touch()
     assert proposals(tmp_path / "a.npz") is None
     assert proposals(tmp_path) is None
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(";", "utf-8"), ("\t", "utf-8"), (";", "latin-1")])
+def test_another_separator_or_encoding_is_found(tmp_path: Path, mark: str, encoding: str) -> None:
+    text = "site,age,label\n" + "Köln,1,a\nBonn,2,b\n" * 9
+    (tmp_path / "t.csv").write_text(text.replace(",", mark), encoding=encoding)
+    found = proposals(tmp_path / "t.csv")
+    assert found is not None
+    assert (found.columns, found.label, found.clients) == (
+        ("site", "age", "label"),
+        "label",
+        {"site": 2},
+    )
+
+
+def test_what_has_no_fix_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,a\n1,2\n")
+    with pytest.raises(FedkinError, match="appears twice"):
+        proposals(tmp_path / "t.csv")

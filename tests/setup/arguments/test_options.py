@@ -1,6 +1,7 @@
 """What is typed after ``fedkin run``, as a checked specification."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,13 @@ def test_what_is_no_experiment(tmp_path) -> None:
         specification(tmp_path, {}, [])
     with pytest.raises(FedkinError, match=r"a\.csv is no experiment but data: fedkin run --data"):
         specification(tmp_path / "a.csv", {}, [])
+    with pytest.raises(FedkinError, match=r"fedkin run --data a\.csv:client=site"):
+        specification(Path("a.csv:client=site"), {}, [])
+    for typed in ("ditto", "ditto:lam=3", "Per-FedAvg"):
+        with pytest.raises(FedkinError, match=f"but a method: fedkin run --method {typed}"):
+            specification(Path(typed), {}, [])
+    (tmp_path / "ditto").write_text("")
+    assert specification(tmp_path / "ditto", {}, [])[0].method.name == "finetune"
 
 
 @pytest.mark.parametrize("command", ["doctor", "sweep"])

@@ -20,6 +20,7 @@ from fedkin.data.quality.predictive import Label
 from fedkin.data.quality.problem import Problem
 from fedkin.data.quality.repeats import by_chance, repeated, repeats
 from fedkin.data.quality.sentinels import sentinels
+from fedkin.data.quality.written_numbers import written_numbers
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
 from fedkin.data.tables.similar_names import folded
@@ -48,13 +49,16 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
     sizes = None if owner is None else np.bincount(owner, minlength=len(names))
     table = None if owner is None or not source.classes else _by_class(source, owner, len(names))
     columns = [] if source.columns is None else seen_in(source.columns.columns, source.x)
-    numbering = identifiers([one for one in columns if not is_dates(one)])
+    written = written_numbers(columns, classes_as_words(source, label))
+    wordy = {name for one in written for name in one.columns}
+    numbering = identifiers([one for one in columns if not is_dates(one) and one.name not in wordy])
     twice, problems_of_repeats = _repeats(
         source, owner, {name for one in numbering for name in one.columns}
     )
     steps: list[Callable[[], Sequence[Problem]]] = [
         lambda: column_problems(columns),
         lambda: dates(columns, label),
+        lambda: written,
         lambda: _unlike(columns, numbering, source),
         lambda: sentinels(columns),
         lambda: [] if owner is None else drifting(columns, owner, names),
@@ -85,6 +89,21 @@ def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> li
     gone = {name for one in numbering for name in one.columns}
     rest = [one for one in columns if one.name not in gone and not is_dates(one)]
     return [*numbering, *leaks(rest, label_of(source))]
+
+
+def classes_as_words(source: Source, label: str | None) -> Seen | None:
+    """The classes of a table as a column's values.
+
+    Args:
+        source: The data as they were read.
+        label: The name of the label's column.
+
+    Returns:
+        None where there are no names of classes, or no table. Without cells.
+    """
+    if source.columns is None or not source.class_names:
+        return None
+    return Seen(label or "label", np.empty(0), tuple(source.class_names))
 
 
 def label_of(source: Source) -> Label:

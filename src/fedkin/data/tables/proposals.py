@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from fedkin.data.formats.frames import READERS, Style, read_file, tables_in
 from fedkin.data.formats.memory import within_room
 from fedkin.data.holdout import FEWEST
+from fedkin.data.quality.problem import Unreadable, merged
 from fedkin.data.tables.client_names import names_people
 
 OUTCOME = re.compile(
@@ -52,7 +55,7 @@ def proposals(path: Path) -> Proposals | None:
     if path.suffix.lower() not in READERS:
         return None
     with within_room(path):
-        frame = read_file(path, Style()).frame
+        frame = _frame(path)
     names = [str(name) for name in frame.columns]
     labels = [name for name in names if OUTCOME.fullmatch(re.sub(r"[\W_]", "", name).lower())]
     clients = {}
@@ -62,3 +65,18 @@ def proposals(path: Path) -> Proposals | None:
             clients[name] = values
     label = labels[0] if labels else next(name for name in reversed(names) if name not in clients)
     return Proposals(tuple(names), label, clients, folder)
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    """The rows, as they are read once separator and encoding are mended; what is asked here needs
+    no more.
+    """
+    style = Style()
+    for _ in ("separator", "encoding"):
+        try:
+            return read_file(path, style).frame
+        except Unreadable as error:
+            fix = merged([problem.fix for problem in error.problems])
+            known = {name: fix.get(f"data.{name}") for name in ("separator", "encoding")}
+            style = style._replace(**{name: one for name, one in known.items() if one})
+    return read_file(path, style).frame

@@ -22,7 +22,7 @@ Clients: {clients}. SuperLink: {address}. {security}
 3. `{run}`: the live table, and a run directory in `{folder}/runs/`.
    Stopped or cut off: `{resume}`. From another terminal `{status}` says
    which nodes are connected, and how far the last run is.
-4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and
+4. On a node, after a run, beside its folder NAME: `fedkin deploy predict NAME --data FILE`, and
    `fedkin deploy export NAME --format onnx`.
 5. A node that comes later: `{add}`, start it, then
    `{join}`.

@@ -78,8 +78,9 @@ def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: boo
 
 
 def _experiment_file(file: Path, command: str) -> None:
-    """Data, or a run, in the place of an experiment: the command that is meant."""
+    """Data, a run or a method in the place of an experiment: the command that is meant."""
     from fedkin.data.formats.user_files import FILES
+    from fedkin.methods import METHODS, own_name
 
     asked = f"fedkin {command}"
     if file.is_dir():
@@ -88,8 +89,11 @@ def _experiment_file(file: Path, command: str) -> None:
             f"{file} is a folder: {goes_on}{asked} {file}/experiment.toml takes the experiment of "
             f"a run, {asked} --data {file}/ the files in it"
         )
-    if file.suffix.lower() in FILES:
+    head = str(file).partition(":")[0]
+    if Path(head).suffix.lower() in FILES:
         raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
+    if own_name(head, METHODS) in METHODS and not file.exists():
+        raise FedkinError(f"{file} is no experiment but a method: {asked} --method {file}")
 
 
 def _setting(text: str) -> tuple[str, Any]:
