@@ -83,7 +83,7 @@ def work(parts: Assembled) -> Callable[[], Any]:
     """A round's work of client 0."""
     host = host_of(parts, sorted(parts.infos), Path())
     received = parts.method.broadcast(parts.method.server(parts.federation.start), 0)
-    return lambda: parts.method.client_update(received, host.own(0), host.data(1, 0))
+    return lambda: parts.method.client_update(received, host.personal_state(0), host.data(1, 0))
 
 
 def steps(name: str, model: dict[str, Any], repeats: int) -> str:
@@ -118,7 +118,9 @@ def _round(parts: Assembled) -> Callable[[], Any]:
         replies = {}
         for client in parts.infos:
             received = method.broadcast(state, client)
-            _, sent = method.client_update(received, host.own(client), host.data(1, client))
+            _, sent = method.client_update(
+                received, host.personal_state(client), host.data(1, client)
+            )
             replies[client] = Reply(sent, float(parts.infos[client].samples))
         updated(method, state, replies, replace(tools, key=tools.key._replace(round=1)))
 

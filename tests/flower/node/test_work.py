@@ -45,13 +45,13 @@ def test_a_round_that_is_asked_for_again_is_not_trained_again(node, spec, tmp_pa
 
 
 def test_a_state_is_encoded_once_to_be_kept_and_to_be_told(node, spec, monkeypatch):
-    whose, held = [], Host.own
+    whose, held = [], Host.personal_state
 
     def noted(self, client):
         whose.append(client)
         return held(self, client)
 
-    monkeypatch.setattr(Host, "own", noted)
+    monkeypatch.setattr(Host, "personal_state", noted)
     reply, _ = ask(node, request(spec), down(spec))
     # to tell the state that the work began from, to work with it, and to keep what it became
     assert whose == [1, 1, 1]
@@ -183,7 +183,7 @@ class Played:
             rows=lambda split: {2: range({"train": 5, "val": 3, "test": 1}[split])}
         )
 
-    def own(self, client):
+    def personal_state(self, client):
         return self.store.get(client) or {}
 
     def digest(self, client):

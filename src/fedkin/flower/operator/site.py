@@ -105,7 +105,7 @@ def init(
         raise FedkinError("give every client a name of its own")
     _check_experiment(spec)
     _check_new(folder)
-    known = {
+    values = {
         "address": address,
         "clients": tuple(clients),
         "own_data": own_data,
@@ -113,7 +113,7 @@ def init(
         "listen": listen,
         "node_port": node_port,
     }
-    deployment = made(Deployment, "--clients", known)
+    deployment = made(Deployment, "--clients", values)
     _check_ports(node_port, len(clients))
     experiment = _experiment(spec, len(clients), own_data)
     _make_private(folder)
@@ -232,10 +232,10 @@ def renew(folder: Path) -> list[str]:
         raise FedkinError(f"{folder} has no certificates: it was made with --insecure")
     keys.certificates(folder / "certs", hosts_of(deployment), anew=False)
     authority = (folder / "certs" / "ca.crt").read_bytes()
-    here = _nodes_here(folder)
-    for node in here:
+    nodes = _nodes_here(folder)
+    for node in nodes:
         write_file(node / "ca.crt", authority)
-    return [node.name for node in here]
+    return [node.name for node in nodes]
 
 
 def spread_peers(folder: Path, deployment: Deployment) -> None:
@@ -253,8 +253,8 @@ def spread_peers(folder: Path, deployment: Deployment) -> None:
     for name in names:
         if not (path := folder / "keys" / f"{name}.pub").is_file():
             raise FedkinError(f"{path} does not exist, and belongs into {PEERS}: bring it back")
-    for place in (folder, *_nodes_here(folder)):
-        write_peers(place, folder / "keys", names)
+    for target in (folder, *_nodes_here(folder)):
+        write_peers(target, folder / "keys", names)
 
 
 def check_peers(folder: Path, deployment: Deployment) -> None:
@@ -298,7 +298,7 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:
         raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
-    following = next_port(folder, deployment)
+    next_free = next_port(folder, deployment)
     config = made(
         NodeConfig,
         "NAME",
@@ -306,16 +306,16 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
             "client": client,
             "superlink": deployment.address,
             "data": "data.npz",
-            "port": port or _checked(following, folder),
+            "port": port or _checked(next_free, folder),
             "insecure": deployment.insecure,
         },
     )
     text = with_newcomer(folder / DEPLOYMENT, client)
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
-    note_port(folder, max(following, config.port + 1))
-    known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
+    note_port(folder, max(next_free, config.port + 1))
+    with_client = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
     if not deployment.insecure:
-        spread_peers(folder, known)
+        spread_peers(folder, with_client)
     write_file(folder / DEPLOYMENT, text.encode())
     return folder / "nodes" / client
 
@@ -351,9 +351,9 @@ def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
     write_file(node / EXPERIMENT, experiment.encode())
     if not config.insecure:
         (folder / "keys").mkdir(exist_ok=True, mode=0o700)
-        own, public = node / "node.key", folder / "keys" / f"{config.client}.pub"
-        if not (own.exists() and public.exists()):
-            keys.node_key(own, public)
+        private_key, public_key = node / "node.key", folder / "keys" / f"{config.client}.pub"
+        if not (private_key.exists() and public_key.exists()):
+            keys.node_key(private_key, public_key)
         write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
     _script(node / "start", "node")
     node_unit(node)
