@@ -13,6 +13,7 @@ from fedkin.core.system.own_code import (
     find_own_code,
     in_a_file_here,
     of_this_folder,
+    own_line,
 )
 
 
@@ -139,3 +140,14 @@ def test_a_file_of_this_folder_is_offered_by_its_functions(
     (tmp_path / "dir7.py").mkdir()
     assert in_a_file_here("mix7") == said
     assert in_a_file_here("dir7") == in_a_file_here("gone7") == in_a_file_here("../mix7") == ""
+
+
+def test_a_line_of_torch_is_nobodys_own() -> None:
+    namespace: dict[str, Any] = {}
+    exec("import torch\ndef fail(): torch.nn.Linear(3, 2)(torch.zeros(2, 4))", namespace)
+    with pytest.raises(RuntimeError) as told:
+        namespace["fail"]()
+    error = told.value
+    frames = error.__traceback__
+    assert frames is not None
+    assert own_line(error.with_traceback(frames.tb_next)) == ""  # of this file there is no frame

@@ -187,7 +187,8 @@ def own_line(error: Exception) -> str:
     """
     lines = [(Path(frame.filename), frame.lineno) for frame in extract_tb(error.__traceback__)]
     others = [one for one in lines if not _machinery(one[0])]
-    own = [one for one in others if not _bought(one[0])] or others[:1]
+    installed = [one for one in others if "torch" not in one[0].parts]  # by its author, perhaps
+    own = [one for one in others if not _bought(one[0])] or installed[:1]
     return f"{own[-1][0].name}, line {own[-1][1]}" if own else ""
 
 
