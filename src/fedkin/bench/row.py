@@ -269,6 +269,29 @@ def incomplete(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def in_one_line(rows: Sequence[Row]) -> str:
+    """What a case came to.
+
+    Args:
+        rows: Of one case, at least one.
+
+    Returns:
+        Its mean under the first of its budgets, its seconds, and what of the others is missing.
+    """
+    first = set(rows[0].budgets[:1])
+    in_budget = [row for row in rows if first <= set(row.budgets)]
+    failure = next((row.missing for row in in_budget if row.missing), "")
+    if failure:
+        return f"not run: {failure}"
+    means = [row.mean for row in in_budget if row.mean is not None]
+    seconds = sum(row.seconds for row in rows)
+    other_failures = "".join(
+        f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing
+    )
+    score = f"{rows[0].measure} {sum(means) / len(means):.4f}"
+    return f"{score}  {seconds:.0f} s of its rows{other_failures}"
+
+
 def _latest(rows: Sequence[Row]) -> list[Row]:
     """Each once, where it was written last."""
     latest: dict[str, Row] = {}

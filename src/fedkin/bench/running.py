@@ -18,7 +18,7 @@ from fedkin.bench.beside import beside_local
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
 from fedkin.bench.machine import versions
-from fedkin.bench.row import Row, append, half_written, read_rows, whole_cases
+from fedkin.bench.row import Row, append, half_written, in_one_line, read_rows, whole_cases
 from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import ALONE, BASELINES, SHARED, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, many, some, unknown
@@ -212,7 +212,7 @@ def _run_cases(
         append(request.out / ROWS, rows)
         if not request.keep_runs:
             rmtree(_folder(request, case), ignore_errors=True)
-        tell(f"{number}/{len(remaining)}  {case.label}  {case.method}  {_summary(rows)}")
+        tell(f"{number}/{len(remaining)}  {case.label}  {case.method}  {in_one_line(rows)}")
 
 
 def _by_other_versions(cases: Sequence[Case], all_rows: Sequence[Row]) -> str:
@@ -301,22 +301,6 @@ def _allowance(case: Case, baselines: BaselineDigests, all_rows: Sequence[Row]) 
         return Allowance(sent, {row.seed: row.flops for row in complete})
     reason = next((row.missing for row in baseline_rows if row.missing), "it has no row")
     return Allowance(missing=f"{SHARED} could not be run, so it sets no such budget: {reason}")
-
-
-def _summary(rows: Sequence[Row]) -> str:
-    """Its mean under the first of its budgets, and what of the others is missing."""
-    first = set(rows[0].budgets[:1])
-    in_budget = [row for row in rows if first <= set(row.budgets)]
-    failure = next((row.missing for row in in_budget if row.missing), "")
-    if failure:
-        return f"not run: {failure}"
-    means = [row.mean for row in in_budget if row.mean is not None]
-    seconds = sum(row.seconds for row in rows)
-    other_failures = "".join(
-        f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing
-    )
-    score = f"{rows[0].measure} {sum(means) / len(means):.4f}"
-    return f"{score}  {seconds:.0f} s of its rows{other_failures}"
 
 
 def _folder(request: BenchRequest, case: Case) -> Path:
