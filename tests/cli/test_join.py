@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
+from fedkin.cli.join import lines
 from fedkin.setup.opened import load
 from tests.cli.command import fedkin, ran, told
 
@@ -267,3 +268,29 @@ def test_the_next_command_names_the_newcomer_as_the_pages_do(folder, tmp_path, f
     done = fedkin("join", run, "--data", mine, "--rounds", 1, *out)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1].endswith(f"{run} --client {named} --data FILE")
+
+
+def test_the_headline_is_the_run_s_own_measure() -> None:
+    """And the loss, which is always known, where no split has the labels for it."""
+    outcome = {
+        "client": "north",
+        "train": 30,
+        "val": 9,
+        "test": 0,
+        "rounds": 1,
+        "seconds": 2.0,
+        "measure": "auc",
+        "chosen_by": "given",
+        "place": None,
+        "places": 1,
+        "model": "model.msgpack",
+        "scores": {"personal": {"val": {"loss": 0.3, "accuracy": 0.9}}},
+        "measures": {"personal": {"val": {"auc": 0.75, "average_precision": 0.5}}},
+        "notes": {"tuned_epochs": 15},
+    }
+    shown = {line.split()[0]: line for line in lines(outcome)}
+    assert shown["result"] == "result  validation AUC 0.7500"
+    assert shown["also"] == "also    validation average precision 0.5000"
+    assert shown["notes"] == "notes   tuned epochs 15"
+    outcome["measures"] = {"personal": {"val": {"auc": None}}}
+    assert lines(outcome)[0] == "result  validation loss 0.3000"

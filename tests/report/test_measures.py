@@ -113,8 +113,9 @@ def test_a_newcomer_is_told_its_own(tmp_path: Path) -> None:
     assert measures["test"]["rmse"] == pytest.approx(
         (2 * loss) ** 0.5, rel=1e-5
     )  # the loss is half a squared error
-    line = next(line for line in fedkin(*joining).stdout.splitlines() if line.startswith("also"))
-    assert f"test RMSE {measures['test']['rmse']:.4f}, MAE {measures['test']['mae']:.4f}" in line
+    lines = {line.split()[0]: line for line in fedkin(*joining).stdout.splitlines()}
+    assert lines["result"].endswith(f"test RMSE {measures['test']['rmse']:.4f}")
+    assert f"test MAE {measures['test']['mae']:.4f}" in lines["also"]
 
 
 AUC = {  # by round: (validation, test) of each client; client 1 has one class on test

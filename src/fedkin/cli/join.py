@@ -94,20 +94,21 @@ def lines(outcome: Mapping[str, Any]) -> list[str]:
     """
     from fedkin.report import formatting
 
-    scores = outcome["scores"]["personal"]
-    measure, form = "accuracy", formatting.percent_or_dash
-    if all(part["accuracy"] is None for part in scores.values()):
-        measure, form = "loss", formatting.decimal
     parts = {"validation": "val", "test": "test"}
+    measured = {name: split for name, split in parts.items() if outcome[split]}
+    measure = outcome["measure"]
+    if all(_score(outcome, split, measure) is None for split in measured.values()):
+        measure = "loss"  # one that is always known
     remarks = [
-        f"{name} {measure} {form(scores[split][measure])}"
-        for name, split in parts.items()
-        if outcome[split]
+        f"{name} {formatting.label(measure)} "
+        f"{formatting.value(measure, _score(outcome, split, measure))}"
+        for name, split in measured.items()
     ]
     by = "" if outcome["chosen_by"] == "given" else f", chosen on its {outcome['chosen_by']} data"
     place = "" if outcome["place"] is None else f", place {outcome['place']} of {outcome['places']}"
     notes = "; ".join(
-        f"{name} {formatting.plain(value)}" for name, value in outcome["notes"].items()
+        f"{name.replace('_', ' ')} {formatting.plain(value)}"
+        for name, value in outcome["notes"].items()
     )
     sizes = (
         f"{outcome['train']} training, {outcome['val']} validation, {outcome['test']} test samples"
@@ -117,14 +118,21 @@ def lines(outcome: Mapping[str, Any]) -> list[str]:
         f"client  {outcome['client']}: {sizes}",
         f"work    {formatting.many(outcome['rounds'], 'round')}{place}{by}, "
         f"{formatting.seconds(outcome['seconds'])}",
-        *_measured(outcome["measures"].get("personal", {}), parts),
-        *([f"metrics {notes}"] if notes else []),
+        *_other_measures(outcome, measured, measure),
+        *([f"notes   {notes}"] if notes else []),
         f"model   {outcome['model']}",
     ]
 
 
-def _measured(
-    measures: Mapping[str, Mapping[str, float | None]], parts: Mapping[str, str]
+def _score(outcome: Mapping[str, Any], split: str, measure: str) -> float | None:
+    """Of the personal model; None where the split has too few labels for the measure."""
+    personal = (outcome[kind].get("personal", {}).get(split, {}) for kind in ("scores", "measures"))
+    found: list[float | None] = [scores.get(measure) for scores in personal]
+    return next((score for score in found if score is not None), None)
+
+
+def _other_measures(
+    outcome: Mapping[str, Any], measured: Mapping[str, str], headline: str
 ) -> list[str]:
     """Its other measures on its validation and test data, where there are any, as people write
     them.
@@ -132,14 +140,15 @@ def _measured(
     from fedkin.core.measures import is_measure, measure_named
     from fedkin.report import formatting
 
+    every = outcome["measures"].get("personal", {})
     remarks = [
         f"{part} "
         + ", ".join(
             f"{measure_named(name).label} {formatting.decimal(value)}"
-            for name, value in measures[split].items()
-            if is_measure(name)
+            for name, value in every[split].items()
+            if is_measure(name) and name != headline
         )
-        for part, split in parts.items()
-        if measures.get(split)
+        for part, split in measured.items()
+        if set(every.get(split, {})) - {headline}
     ]
     return [f"also    {'; '.join(remarks)}"] if remarks else []

@@ -152,6 +152,7 @@ def serve(
         "client": name,
         "method": run.parts.method.name,
         "after_round": run.round,
+        "measure": run.parts.spec.run.measure,
         **described_by(joined, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, joined.place)}",
     }

@@ -89,6 +89,7 @@ def join(
         "experiment": experiment_of(at.facts),
         "architecture": info.architecture,
         "after_round": at.trained,
+        "measure": parts.spec.run.measure,
         **described(outcome, own),
         "said": list(own.said),
         "model": str(folder / MODEL),
