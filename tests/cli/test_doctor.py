@@ -76,7 +76,7 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     text = fedkin("doctor").stdout
     flat = " ".join(text.split())
     assert "7 clients with 3 to 90 training samples, median 31" in flat
-    assert "Verdict: federate (chance of being wrong 3.10 %)" in flat
+    assert "Verdict: federate (chance that it gains nothing 3.10 %)" in flat
     assert "each client alone 50.00 %, federated 62.50 %" in flat
     assert "gain +0.1250 [+0.1000, +0.1500] (95 %) over 7 clients" in flat
     assert "features:" not in text

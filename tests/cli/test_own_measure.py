@@ -147,8 +147,8 @@ def test_a_measure_that_says_nothing_of_anybody_is_told(here) -> None:
     """It gives nan for every client in every round: tables have a dash, and no number."""
     asked = ("run", *SMALL, "--measure", "own74:no_score", "--out", "n")
     said = (
-        "personal: no score says nothing: none of 5 clients with test samples has a number, for it "
-        "is not defined there, or gives nan or infinity"
+        "personal, global: no score says nothing: none of 5 clients with test samples has a "
+        "number, for it is not defined there, or gives nan or infinity"
     )
     assert f"note: {said}" in fedkin(*asked).stderr
     for command in ("show", "compare"):

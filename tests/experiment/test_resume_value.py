@@ -113,7 +113,9 @@ def test_a_value_whose_run_has_no_record_yet_is_asked_for(tmp_path: Path) -> Non
         f"{folder} ran a Method that was given as a Python value, which no name stands for: from "
         f"Python, {again}"
     )
-    assert told("run", *SMALL, "--out", folder).endswith(f"choose another run.out, or: {again}")
+    assert told("run", *SMALL, "--out", folder).endswith(
+        f"choose another --out (run.out), or: {again}"
+    )
     resume(folder, method=mine)
     with read_only(folder) as record:
         assert record.facts()["fingerprint"] == before

@@ -126,10 +126,11 @@ def _verdict_lines(verdict: dict[str, Any] | None) -> list[str]:
     alone, together, constant = (
         formatting.value(measure, verdict[name]) for name in ("alone", "federated", "constant")
     )
+    of = "it gains nothing" if verdict["federate"] else "federating has a gain worth having"
     gain = f"{verdict['gain']:+.4f} [{verdict['low']:+.4f}, {verdict['high']:+.4f}]"
     return [
         "",
-        f"Verdict: {verdict['says']} (chance of being wrong "
+        f"Verdict: {verdict['says']} (chance that {of} "
         f"{formatting.percent_or_dash(verdict['wrong'])})",
         f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
         f"the most frequent class, or the mean: {constant}",

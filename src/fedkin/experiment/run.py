@@ -156,7 +156,8 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
     folder = Path(chosen)
     if folder.is_symlink() and not folder.exists():
         raise FedkinError(
-            f"{folder} is a link to {folder.readlink()}, which is not there: choose another run.out"
+            f"{folder} is a link to {folder.readlink()}, which is not there: choose another --out "
+            "(run.out)"
         )
     _check_free(folder)
     _made(folder)
@@ -171,7 +172,9 @@ def _check_free(folder: Path) -> None:
         raise FedkinError(f"{folder} is a file: run.out names a folder")
     if any(not leftover(path) for path in folder.iterdir()):
         again = f", or: {continued_by(folder)}" if begun(folder) else ""
-        raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
+        raise FedkinError(
+            f"{folder} exists and is not empty: choose another --out (run.out){again}"
+        )
 
 
 def _made(folder: Path, anew: bool = False) -> bool:

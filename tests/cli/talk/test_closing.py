@@ -10,6 +10,7 @@ from fedkin.cli.talk.closing import closing
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
 from fedkin.report.summary import summary
+from fedkin.report.words.run_words import in_the_mean
 from tests.awkward import LOST, record
 
 
@@ -41,7 +42,7 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
     mean = formatting.value(found["measure"], final["mean"])
     label = formatting.label(found["measure"])
     assert told[0].startswith(f"result  personal {label} {mean}, worst decile ")
-    assert f"(test, mean of {final['clients']} clients)" in told[0]
+    assert f"(test, mean of {in_the_mean(final)})" in told[0]
     assert told[1].startswith("        global ")
     assert "(test, mean of" not in told[1]  # said once
     named = {line[:8].strip(): line[8:] for line in told if line[:8].strip()}
@@ -69,5 +70,5 @@ def test_without_a_page_the_run_is_safe(error, tmp_path, reports) -> None:
 def test_one_client_is_no_clients(monkeypatch, tmp_path, reports) -> None:
     found = summary(record(tmp_path / "r"))
     for picks in found["headline"].values():
-        picks["final"] |= {"clients": 1, "interval": None}
+        picks["final"] |= {"clients": 1, "without": 0, "interval": None}
     assert "mean of 1 client)" in module._results(found)[0]

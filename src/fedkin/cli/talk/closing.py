@@ -54,9 +54,7 @@ def _results(result: Mapping[str, Any]) -> list[str]:
     measure, lines = result["measure"], list[str]()
     for view, picks in result["headline"].items():
         final = picks["final"]
-        rest = (
-            f" (test, mean of {formatting.many(final['clients'], 'client')})" if not lines else ""
-        )
+        rest = f" (test, mean of {run_words.in_the_mean(final)})" if not lines else ""
         if final.get("interval"):
             rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))

@@ -7,6 +7,7 @@ from typing import Any
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.page.gain import Gain
+from fedkin.report.words.run_words import in_the_mean
 
 Card = tuple[str, str, str]  # what it is, the number, what is to be known of it
 
@@ -118,7 +119,7 @@ def ends_of(gain: Gain) -> str:
 def _cards(summary: Mapping[str, Any], gain: Gain | None) -> list[Card]:
     measure, (view, picks) = summary["measure"], next(iter(summary["headline"].items()))
     final, name = picks["final"], formatting.label(summary["measure"])
-    over = f"{view} models, mean of {formatting.many(final['clients'], 'client')}"
+    over = f"{view} models, mean of {in_the_mean(final)}"
     ends = formatting.interval(measure, final.get("interval"))
     cards = [(f"final test {name}", formatting.value(measure, final["mean"]), f"{over}; {ends}")]
     if gain is not None:

@@ -78,8 +78,8 @@ def diverged_views(summary: Mapping[str, Any]) -> list[str]:
 
 
 def undefined_views(summary: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): a sentence for each view that was predicted with, and of which the
-    measure yet says nothing of anybody.
+    """Of a run (a ``summary``): the views that were predicted with, and of which the measure says
+    nothing of some clients.
 
     Args:
         summary: The numbers of a run, as ``report.summary`` gives them.
@@ -87,16 +87,41 @@ def undefined_views(summary: Mapping[str, Any]) -> list[str]:
     Returns:
         A sentence each.
     """
-    sentences = []
+    views: dict[str, list[str]] = {}  # of each sentence
     for view, picks in summary["headline"].items():
-        final, predicted = picks["final"], summary["loss"][view]["final"]["clients"]
-        if predicted and final["without"] and not final["clients"]:
-            sentences.append(
-                f"{view}: {label(summary['measure'])} says nothing: none of "
-                f"{many(final['without'], 'client')} with test samples has a number, for it is "
-                "not defined there, or gives nan or infinity"
+        final, loss = picks["final"], summary["loss"][view]["final"]
+        measure = label(summary["measure"])
+        missing = final["without"] - loss["without"]  # those that diverged are told of already
+        if loss["clients"] and final["without"] and not final["clients"]:
+            sentence = (
+                f"{measure} says nothing: none of {many(final['without'], 'client')} with test "
+                "samples has a number, for it is not defined there, or gives nan or infinity"
             )
-    return sentences
+        elif final["clients"] and missing > 0:
+            sentence = (
+                f"{missing:,} of {many(missing + final['clients'], 'client')} with test samples "
+                f"{'has' if missing == 1 else 'have'} no {measure}, and no mean has "
+                "them: it is not defined there (test labels of one class, say), or gives nan or "
+                "infinity"
+            )
+        else:
+            continue
+        views.setdefault(sentence, []).append(view)
+    return [f"{', '.join(names)}: {sentence}" for sentence, names in views.items()]
+
+
+def in_the_mean(final: Mapping[str, Any]) -> str:
+    """Of how many clients a mean is: "5 clients", or "3 of 5 clients" where two have no number.
+
+    Args:
+        final: A round's numbers over clients, as in ``report.summary``.
+
+    Returns:
+        Text.
+    """
+    if not final["without"]:
+        return many(final["clients"], "client")
+    return f"{final['clients']:,} of {many(final['clients'] + final['without'], 'client')}"
 
 
 def privacy(facts: Mapping[str, Any]) -> str:
