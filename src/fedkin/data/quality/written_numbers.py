@@ -9,6 +9,7 @@ from fedkin.data.quality.problem import Problem
 from fedkin.data.tables.columns import MISSING
 
 FEW = 10  # different values, below which they may be names of groups: "50 mg" and "100 mg"
+LONGEST = 60  # characters of a number with its unit; longer cells are texts
 PLAIN = re.compile(r"[-+]?\d+(\.\d+)?")
 COMMA = re.compile(r"[-+]?\d*,\d+")
 THOUSANDS = re.compile(
@@ -36,6 +37,8 @@ def written_numbers(columns: Sequence[Seen], label: Seen | None = None) -> list[
 
 def _way(values: Sequence[str]) -> str | None:
     words = [word for value in values if (word := value.strip()) not in MISSING]
+    if max(map(len, words), default=0) > LONGEST:
+        return None
     odd = [word for word in words if not PLAIN.fullmatch(word)]
     if len(words) < FEW or 2 * len(odd) < len(words):
         return None
