@@ -105,7 +105,7 @@ def test_given_data_are_not_written_through_a_link(tmp_path: Path) -> None:
     precious.write_text("kept")
     (tmp_path / "run").mkdir()
     (tmp_path / "run/given.npz").symlink_to(precious)
-    with pytest.raises(FedkinError, match=r"given\.npz is a link: a run's own files are never"):
+    with pytest.raises(FedkinError, match=r"given\.npz is a link: fedkin's own files are never"):
         run(_given(0), tmp_path / "run")
     assert precious.read_text() == "kept"
 

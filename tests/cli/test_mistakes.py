@@ -47,14 +47,14 @@ MISTAKES = [
     (["--split", "dirichlet:0.1,5"], "write name:value or name:key=value,key=value"),
     (["--split", "dirichlet:0"], "alpha=0 must be a number greater than 0"),
     (["--split", "dirichlet:-1"], "alpha=-1 must be a number greater than 0"),
-    (["--split", "dirichlet:nan"], "must be a number greater than 0"),
+    (["--split", "dirichlet:nan"], "split.alpha is NaN or infinity: give a finite number"),
     (
         ["--method", "fedprox:mu=inf"],
-        "method.mu of fedprox: input should be a finite number, not inf",
+        "method.mu is NaN or infinity: give a finite number",
     ),
     (
         ["--method", "fedprox:mu=nan"],
-        "method.mu of fedprox: input should be a finite number, not nan",
+        "method.mu is NaN or infinity: give a finite number",
     ),
     (
         ["--split", "label_groups:3"],

@@ -25,7 +25,7 @@ BAD = {
         [{"name": "norm_bound", "bound": 0.0}],
         "transform norm_bound: bound: input should be greater than 0, not 0.0",
     ),
-    "nan": ([{"name": "norm_bound", "bound": float("nan")}], "not nan"),
+    "nan": ([{"name": "norm_bound", "bound": float("nan")}], "bound is NaN or infinity"),
     "order": (
         [{"name": "median"}, {"name": "norm_bound", "bound": 1.0}],
         "median stands before norm_bound, and a message passes norm_bound first",
