@@ -263,7 +263,7 @@ def test_a_folder_in_use(broken):
 def test_a_folder_with_something_in_it(finished, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
     for folder, more in ((finished, r", or: fedkin resume .*"), (tmp_path, "")):
-        with pytest.raises(FedkinError, match=f"exists and is not empty: choose .*run.out{more}$"):
+        with pytest.raises(FedkinError, match=f"exists and is not empty: choose .*run.out.{more}$"):
             run(small("fedavg"), folder)
 
 
