@@ -196,11 +196,9 @@ def aggregated(
     if isinstance(aggregation, GroupedSum):
         return _grouped(aggregation, replies)
     if isinstance(aggregation, WeightedSum):
-        return (
-            _mean(aggregation, replies)
-            if aggregation.anywhere
-            else _ruled(aggregation, replies, around)
-        )
+        if aggregation.anywhere:
+            return _mean(aggregation, replies)
+        return _ruled(aggregation, replies, around)
     return Alike(replies) if aggregation.weight == "uniform" else replies
 
 

@@ -15,9 +15,8 @@ from fedkin.data.quality.labels import AMOUNTS, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
-from fedkin.data.quality.written_numbers import written_numbers
 from fedkin.data.source import Source
-from fedkin.data.tables.findings import classes_as_words, findings, label_of
+from fedkin.data.tables.findings import findings, label_of, numbers_as_words
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import source_of
 
@@ -75,11 +74,9 @@ def data_notes(spec: Spec) -> list[str]:
     faults = [*_plain_faults(source, spec.data.label)]
     if source.columns is not None:
         columns = seen_in(source.columns.columns, source.x)
-        plain = [one for one in columns if not is_dates(one)]
         after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
-        written = written_numbers(columns, classes_as_words(source, spec.data.label))
-        wordy = {name for one in written for name in one.columns}
-        plain = [one for one in plain if one.name not in wordy]
+        written, others = numbers_as_words(source, columns, spec.data.label)
+        plain = [one for one in others if not is_dates(one)]
         cheats = [
             *written,
             *identifiers(plain),

@@ -78,10 +78,8 @@ def _sheet(title: str, entries_here: Sequence[Entry]) -> Sheet:
     lines: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries_here:
         lines.setdefault(entry.ids, []).append(entry)
-    measure, seeds = (
-        entries_here[0].measure,
-        sorted({seed for entry in entries_here for seed in entry.seeds}),
-    )
+    measure = entries_here[0].measure
+    seeds = sorted({seed for entry in entries_here for seed in entry.seeds})
     share = formatting.is_share(measure)
     over = f", mean ± sd over seeds {formatting.plain(seeds)}" if len(seeds) > 1 else ""
     return Sheet(

@@ -166,9 +166,8 @@ def _reproduce(options: Options) -> str:
     passed_on = "".join(_option(options, option) for option in ("scale", "rows", "seeds"))
     changes = "".join(f" --set {shlex.quote(text)}" for text in options.get("set_") or [])
     source = _option(options, "from_")
-    out = (
-        "" if str(options.get("out")) == "reproduction" else _option(options, "out")
-    )  # its default
+    by_default = str(options.get("out")) == "reproduction"
+    out = "" if by_default else _option(options, "out")
     out += _option(options, "data_dir")
     only_looked = options.get("finished") or options.get("dry_run")
     then_look = "" if only_looked else " --finished"

@@ -49,9 +49,8 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
     sizes = None if owner is None else np.bincount(owner, minlength=len(names))
     table = None if owner is None or not source.classes else _by_class(source, owner, len(names))
     columns = [] if source.columns is None else seen_in(source.columns.columns, source.x)
-    written = written_numbers(columns, classes_as_words(source, label))
-    wordy = {name for one in written for name in one.columns}
-    numbering = identifiers([one for one in columns if not is_dates(one) and one.name not in wordy])
+    written, others = numbers_as_words(source, columns, label)
+    numbering = identifiers([one for one in others if not is_dates(one)])
     twice, problems_of_repeats = _repeats(
         source, owner, {name for one in numbering for name in one.columns}
     )
@@ -91,15 +90,28 @@ def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> li
     return [*numbering, *leaks(rest, label_of(source))]
 
 
-def classes_as_words(source: Source, label: str | None) -> Seen | None:
-    """The classes of a table as a column's values.
+def numbers_as_words(
+    source: Source, columns: Sequence[Seen], label: str | None
+) -> tuple[list[Problem], list[Seen]]:
+    """Columns of numbers that are read as words, and the columns that are none: no identifier is
+    looked for among the former.
 
     Args:
         source: The data as they were read.
+        columns: All of it that a model would see.
         label: The name of the label's column.
 
     Returns:
-        None where there are no names of classes, or no table. Without cells.
+        (One problem for each way of writing, the other columns).
+    """
+    written = written_numbers(columns, _classes_as_words(source, label))
+    named = {name for one in written for name in one.columns}
+    return written, [one for one in columns if one.name not in named]
+
+
+def _classes_as_words(source: Source, label: str | None) -> Seen | None:
+    """The classes of a table as a column's values, without cells; None where there are no names of
+    classes, or no table.
     """
     if source.columns is None or not source.class_names:
         return None

@@ -6,6 +6,7 @@ answers with what the method's own checks let out. It runs as long as the node: 
 traced steps are there at once.
 """
 
+import math
 import os
 import signal
 import sys
@@ -224,9 +225,8 @@ class Node:
             )
         data.check_public(population, place)
         models, info = models_at(self.config, spec, population, place)
-        steps_a_round = spec.train.steps or (spec.train.epochs or 1) * -(
-            -info.samples // spec.train.batch_size
-        )
+        batches = math.ceil(info.samples / spec.train.batch_size)
+        steps_a_round = spec.train.steps or (spec.train.epochs or 1) * batches
         method = adapt_to_models(spec, method_of(spec), models)
         threshold = threshold_at(spec, place)
         method = with_protection(spec, method, threshold, info, models, population)
