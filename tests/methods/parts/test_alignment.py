@@ -64,6 +64,16 @@ def test_mixtures_at_the_edge_of_the_simplex(seed):
     assert min(shares) == 0.0
 
 
+@pytest.mark.certifies("fedpac", "reference")
+def test_many_more_features_than_clients():
+    """Four clients of thirty numbers each: the reference reads all thirty."""
+    rng = np.random.default_rng(0)
+    h, variances = rng.normal(size=(4, 30)), rng.uniform(0.5, 50.0, size=4)
+    messages = [told(row, v) for row, v in zip(h, variances, strict=True)]
+    for place, found in enumerate(best_mixtures(messages)):
+        agree("fedpac", found, list(reference.mixture(list(h), variances, place)))
+
+
 @pytest.mark.certifies("fedpac", "law")
 def test_clients_that_are_alike_count_by_their_variances():
     """Equal h: α_j is proportional to 1/V_j."""

@@ -101,6 +101,8 @@ def best_mixtures(messages: Sequence[Tree]) -> list[list[float]]:
 
     With A the rows of √V_j and of h_i − h_j, ‖A β‖² + (Σ β − 1)² is least, over β ≥ 0, at a
     multiple of it: the best vector of a direction has the value q / (1 + q), q = ‖A α‖².
+    Lengths are all that counts, so each h_i stands as its coordinates in the span of them all: no
+    more numbers than participants, where h itself has as many as classes times features.
 
     Args:
         messages: The participants' messages, with h and V.
@@ -111,13 +113,14 @@ def best_mixtures(messages: Sequence[Tree]) -> list[list[float]]:
     from scipy.optimize import nnls
 
     h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in messages])
+    coordinates = np.linalg.qr(h.T, mode="r").T
     spread = np.sqrt([float(up["coefficients"]["variance"]) for up in messages])
-    rows = np.vstack([np.diag(spread), h.T, np.ones(len(messages))])
+    rows = np.vstack([np.diag(spread), coordinates.T, np.ones(len(messages))])
     goal = np.zeros(len(rows))
     goal[-1] = 1.0
     mixtures = []
-    for mine in h:
-        rows[len(messages) : -1] = (mine - h).T
+    for mine in coordinates:
+        rows[len(messages) : -1] = (mine - coordinates).T
         found, _ = nnls(rows, goal)
         mixtures.append([float(share) for share in found / found.sum()])
     return mixtures
