@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr
 
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_verdict import (
@@ -242,8 +243,8 @@ def test_chance_decides_on_spreads_as_often_as_the_page_says() -> None:
     test = case("steadier", row="a", than="b")
     drawn = ({name: whole(*rng.normal(size=5)) for name in "ab"} for _ in range(1000))
     held = [judge(test, numbers, clients=False).verdict for numbers in drawn]
-    assert held.count(HOLDS) / 1000 == pytest.approx(0.22, abs=0.03)
-    assert held.count(FAILS) / 1000 == pytest.approx(0.22, abs=0.03)
+    assert held.count(HOLDS) / 1000 == pytest.approx(0.025, abs=0.015)
+    assert held.count(FAILS) / 1000 == pytest.approx(0.025, abs=0.015)
 
 
 def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
@@ -339,13 +340,38 @@ def test_without_clients_the_seeds_decide_and_there_is_no_interval() -> None:
     assert judge(ABOVE, numbers).means == ()  # with clients there is an interval instead
 
 
-def test_steadier_is_a_smaller_sd_whichever_seed_is_left_out() -> None:
+def test_steadier_is_a_smaller_sd_by_the_interval_of_pitman_and_morgan() -> None:
     test = case("steadier", row="a", than="b")
     calm, wild = whole(50, 50.1, 50.2, 50.3, 50.1), whole(48, 52, 50, 53, 47)
-    assert judge(test, {"a": calm, "b": wild}).verdict == HOLDS
+    held = judge(test, {"a": calm, "b": wild})
+    assert (held.verdict, held.seeds) == (HOLDS, 5)
+    assert held.effect == pytest.approx((6.5 / 0.013) ** 0.5)  # variances 26 / 4 and 0.052 / 4
+    assert held.low > 1
     assert judge(test, {"a": wild, "b": calm}).verdict == FAILS
-    one = whole(50, 50, 50, 50, 60)  # wild by one seed alone
-    assert judge(test, {"a": calm, "b": one}).verdict == OPEN
+    alike = judge(test, {"a": whole(48, 52, 51, 53, 47), "b": wild})
+    assert (alike.verdict, alike.why) == (OPEN, "the interval has the bound in it")
     few = judge(test, {"a": calm[:3], "b": wild[:3]})
     assert (few.verdict, few.why) == (OPEN, "3 seeds of at least 5")
+    assert few.effect == pytest.approx(20)  # 2 / 0.1
+    assert math.isnan(few.low)
     assert judge(test, {"a": calm[:1], "b": wild[:1]}).verdict == OPEN
+    still = judge(test, {"a": whole(50, 50, 50, 50, 50), "b": wild})
+    assert (still.verdict, still.why) == (OPEN, "a seed has no finite number")
+
+
+def test_the_interval_of_a_ratio_of_sds_ends_where_its_test_does() -> None:
+    """Morgan: sds σ and ρ σ are equal at the 5 % level just where x + y/ρ and x − y/ρ correlate no
+    more than Student's t of n − 2 allows. scipy gives the p of that correlation.
+    """
+    rng = np.random.default_rng(0)
+    own = rng.normal(size=7)
+    other = 2 * own + 3 * rng.normal(size=7)
+    found = judge(case("steadier", row="a", than="b"), {"a": whole(*own), "b": whole(*other)})
+    for end in (found.low, found.high):
+        assert pearsonr(own + other / end, own - other / end).pvalue == pytest.approx(0.05)
+
+
+def test_sds_of_a_nan_are_undecided() -> None:
+    numbers = {"a": whole(1, 2, math.nan, 4, 5), "b": whole(1, 2, 3, 4, 6)}
+    found = judge(case("steadier", row="a", than="b"), numbers)
+    assert (found.verdict, found.why) == (OPEN, "a seed has no finite number")

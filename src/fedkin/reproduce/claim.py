@@ -31,7 +31,7 @@ KINDS: dict[str, tuple[Keys, Keys]] = {  # kind → keys that name rows, other k
     "reaches": (("row",), ("at_least", "at_most")),
     "ratio": (("row", "to"), ("at_least", "at_most")),
     "share": (("high", "low"), ("at_least",)),
-    "steadier": (("row", "than"), ("margin",)),
+    "steadier": (("row", "than"), ()),
 }
 KEYS = {"id", "where", "says", "test", "cases", "note"}
 DIRECTIONS = ("up", "down")

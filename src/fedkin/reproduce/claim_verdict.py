@@ -12,6 +12,9 @@ for all seeds. With three seeds it says little of other seeds (where they alone 
 true mean in 75 % of all cases), hence the rule about every seed's mean. That rule alone lets a
 difference that is none hold in 1 of 2^seeds cases: of eight with three seeds. Of runs that are kept
 as one number a seed there are no clients to draw: the seeds decide alone, and there is no interval.
+
+Whether a row varies less over seeds than another is decided by the interval alone (Pitman, 1939;
+Morgan, 1939): both rows have the same seeds, and what is judged is the ratio of their sds.
 """
 
 import math
@@ -21,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from fedkin.core.errors import many
 from fedkin.reproduce.claim import Case, Claim
@@ -35,8 +39,9 @@ VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
 DRAWS, SEED, LEVEL = 4000, 0, 0.95
 SAME = "the runs are the same for every client"
 NO_NUMBER = "a seed has no finite number"
+BOUND_INSIDE = "the interval has the bound in it"
 SEEDS = 3  # below them nothing is decided, unless the measure is exact
-MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says nothing
+MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says little
 
 
 class Finding(NamedTuple):
@@ -98,6 +103,9 @@ def judge(
     seeds = min(len(numbers[name]) for name in case.needs)
     if persons:
         numbers = _of_everybody({name: numbers[name][:seeds] for name in case.needs})
+    if case.kind == "steadier":
+        own, other = (numbers[case.rows[key][0]][:seeds] for key in ("row", "than"))
+        return _steadier(_means(own), _means(other), needed(case))
     made = statements(case, numbers, seeds)
     found_all = [_judged(one, needed(case), persons, clients) for one in made]
     worst = min(found_all, key=lambda one: _RANK[one.verdict])
@@ -200,8 +208,6 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
             np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
         ]
         return [Statement(won, case.bounds["at_least"], strict=False)]
-    if case.kind == "steadier":
-        return [Statement(_steadier(rows["row"][0], rows["than"][0]), margin)]
     values = (
         _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
     )
@@ -270,7 +276,7 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         return finding._replace(verdict=HOLDS)
     if best < at or (best == at and statement.strict):
         return finding._replace(verdict=FAILS)
-    why = "the interval has the bound in it" if low <= bound <= high else "seeds disagree"
+    why = BOUND_INSIDE if low <= bound <= high else "seeds disagree"
     return finding._replace(why=f"{why}, {against}" if against else why)
 
 
@@ -310,18 +316,32 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
         return [np.array([a / b]) for a, b in means]
 
 
-def _steadier(first: Values, second: Values) -> list[Floats]:
-    """How far the sd over seeds of the second is above that of the first, leaving out each seed in
-    turn: one seed alone is then no verdict. These numbers are of nearly the same seeds, so that
-    they agree by chance far more often than as many seeds would (docs/reproduce.md).
-    """
-    runs = [[float(np.mean(list(one.values()))) for one in values] for values in (first, second)]
+def _steadier(own: Floats, other: Floats, least: int) -> Finding:
+    """The ratio of the other's sd over seeds to its own, with the interval of Pitman and Morgan."""
+    seeds = len(own)
+    finding = Finding(OPEN, seeds=seeds, why=f"{many(seeds, 'seed')} of at least {least}")
+    if seeds < SEEDS:
+        return finding
+    with np.errstate(divide="ignore", invalid="ignore"):  # of equal numbers the sd is 0
+        ratio = float(np.std(other, ddof=1) / np.std(own, ddof=1))
+        correlation = float(np.corrcoef(own, other)[0, 1])
+    if not math.isfinite(ratio * correlation):
+        return finding._replace(why=NO_NUMBER)
+    finding = finding._replace(effect=round(ratio, 9))
+    if seeds < least:
+        return finding
+    quantile = float(stdtrit(seeds - 2, (1 + LEVEL) / 2))
+    wide = 1 + 2 * (1 - correlation**2) * quantile**2 / (seeds - 2)
+    apart = math.sqrt(max(wide**2 - 1, 0.0))
+    low, high = (round(ratio * math.sqrt(wide + side * apart), 9) for side in (-1, 1))
+    verdict = HOLDS if low > 1 else FAILS if high < 1 else OPEN
+    why = BOUND_INSIDE if verdict == OPEN else ""
+    return finding._replace(verdict=verdict, low=low, high=high, why=why)
 
-    def sd(means: list[float], without: int) -> float:
-        left = means[:without] + means[without + 1 :]
-        return float(np.std(left, ddof=1)) if len(left) > 1 else math.nan
 
-    return [np.array([sd(runs[1], out) - sd(runs[0], out)]) for out in range(len(first))]
+def _means(values: Values) -> Floats:
+    """Of each seed."""
+    return np.array([np.mean(list(one.values())) for one in values], dtype=float)
 
 
 def _arrays(values: Values) -> list[Floats]:

@@ -18,7 +18,7 @@ HOW = {
     "reaches": "value",
     "ratio": "ratio",
     "share": "share of pairs",
-    "steadier": "sd over seeds, the other's minus its own, each seed left out in turn",
+    "steadier": "sd over seeds, the other's divided by its own",
 }
 
 
@@ -80,7 +80,7 @@ def bound(case: Case) -> str:
 
 
 def measured(one: Finding) -> str:
-    """The number and its interval.
+    """The number and, where it has one, its interval.
 
     Args:
         one: The finding.
@@ -90,6 +90,8 @@ def measured(one: Finding) -> str:
     """
     if math.isnan(one.effect):
         return formatting.NONE
+    if math.isnan(one.low):
+        return f"{one.effect:.4g}"
     return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
 
 

@@ -90,13 +90,13 @@ def test_seeds_that_both_rows_have_are_compared() -> None:
 
 
 def test_what_is_no_number_under_so_few_seeds_is_not_told() -> None:
-    """The sd without one seed in turn, of two seeds: no page and no JSON has a place for it."""
+    """The sd of two seeds: no page and no JSON has a place for it."""
     for seeds in (1, 2):
         told = found(TEXT, {LOCAL: [61.0, 62][:seeds], FEDAVG: [60.0, 59.5][:seeds]})
         assert told["steadier"] == (NO_FINDING,)
         assert told["above"][0].seeds == seeds
     (one,) = found(TEXT, {LOCAL: [61, 62, 63], FEDAVG: [60, 59, 62]})["steadier"]
-    assert (one.seeds, len(one.means)) == (3, 3)
+    assert (one.seeds, one.means, one.why) == (3, (), "3 seeds of at least 5")
     instant = full_scale(read_claims("p", TEXT), finished({LOCAL: [1], FEDAVG: [1]}, 0.0), {})
     assert instant["dearer"] == (NO_FINDING,)  # 0 / 0 seconds
 

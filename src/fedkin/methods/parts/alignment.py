@@ -113,14 +113,14 @@ def best_mixtures(messages: Sequence[Tree]) -> list[list[float]]:
     from scipy.optimize import nnls
 
     h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in messages])
-    coordinates = np.linalg.qr(h.T, mode="r").T
+    _, coordinates = np.linalg.qr(h.T)  # one column a participant
     spread = np.sqrt([float(up["coefficients"]["variance"]) for up in messages])
-    rows = np.vstack([np.diag(spread), coordinates.T, np.ones(len(messages))])
+    rows = np.vstack([np.diag(spread), coordinates, np.ones(len(messages))])
     goal = np.zeros(len(rows))
     goal[-1] = 1.0
     mixtures = []
-    for mine in coordinates:
-        rows[len(messages) : -1] = (mine - coordinates).T
+    for mine in coordinates.T:
+        rows[len(messages) : -1] = mine[:, None] - coordinates
         found, _ = nnls(rows, goal)
         mixtures.append([float(share) for share in found / found.sum()])
     return mixtures

@@ -2,6 +2,7 @@
 claims hold at the papers'.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -34,7 +35,8 @@ LEGEND = [
     "page: one number a seed.",
     "They have no clients, so that no interval is given there: the seeds alone decide.",
     f'"{EVERY}", "{NONE}" and "{APART}" are these verdicts; with fewer than {SEEDS} seeds none is '
-    f"given, of an sd over seeds with fewer than {MANY['steadier']}.",
+    "given.",
+    f"An sd over seeds is judged by its interval, with at least {MANY['steadier']} seeds.",
 ]
 
 
@@ -138,7 +140,8 @@ def counts(judged: Sequence[JudgedClaim]) -> Counts:
 
 
 def by_seed(full: Finding) -> str:
-    """The numbers of the seeds and their mean: "-5.43, -6.99, -6.91 (mean -6.44)".
+    """The numbers of the seeds and their mean: "-5.43, -6.99, -6.91 (mean -6.44)"; of sds their
+    ratio and its interval.
 
     Args:
         full: The finding at the papers' scale.
@@ -148,6 +151,9 @@ def by_seed(full: Finding) -> str:
     """
     if not full.seeds:
         return formatting.NONE
+    if not full.means:
+        known = math.isfinite(full.low)
+        return f"{full.effect:.3g}" + (f" [{full.low:.3g}, {full.high:.3g}]" if known else "")
     each = ", ".join(f"{value:.3g}" for value in full.means)
     return f"{each} (mean {full.effect:.3g})" if full.seeds > 1 else each
 
@@ -163,6 +169,8 @@ def signs(full: Finding) -> str:
     """
     if not full.seeds:
         return formatting.NONE
+    if not full.means:
+        return full.why or full.verdict
     words = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
     if full.verdict == OPEN and ("of at least" in full.why or full.why == SAME):
         return full.why
