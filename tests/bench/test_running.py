@@ -12,9 +12,9 @@ import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench import running
+from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.live import LiveRows
 from fedkin.bench.machine import versions
-from fedkin.bench.newest import newest
 from fedkin.bench.page import page
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.running import ROWS, bench
@@ -199,7 +199,7 @@ def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
     bench(tiny_request(tmp_path), quiet)
     bench(tiny_request(tmp_path, suite=tiny(rates=[0.01, 0.02])), quiet)
     back = bench(tiny_request(tmp_path), quiet)
-    shown = newest(whole_cases(read_rows(tmp_path / ROWS)))
+    shown = latest_searches(whole_cases(read_rows(tmp_path / ROWS)))
     assert {row.id for row in shown} == {row.id for row in back} == {row.id for row in done[1]}
     size = (tmp_path / ROWS).stat().st_size
     bench(tiny_request(tmp_path), quiet)

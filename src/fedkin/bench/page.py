@@ -17,7 +17,7 @@ from fedkin.bench.board import (
     stability,
 )
 from fedkin.bench.charts import against_cost, by_chance, clients, critical, steadiness
-from fedkin.bench.newest import earlier, newest
+from fedkin.bench.latest_searches import latest_searches, superseded
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES, names, suite
@@ -61,7 +61,7 @@ def page(rows: Sequence[Row]) -> str:
     Raises:
         FedkinError: There is no finished row.
     """
-    before, rows = earlier(rows), newest(rows)
+    before, rows = superseded(rows), latest_searches(rows)
     board = entries(rows)
     if not board:
         raise FedkinError("there is no finished row to show")
@@ -279,7 +279,7 @@ def markdown(rows: Sequence[Row]) -> str:
     Returns:
         A table; shares of clients in per cent.
     """
-    rows = newest(rows)
+    rows = latest_searches(rows)
     board = _at_equal_rounds(rows)
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in board))
@@ -311,7 +311,7 @@ def mean_ranks(rows: Sequence[Row]) -> str:
     Returns:
         A sentence or two, or "".
     """
-    ranked = order(_at_equal_rounds(newest(rows)), EQUAL_ROUNDS)
+    ranked = order(_at_equal_rounds(latest_searches(rows)), EQUAL_ROUNDS)
     if ranked is None:
         return ""
     over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
@@ -350,7 +350,7 @@ def not_run(rows: Sequence[Row]) -> str:
     Returns:
         A list, or "".
     """
-    rows = newest(rows)
+    rows = latest_searches(rows)
     titles = titles_of(rows)
     lines = [
         f"- {_cell(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.bench.beside import beside_local
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, case_of, outside_of, rows_of
+from fedkin.bench.gain_over_local import with_gain_over_local
 from fedkin.bench.machine import versions
 from fedkin.bench.row import Row, append, half_written, in_one_line, read_rows, whole_cases
 from fedkin.bench.search import content_of, untried
@@ -208,7 +208,7 @@ def _run_cases(
         tell(f"{len(cases) - len(remaining)} of {len(cases)} are done already{others}")
     jobs = [(case, _allowance(case, baselines, earlier_rows)) for case in remaining]
     for number, (case, rows) in enumerate(_results(request, jobs), start=1):
-        rows = beside_local(rows, baselines.get((case.label, ALONE)), earlier_rows)
+        rows = with_gain_over_local(rows, baselines.get((case.label, ALONE)), earlier_rows)
         append(request.out / ROWS, rows)
         if not request.keep_runs:
             rmtree(_folder(request, case), ignore_errors=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fedkin.bench.outside import code_of_case
 from fedkin.bench.suite import suite
+from fedkin.bench.third_party_code import third_party_code
 from fedkin.core.errors import FedkinError
 from fedkin.methods import own
 from fedkin.methods.own import allow
@@ -28,12 +28,12 @@ def module(tmp_path, monkeypatch, own_modules):
 
 def test_nobody_imports_what_nobody_typed() -> None:
     with pytest.raises(FedkinError, match="is code of one's own, which nobody has allowed"):
-        code_of_case("outside7:mine", SPEC)
+        third_party_code("outside7:mine", SPEC)
     allow(["outside7:mine"])
-    assert list(code_of_case("outside7:mine", SPEC)) == ["outside7:mine"]
-    assert code_of_case("Fed-Avg", SPEC) == {}
+    assert list(third_party_code("outside7:mine", SPEC)) == ["outside7:mine"]
+    assert third_party_code("Fed-Avg", SPEC) == {}
     with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
-        code_of_case("fedagv", SPEC)
+        third_party_code("fedagv", SPEC)
 
 
 @pytest.mark.parametrize("decorated", ["", "@declared\n"])
@@ -43,10 +43,10 @@ def test_changed_code_is_another_search(decorated, tmp_path) -> None:
     source = SOURCE.replace("def mine", f"{decorated}def mine")
     file.write_text(f"from fedkin.core.hyperparameters import declared\n{source}")
     allow([name])
-    before = code_of_case(name, SPEC)
-    assert before == code_of_case(name, SPEC)
+    before = third_party_code(name, SPEC)
+    assert before == third_party_code(name, SPEC)
     file.write_text(file.read_text().replace("lr * near", "0 * lr * near"))
-    assert code_of_case(name, SPEC) != before
+    assert third_party_code(name, SPEC) != before
 
 
 def test_a_suite_may_name_one_and_no_other_colon(tmp_path) -> None:

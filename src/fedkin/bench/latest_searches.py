@@ -1,5 +1,5 @@
-"""Which rows of a file stand beside each other: a table that is only ever appended to may hold
-several searches of one method, and settings that were changed since.
+"""The rows of a file that are comparable: a table that is only ever appended to may hold several
+searches of one method, and settings that were changed since.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from fedkin.bench.suite import ALONE, digest, settled
 from fedkin.core.errors import some
 
 CHOSEN = {"train": ("lr",), "run": ("seed", "rounds", "evaluate_every")}  # by a search, or a budget
-ELSEWHERE = "its rows are of another setting than those of local: run it again"
+OTHER_SETTING = "its rows are of another setting than those of local: run it again"
 
 
-class _Asked(NamedTuple):
+class _Protocol(NamedTuple):
     """What all methods of a federation have alike, by what a person calls it. Rounds are those of
     the rows that have as many as all others; {} where a suite has no such rows.
     """
@@ -23,7 +23,7 @@ class _Asked(NamedTuple):
     rates: frozenset[str]
 
 
-def newest(rows: Sequence[Row]) -> list[Row]:
+def latest_searches(rows: Sequence[Row]) -> list[Row]:
     """The rows of each method's last search in its federation.
 
     Args:
@@ -37,7 +37,9 @@ def newest(rows: Sequence[Row]) -> list[Row]:
     searches: dict[tuple[str, str], list[Row]] = {}
     for row in kept:
         searches.setdefault((row.federation, row.method), []).append(row)
-    why = {at: _apart(mine, searches.get((at[0], ALONE), [])) for at, mine in searches.items()}
+    why = {
+        at: _not_comparable(mine, searches.get((at[0], ALONE), [])) for at, mine in searches.items()
+    }
     latest: list[Row] = []
     reported: set[tuple[str, str]] = set()
     for row in kept:
@@ -54,7 +56,7 @@ def newest(rows: Sequence[Row]) -> list[Row]:
     return latest
 
 
-def earlier(rows: Sequence[Row]) -> int:
+def superseded(rows: Sequence[Row]) -> int:
     """How many rows are of searches that a later one of the same method took the place of.
 
     Args:
@@ -71,31 +73,31 @@ def _of_last_searches(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.case == last[row.federation, row.method]]
 
 
-def _apart(mine: Sequence[Row], alone: Sequence[Row]) -> str:
+def _not_comparable(mine: Sequence[Row], alone: Sequence[Row]) -> str:
     """Why a search does not stand beside that of local; "" where it does."""
     own, others = ([row for row in rows if row.content] for rows in (mine, alone))
     if not others or all(row.missing for row in own):  # which says why itself
         return ""
     if {_setting(row) for row in own} != {_setting(row) for row in others}:
-        return ELSEWHERE
-    one, other = _asked(own), _asked(others)
-    for what in _Asked._fields:
+        return OTHER_SETTING
+    one, other = _protocol(own), _protocol(others)
+    for what in _Protocol._fields:
         value, expected = getattr(one, what), getattr(other, what)
         if value != expected and ((value and expected) or what != "rounds"):
             return (
                 f"its rows have other {what} than those of local ({_shown(value)}, not "
                 f"{_shown(expected)}): run it again"
             )
-    return _fewer(own[0], others[0])
+    return _other_trials(own[0], others[0])
 
 
-def _asked(rows: Sequence[Row]) -> _Asked:
+def _protocol(rows: Sequence[Row]) -> _Protocol:
     equal = frozenset(row.rounds for row in rows if "rounds" in row.budgets and not row.missing)
     rates = frozenset(str(one.hyper.get("lr")) for row in rows for one in row.trials)
-    return _Asked(equal, frozenset(row.seed for row in rows), rates)
+    return _Protocol(equal, frozenset(row.seed for row in rows), rates)
 
 
-def _fewer(own: Row, alone: Row) -> str:
+def _other_trials(own: Row, alone: Row) -> str:
     """A method has as many trials as its suite says, or all that it has to try: never fewer than
     local, which tries rates alone.
     """

@@ -1,4 +1,4 @@
-"""Who is better and who worse than alone: a row's clients beside those of local."""
+"""Gain over local training: the shares of a row's clients that federation helped and hurt."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from fedkin.core.measures import measure_named
 SAME = 1e-9  # accuracies that differ by less are equal
 
 
-def beside_local(
+def with_gain_over_local(
     rows: Sequence[Row], local_digest: str | None, all_rows: Sequence[Row]
 ) -> list[Row]:
     """The rows with the shares of clients that are better and worse than alone, under the same
@@ -24,10 +24,13 @@ def beside_local(
         Copies; those of local stay as they are.
     """
     alone = {row.seed: row.clients for row in all_rows if row.case == local_digest and row.clients}
-    return [compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
+    return [
+        with_helped_and_hurt(row, alone.get(row.seed)) if row.method != ALONE else row
+        for row in rows
+    ]
 
 
-def compared(row: Row, alone: Mapping[str, float] | None) -> Row:
+def with_helped_and_hurt(row: Row, alone: Mapping[str, float] | None) -> Row:
     """The row with ``helped`` and ``hurt``, where it has clients that ``alone`` has too.
 
     Args:

@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.bench.board import entries
-from fedkin.bench.newest import ELSEWHERE, newest
+from fedkin.bench.latest_searches import OTHER_SETTING, latest_searches
 from fedkin.bench.page import page
 from fedkin.bench.row import Row
 from tests.bench.test_verify import a_row
@@ -25,7 +25,7 @@ def other(method: str) -> dict[str, object]:
 def test_a_methods_last_search_counts() -> None:
     rows = [*rows_with("a", "local", 0.5), *rows_with("b", "mine", 0.6)]
     rows += rows_with("c", "mine", 0.1)
-    (mine,) = [one for one in entries(newest(rows)) if one.method == "mine"]
+    (mine,) = [one for one in entries(latest_searches(rows)) if one.method == "mine"]
     assert mine.mean == 0.1
     assert mine.seeds == (0, 1)
     assert "4 rows, " in page(rows)
@@ -38,20 +38,20 @@ def test_what_a_search_chooses_makes_no_other_setting() -> None:
     changed = {**content, "train": {**content.get("train", {}), "lr": 7.0}}
     changed["run"] = {**content["run"], "seed": 9, "rounds": 77}
     rows = [*rows_with("a", "local", 0.5), *rows_with("b", "ditto", 0.6, content=changed)]
-    assert newest(rows) == rows
+    assert latest_searches(rows) == rows
 
 
 def test_a_method_of_another_setting_is_told_not_shown() -> None:
     rows = [*rows_with("a", "local", 0.5), *rows_with("b", "fedavg", 0.7)]
     again = rows_with("c", "local", 0.4, content=other("local"))
-    found = newest([*rows, *again])
+    found = latest_searches([*rows, *again])
     assert [(row.method, row.missing) for row in found] == [
-        ("fedavg", ELSEWHERE),
+        ("fedavg", OTHER_SETTING),
         ("local", ""),
         ("local", ""),
     ]
     assert {one.method for one in entries(found)} == {"local"}
-    assert ELSEWHERE in page([*rows, *again])
+    assert OTHER_SETTING in page([*rows, *again])
 
 
 def tries(rates: list[float], own: int = 1) -> tuple[dict[str, object], ...]:
@@ -81,7 +81,7 @@ def test_a_method_of_other_rounds_seeds_rates_or_trials_is_told_not_shown(
     told = {**LOCAL, "trials_allowed": 3, **change}
     first, second = rows_with("b", "ditto", 0.6, **{k: v for k, v in told.items() if k != "seed"})
     changed = [first.model_copy(update={"seed": told.get("seed", 0)}), second]
-    found = newest([*local, *changed])
+    found = latest_searches([*local, *changed])
     assert found[:2] == local
     (one,) = found[2:]
     assert said in one.missing
@@ -93,11 +93,11 @@ def test_what_a_method_has_of_its_own_to_try_makes_no_other_search() -> None:
     rows += rows_with("b", "ditto", 0.6, **{**LOCAL, "trials": tries([0.1, 0.2], own=2)})
     fewer = rows_with("c", "ditto", 0.6, **LOCAL, trials_allowed=3)  # of before that was told
     shorter = rows_with("b", "ditto", 0.6, **{**LOCAL, "rounds": 5}, budgets=("compute",))
-    assert newest(rows) == rows
-    assert newest([*rows[:2], *fewer]) == [*rows[:2], *fewer]
-    assert newest([*rows, *shorter]) == [*rows, *shorter]
+    assert latest_searches(rows) == rows
+    assert latest_searches([*rows[:2], *fewer]) == [*rows[:2], *fewer]
+    assert latest_searches([*rows, *shorter]) == [*rows, *shorter]
 
 
 def test_a_strangers_row_may_hold_anything() -> None:
     rows = rows_with("a", "local", 0.5, content={**a_row().content, "run": 7})
-    assert newest(rows) == rows
+    assert latest_searches(rows) == rows

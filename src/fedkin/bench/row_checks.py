@@ -1,11 +1,11 @@
-"""What a row says beside its own specification, and beside what its run came to when run again."""
+"""Checks of a row: against its own specification, and against what a new run of it comes to."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedkin.bench.beside import compared
 from fedkin.bench.case import hyper_of
+from fedkin.bench.gain_over_local import with_helped_and_hurt
 from fedkin.bench.row import Row
 from fedkin.bench.suite import ALONE, SHARED
 from fedkin.core.errors import FedkinError
@@ -14,7 +14,7 @@ NUMBERS = ("mean", "worst_decile", "bytes_up", "bytes_down", "flops", "epsilon")
 NEAR = 1e-6  # relative: a sum of floats may end otherwise elsewhere
 
 
-def as_specified(row: Row) -> None:
+def check_against_spec(row: Row) -> None:
     """Refuse a row that names another run than its specification is of.
 
     Args:
@@ -45,7 +45,7 @@ def _name(section: Any) -> Any:
     return section.get("name", "") if isinstance(section, dict) else None
 
 
-def wrong(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
+def mismatches(row: Row, again: Row, beside: Sequence[Row]) -> list[str]:
     """What a row says that its run does not come to.
 
     Args:
@@ -91,7 +91,11 @@ def _wrong_shares(row: Row, again: Row, alone: Sequence[Row]) -> list[str]:
         if (one.method, one.federation, one.seed) == (ALONE, row.federation, row.seed)
         and one.measure == again.measure
     ]
-    true = [compared(again, clients) for clients in mine if set(clients) & set(again.clients)]
+    true = [
+        with_helped_and_hurt(again, clients)
+        for clients in mine
+        if set(clients) & set(again.clients)
+    ]
     if row.method == ALONE or not true:
         return []
     if any(_same(row.helped, one.helped) and _same(row.hurt, one.hurt) for one in true):

@@ -1,10 +1,10 @@
-"""What code of a case is not fedkin's: who changes it, searches anew."""
+"""Third-party code that a case runs, by digest: who changes it, searches anew."""
 
 from fedkin.experiment.own_files import method_file, own_files
 from fedkin.runs.spec import Spec
 
 
-def code_of_case(method: str, spec: Spec) -> dict[str, str]:
+def third_party_code(method: str, spec: Spec) -> dict[str, str]:
     """The code of a method and its experiment that is not fedkin's; it must be allowed.
 
     Args:
