@@ -31,7 +31,7 @@ SPARED: dict[str, tuple[str, ...]] = {
 BESIDE = {"shared": ("fedavg",), "grouped": ("local",)}
 
 
-class MayLose(NamedTuple):
+class RiskyMethods(NamedTuple):
     """A caution.
 
     Attributes:
@@ -43,7 +43,7 @@ class MayLose(NamedTuple):
     beside: tuple[str, ...]
 
 
-def may_lose(federate: bool, candidates: Sequence[dict[str, Any]]) -> MayLose:
+def risky_methods(federate: bool, candidates: Sequence[dict[str, Any]]) -> RiskyMethods:
     """Which methods can end points below the better of ``local`` and ``fedavg``.
 
     Args:
@@ -55,12 +55,12 @@ def may_lose(federate: bool, candidates: Sequence[dict[str, Any]]) -> MayLose:
         data, without the methods that did not.
     """
     if not federate or not candidates:
-        return MayLose(FEDERATED, ("local",))
+        return RiskyMethods(FEDERATED, ("local",))
     way = candidates[0]["way"]
-    return MayLose(losers(way), BESIDE.get(way, ("local", "fedavg")))
+    return RiskyMethods(risky_for(way), BESIDE.get(way, ("local", "fedavg")))
 
 
-def losers(way: str) -> tuple[str, ...]:
+def risky_for(way: str) -> tuple[str, ...]:
     """Names of the methods that may lose where a way comes first.
 
     Args:

@@ -23,7 +23,7 @@ from fedkin.setup.population import source_of
 MOST = 40  # faults that are mended one after the other before reading is given up
 
 
-class Checked(NamedTuple):
+class DataCheck(NamedTuple):
     """What was found.
 
     ``spec``: with what had to be mended for reading; ``faults``: what that was.
@@ -34,7 +34,7 @@ class Checked(NamedTuple):
     faults: tuple[Problem, ...]
 
 
-def checked(spec: Spec) -> Checked:
+def check_data(spec: Spec) -> DataCheck:
     """Everything that is wrong with the data of a specification.
 
     Args:
@@ -50,13 +50,13 @@ def checked(spec: Spec) -> Checked:
     source, mended = _read(spec, faults)
     facts = findings(source, mended.data.label or "label")
     facts["problems"] = [*(fault.plain() for fault in faults), *facts["problems"]]
-    return Checked(facts, mended, tuple(faults))
+    return DataCheck(facts, mended, tuple(faults))
 
 
 def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
     or classes that are likely one, and in a table numbers read as words and what would let a
-    model cheat: leaks of one column, identifiers, dates after the outcome. Unlike ``checked`` it
+    model cheat: leaks of one column, identifiers, dates after the outcome. Unlike ``check_data`` it
     leaves pairs of columns alone.
 
     Args:
@@ -101,7 +101,7 @@ def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
         try:
             return source_of(spec), spec
         except Unreadable as error:
-            again = mended(spec, list(error.problems))
+            again = with_fixes(spec, list(error.problems))
             if again == spec:
                 raise
             faults += error.problems
@@ -116,7 +116,7 @@ def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
     raise FedkinError(f"{spec.data.name} has more than {MOST} faults that keep it from being read")
 
 
-def mended(spec: Spec, problems: list[Problem]) -> Spec:
+def with_fixes(spec: Spec, problems: list[Problem]) -> Spec:
     """The specification with the fixes of these problems beside what it says already.
 
     Args:

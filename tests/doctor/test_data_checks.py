@@ -5,7 +5,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.quality.problem import Problem
-from fedkin.doctor.checked import checked, data_notes, mended
+from fedkin.doctor.data_checks import check_data, data_notes, with_fixes
 from fedkin.runs.spec import parse
 
 ROWS = [f"{'abc'[k % 3]},{(7 * k) % 31},{k % 5}.5,{(k // 3) % 2}" for k in range(90)]
@@ -18,7 +18,7 @@ def table(folder, change=lambda rows: rows, head="site,age,dose,label"):
 
 def test_what_is_fine_stays_as_it_is(tmp_path) -> None:
     spec = table(tmp_path)
-    found = checked(spec)
+    found = check_data(spec)
     assert (found.spec, found.faults) == (spec, ())
     assert found.found["problems"] == []
 
@@ -29,7 +29,7 @@ def test_a_fault_of_reading_is_mended_and_told_first(tmp_path) -> None:
         rows[9] = "a,3,much,0"
         return rows
 
-    found = checked(table(tmp_path, change))
+    found = check_data(table(tmp_path, change))
     assert [fault.columns for fault in found.faults] == [("age",), ("dose",)]
     assert found.spec.data.options["missing"] == {"age": ["old"], "dose": ["much"]}
     assert [one["columns"] for one in found.found["problems"]][:2] == [["age"], ["dose"]]
@@ -37,11 +37,11 @@ def test_a_fault_of_reading_is_mended_and_told_first(tmp_path) -> None:
 
 def test_what_has_no_fix_is_an_error_and_names_those_that_have(tmp_path) -> None:
     with pytest.raises(FedkinError, match=r"gone\.csv"):
-        checked(parse({"data": {"name": str(tmp_path / "gone.csv")}})[0])
+        check_data(parse({"data": {"name": str(tmp_path / "gone.csv")}})[0])
     spec = table(tmp_path, lambda rows: [*rows[:5], "a,old,1.5,1", *rows[6:]])
     spec = spec.model_copy(update={"data": spec.data.model_copy(update={"label": "gone"})})
     with pytest.raises(FedkinError, match="'gone'") as told:
-        checked(spec)
+        check_data(spec)
     assert "\n" not in str(told.value)
 
 
@@ -52,11 +52,11 @@ def test_fixes_stand_beside_what_was_said() -> None:
         Problem("b", "x", "y", {"data.missing": {"age": ["<5"], "dose": [-1]}}),
         Problem("c", "x", "y", {"data.duplicates": "drop"}),
     ]
-    found = mended(spec, fixes).data.options
+    found = with_fixes(spec, fixes).data.options
     assert list(found["drop"]) == ["id", "leak"]
     assert found["missing"] == {"age": ["?", "<5"], "dose": [-1]}
     assert found["duplicates"] == "drop"
-    assert mended(spec, []) == spec
+    assert with_fixes(spec, []) == spec
 
 
 def test_leaks_are_named_by_column(tmp_path) -> None:

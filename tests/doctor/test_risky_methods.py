@@ -24,7 +24,7 @@ from fedkin import Experiment
 from fedkin.doctor.candidates import split_name
 from fedkin.doctor.fits import FEDERATED as WAYS
 from fedkin.doctor.kinds import FEDERATED, KINDS
-from fedkin.doctor.may_lose import ALSO, KINDS_THAT_LOSE, SPARED, may_lose
+from fedkin.doctor.risky_methods import ALSO, KINDS_THAT_LOSE, SPARED, risky_methods
 
 ROOT = Path(__file__).parents[2]
 FILES = "femnist", "har"
@@ -65,9 +65,9 @@ def test_most_cases_have_methods_that_lose() -> None:
 
 
 def test_where_nobody_should_federate_all_that_federate_may_lose() -> None:
-    assert may_lose(False, []) == (FEDERATED, ("local",))
-    assert may_lose(True, [{"way": "anchored"}]).beside == ("local", "fedavg")
-    assert may_lose(True, [{"way": "shared"}]).beside == ("fedavg",)
+    assert risky_methods(False, []) == (FEDERATED, ("local",))
+    assert risky_methods(True, [{"way": "anchored"}]).beside == ("local", "fedavg")
+    assert risky_methods(True, [{"way": "shared"}]).beside == ("fedavg",)
     assert KINDS_THAT_LOSE.keys() == set(WAYS)
 
 

@@ -15,11 +15,11 @@ from fedkin.doctor.fits import FEDERATED, WAYS, Products, fits, products
 from fedkin.runtime.progress import report_progress
 
 FOLDS, SEEDS = 5, 3
-CROSSING = "comparing ways to share"
+PROGRESS = "comparing ways to share"
 BEST = "federated"  # whichever way the other folds choose
 
 
-class Crossed(NamedTuple):
+class CrossValidation(NamedTuple):
     """``predicted``: {way: [seeds, n, outputs]}; ``chosen``: how often each federated way was the
     best, a share.
     """
@@ -28,7 +28,7 @@ class Crossed(NamedTuple):
     chosen: dict[str, float]
 
 
-def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
+def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation:
     """Out-of-fold predictions of each way, and of the federated way that the other folds choose.
 
     Args:
@@ -42,7 +42,7 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
     """
     predictions = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
-    report_progress(CROSSING, 0, seeds * FOLDS)
+    report_progress(PROGRESS, 0, seeds * FOLDS)
     for repeat in range(seeds):
         fold = folds_of(rows, FOLDS, Key(seed, repeat).numpy("doctor folds"))
         of = {view: _by_fold(rows, view, fold) for view in rows.views}
@@ -59,9 +59,9 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
             )
             predictions[BEST][repeat][fold == out] = predictions[best][repeat][fold == out]
             wins[best] += 1
-            report_progress(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
+            report_progress(PROGRESS, repeat * FOLDS + out + 1, seeds * FOLDS)
     known = [way for way in predictions if way == BEST or way in chosen]
-    return Crossed(
+    return CrossValidation(
         {way: predictions[way] for way in known},
         {way: n / (seeds * FOLDS) for way, n in wins.items()},
     )
