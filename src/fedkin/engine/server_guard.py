@@ -18,7 +18,7 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
 from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.returned.at_server import FailedAtServer
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 
 MOST_TRIES = 300  # in one round: of 1,000 clients, 20 culprits take 266 at most
 UNTRIED = f"the server's update failed so often that its message was not among {MOST_TRIES} tries"

@@ -14,7 +14,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
-from fedkin.engine.returned.at_server import FailedAtServer
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread

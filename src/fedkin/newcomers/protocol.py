@@ -15,8 +15,8 @@ from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Host
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp, Task, TaskResult
-from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent

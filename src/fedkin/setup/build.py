@@ -14,8 +14,8 @@ from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
-from fedkin.engine.returned.at_client import noting_failures
-from fedkin.engine.returned.at_server import naming_failures
+from fedkin.engine.method_calls.client_errors import with_client_errors
+from fedkin.engine.method_calls.server_errors import with_server_errors
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.methods import make
@@ -129,7 +129,7 @@ def method_of(spec: Spec, method_value: Method | None = None) -> Method:
         FedkinError: There is no such method, it does not take what [method] says, or it does not go
             with the optimizer of [train] or [server].
     """
-    method = noting_failures(naming_failures(method_value or base_method(spec)))
+    method = with_client_errors(with_server_errors(method_value or base_method(spec)))
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())

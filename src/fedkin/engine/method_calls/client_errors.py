@@ -9,7 +9,7 @@ from typing import Any
 
 from fedkin.core.method import Method
 from fedkin.core.system.no_exit import no_exit
-from fedkin.engine.returned.failures import around, noted
+from fedkin.engine.method_calls.errors import note_function, wrap_functions
 
 # what a client calls once in a piece of its work; ``predict``, which steps are traced with, is none
 FUNCTIONS = (
@@ -22,7 +22,7 @@ FUNCTIONS = (
 )
 
 
-def noting_failures(method: Method) -> Method:
+def with_client_errors(method: Method) -> Method:
     """The same method, whose functions at a client note which of them failed.
 
     Args:
@@ -31,7 +31,7 @@ def noting_failures(method: Method) -> Method:
     Returns:
         The method; what each of FUNCTIONS raises is what it raised before, with a note.
     """
-    return around(method, FUNCTIONS, partial(_noting, method.name))
+    return wrap_functions(method, FUNCTIONS, partial(_noting, method.name))
 
 
 def _noting(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ def _noting(method: str, name: str, function: Callable[..., Any]) -> Callable[..
             with no_exit():
                 return function(*arguments)
         except Exception as error:  # an author's function may raise anything
-            noted(error, f"{name} of method {method}")
+            note_function(error, f"{name} of method {method}")
             raise
 
     return called

@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.system.no_exit import no_exit
-from fedkin.engine.returned.failures import around, error_text
+from fedkin.engine.method_calls.errors import error_text, wrap_functions
 
 # what the server calls; where a method leaves one out, it is None or does nothing
 FUNCTIONS = (
@@ -41,7 +41,7 @@ class FailedAtServer(FedkinError):
         return FailedAtServer(f"round {number}: {self}")
 
 
-def naming_failures(method: Method) -> Method:
+def with_server_errors(method: Method) -> Method:
     """The same method, whose functions at the server tell which of them failed, and in which line.
 
     Errors of fedkin's own pass as they are: that a message which the server is given cannot be read
@@ -53,7 +53,7 @@ def naming_failures(method: Method) -> Method:
     Returns:
         The method; each of FUNCTIONS raises FailedAtServer in place of any other exception.
     """
-    return around(method, FUNCTIONS, partial(_naming, method.name))
+    return wrap_functions(method, FUNCTIONS, partial(_naming, method.name))
 
 
 def _naming(method: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

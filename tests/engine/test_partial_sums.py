@@ -27,7 +27,7 @@ class Several:
     def __init__(self, parts, hosts, fan_in, folder):
         everyone = sorted(parts.infos)
         self.hosts = [
-            InProcess(host_of(parts, everyone[k::hosts], folder / str(k), holds=True))
+            InProcess(host_of(parts, everyone[k::hosts], folder / str(k), partial_sums=True))
             for k in range(hosts)
         ]
         self.fan_in = fan_in
@@ -169,7 +169,7 @@ def test_a_rule_gets_every_message(tmp_path):
 @pytest.mark.parametrize("state", ["memory", "disk"])
 def test_a_message_has_the_size_that_it_would_have(state, tmp_path):
     parts = assemble(small("fedavg", engine__state=state))
-    held = host_of(parts, [0], tmp_path, holds=True).held
+    held = host_of(parts, [0], tmp_path, partial_sums=True).partial_sums
     for tree in (
         {"parameters": {"w": torch.ones(3), "b": torch.ones(2, 5)}},
         {"parameters": {"w": torch.ones(3), "b": torch.ones(5, 2)}},
@@ -186,7 +186,7 @@ def test_a_message_has_the_size_that_it_would_have(state, tmp_path):
 
 
 def test_a_sum_is_handed_over_once_and_taken_anew_without_somebody(tmp_path):
-    held = host_of(assemble(small("fedavg")), [0, 1, 2], tmp_path, holds=True).held
+    held = host_of(assemble(small("fedavg")), [0, 1, 2], tmp_path, partial_sums=True).partial_sums
     for client, samples in ((2, 3.0), (0, 5.0), (1, 7.0)):
         held.put(client, {"parameters": {"w": torch.full((2,), client + 0.1)}}, samples)
     whole = held.whole()
@@ -200,7 +200,7 @@ def test_a_sum_is_handed_over_once_and_taken_anew_without_somebody(tmp_path):
 
 
 def test_a_sum_that_fails_says_so_where_it_is_asked_for(tmp_path):
-    held = host_of(assemble(small("fedavg")), [0, 1], tmp_path, holds=True).held
+    held = host_of(assemble(small("fedavg")), [0, 1], tmp_path, partial_sums=True).partial_sums
     held.put(0, {"parameters": {"w": torch.ones(2)}}, 1.0)
     held.put(1, {"parameters": {"w": torch.ones(2)}}, 1.5)
     assert held.whole() is None

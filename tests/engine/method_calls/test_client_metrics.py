@@ -5,15 +5,15 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import encode
+from fedkin.engine.method_calls.client_metrics import check_metrics
 from fedkin.engine.op import Task
-from fedkin.engine.returned.notes import checked_notes
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from tests.engine.small import small
 
 
 @pytest.mark.parametrize(
-    ("notes", "says"),
+    ("metrics", "says"),
     [
         ({"x": "abc"}, "'x' is 'abc', which is no finite number"),
         ({"x": float("nan")}, "'x' is nan"),
@@ -23,14 +23,14 @@ from tests.engine.small import small
         ({"epsilon": 1.0}, "the name of what privacy costs"),
     ],
 )
-def test_what_is_no_number_or_has_a_taken_name(notes, says):
+def test_what_is_no_number_or_has_a_taken_name(metrics, says):
     with pytest.raises(FedkinError, match=f"^method mine: client_metrics says .*{says}"):
-        checked_notes("mine", notes)
+        check_metrics("mine", metrics)
 
 
 def test_numbers_and_vectors_are_kept():
-    notes = {"x": 1, "y": 0.5, "membership": [0.25, 0.75], "cluster": 2}
-    assert checked_notes("mine", notes) == notes
+    metrics = {"x": 1, "y": 0.5, "membership": [0.25, 0.75], "cluster": 2}
+    assert check_metrics("mine", metrics) == metrics
 
 
 def test_a_host_says_so(tmp_path):

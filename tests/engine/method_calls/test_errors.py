@@ -5,7 +5,7 @@ import json
 import torch
 
 from fedkin.core.tree import add
-from fedkin.engine.returned.failures import error_text
+from fedkin.engine.method_calls.errors import error_text
 
 
 def told(work):
@@ -22,7 +22,7 @@ def test_the_line_of_the_authors_own_file_is_named():
     def work():
         return {}["params"]
 
-    assert told(work) == f"KeyError: 'params' (test_failures.py, line {line + 12})"
+    assert told(work) == f"KeyError: 'params' (test_errors.py, line {line + 12})"
 
 
 def test_it_is_the_last_one_outside_of_fedkin_and_libraries():
@@ -31,7 +31,7 @@ def test_it_is_the_last_one_outside_of_fedkin_and_libraries():
         lambda: json.loads("no JSON"),
         lambda: add({"a": torch.ones(1)}, {"b": torch.ones(1)}),
     ):
-        assert f"(test_failures.py, line {work.__code__.co_firstlineno})" in told(work)
+        assert f"(test_errors.py, line {work.__code__.co_firstlineno})" in told(work)
 
 
 def test_of_fedkins_own_methods_there_is_no_place():

@@ -1,4 +1,4 @@
-"""What the record says of an exception in a client's work, whose traceback ends at its host."""
+"""Exceptions of a method's functions: which one raised, and what the record says of it."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from fedkin.core.system.own_code import own_line
 NOTE = "fedkin: in "  # begins what is noted of the function that an exception came through
 
 
-def around(
+def wrap_functions(
     method: Method, names: Iterable[str], wrap: Callable[[str, Callable[..., Any]], Any]
 ) -> Method:
     """A method with something around some of its functions.
@@ -30,7 +30,7 @@ def around(
     return method._replace(**replaced)
 
 
-def noted(error: Exception, where: str) -> None:
+def note_function(error: Exception, where: str) -> None:
     """Have an exception tell in which function it was raised.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.returned.at_server import FUNCTIONS, FailedAtServer, naming_failures
+from fedkin.engine.method_calls.server_errors import FUNCTIONS, FailedAtServer, with_server_errors
 from fedkin.engine.store import StoreError
 from fedkin.experiment.training import Engine, begin
 from fedkin.methods import make
@@ -21,7 +21,7 @@ def breaks(*_):
 
 LINE = breaks.__code__.co_firstlineno + 1
 FEDAVG = make("fedavg", {}, {"lr": 0.1})
-WHERE = rf"KeyError: 'params' \(test_at_server.py, line {LINE}\)"
+WHERE = rf"KeyError: 'params' \(test_server_errors.py, line {LINE}\)"
 
 
 @contextlib.contextmanager
@@ -37,7 +37,7 @@ def trained(folder, **functions):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_method_function_and_line_are_named(name):
-    told = naming_failures(FEDAVG._replace(name="mine", **{name: breaks}))
+    told = with_server_errors(FEDAVG._replace(name="mine", **{name: breaks}))
     with pytest.raises(FailedAtServer, match=rf"^method mine: {name} fails: {WHERE}$") as caught:
         getattr(told, name)({}, 0)
     assert isinstance(caught.value.__cause__, KeyError)  # --verbose shows its lines
@@ -85,7 +85,7 @@ def test_that_memory_does_not_suffice_is_no_mistake_of_the_function():
         raise MemoryError
 
     with pytest.raises(FailedAtServer, match="server needs more memory than the server has"):
-        naming_failures(FEDAVG._replace(server=large)).server({})
+        with_server_errors(FEDAVG._replace(server=large)).server({})
 
 
 @pytest.mark.parametrize("error", [FedkinError("no"), StoreError("states cannot be read")])
@@ -94,9 +94,9 @@ def test_errors_that_say_all_stay_as_they_are(error):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        naming_failures(FEDAVG._replace(server=refuses)).server({})
+        with_server_errors(FEDAVG._replace(server=refuses)).server({})
     assert caught.value is error
 
 
 def test_functions_that_a_method_has_not_stay_away():
-    assert naming_failures(FEDAVG).setup_update is None
+    assert with_server_errors(FEDAVG).setup_update is None

@@ -1,4 +1,4 @@
-"""What a method's functions are given, and must leave as it was: others hold the same tensors."""
+"""Notices a method's function that writes into what it was given: others hold the same tensors."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from fedkin.core.tree import Tree, map_tree, named_leaves
 WHOLE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element
 
 
-class Unchanged:
+class MutationGuard:
     """A tree that a method's function is about to see.
 
     A tensor counts how often it was written into, but not what is written through ``.data``, its

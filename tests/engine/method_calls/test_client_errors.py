@@ -6,8 +6,8 @@ import traceback
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.returned.at_client import FUNCTIONS, noting_failures
-from fedkin.engine.returned.failures import error_text
+from fedkin.engine.method_calls.client_errors import FUNCTIONS, with_client_errors
+from fedkin.engine.method_calls.errors import error_text
 from fedkin.experiment.training import Engine, begin
 from fedkin.methods import make
 from fedkin.setup.build import assemble
@@ -20,7 +20,7 @@ def breaks(*_):
 
 
 FEDAVG = make("fedavg", {}, {"lr": 0.1})
-LINE = f"test_at_client.py, line {breaks.__code__.co_firstlineno + 1}"
+LINE = f"test_client_errors.py, line {breaks.__code__.co_firstlineno + 1}"
 
 
 @contextlib.contextmanager
@@ -30,7 +30,7 @@ def here(parts, folder):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_method_function_and_line_are_named(name):
-    told = noting_failures(FEDAVG._replace(name="mine", **{name: breaks}))
+    told = with_client_errors(FEDAVG._replace(name="mine", **{name: breaks}))
     with pytest.raises(KeyError) as caught:
         getattr(told, name)({}, 0)
     assert error_text(caught.value) == f"KeyError: 'x' ({LINE}, in {name} of method mine)"
@@ -47,18 +47,18 @@ def test_a_run_says_so(tmp_path, name):
 def test_the_innermost_is_told_and_no_note_of_somebody_else():
     def outer(*given):
         given[0].add_note("in haste")
-        return noting_failures(FEDAVG._replace(name="inner", client_update=inner)).client_update(
+        return with_client_errors(FEDAVG._replace(name="inner", client_update=inner)).client_update(
             *given
         )
 
     def inner(error, *_):
         raise error
 
-    told = noting_failures(FEDAVG._replace(name="outer", client_update=outer))
+    told = with_client_errors(FEDAVG._replace(name="outer", client_update=outer))
     with pytest.raises(ValueError, match="no") as caught:
         told.client_update(ValueError("no"), None, None)
     assert error_text(caught.value).endswith(", in client_update of method inner)")
 
 
 def test_what_a_method_leaves_out_stays_out():
-    assert noting_failures(FEDAVG).finalize is None
+    assert with_client_errors(FEDAVG).finalize is None

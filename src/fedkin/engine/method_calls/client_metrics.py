@@ -9,7 +9,7 @@ from fedkin.core.tree import Tree
 from fedkin.runs.record import EPSILON
 
 
-def notes_of(method: Method, own: Tree) -> dict[str, Any]:
+def metrics_of(method: Method, own: Tree) -> dict[str, Any]:
     """What the method says of a client.
 
     Args:
@@ -20,25 +20,25 @@ def notes_of(method: Method, own: Tree) -> dict[str, Any]:
         Name → number, or vector.
 
     Raises:
-        FedkinError: As ``checked_notes`` does.
+        FedkinError: As ``check_metrics`` does.
     """
-    return checked_notes(method.name, method.client_metrics(own))
+    return check_metrics(method.name, method.client_metrics(own))
 
 
-def checked_notes(method: str, notes: dict[str, Any]) -> dict[str, Any]:
+def check_metrics(method: str, metrics: dict[str, Any]) -> dict[str, Any]:
     """What ``client_metrics`` returned.
 
     Args:
         method: Its name, for the message.
-        notes: Name → number, or vector.
+        metrics: Name → number, or vector.
 
     Returns:
-        ``notes``, unchanged.
+        ``metrics``, unchanged.
 
     Raises:
         FedkinError: A value is no finite number and no vector of such, or its name is the run's.
     """
-    for name, value in notes.items():
+    for name, value in metrics.items():
         if name == EPSILON:
             raise FedkinError(
                 f"method {method}: client_metrics says {name!r}, which is the name of what privacy "
@@ -54,7 +54,7 @@ def checked_notes(method: str, notes: dict[str, Any]) -> dict[str, Any]:
                 f"method {method}: client_metrics says {name!r} is {repr(value)[:40]}, which is no "
                 "finite number and no list of them: float(x), or x.tolist()"
             )
-    return notes
+    return metrics
 
 
 def _finite(value: Any) -> bool:

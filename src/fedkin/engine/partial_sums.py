@@ -1,4 +1,4 @@
-"""Messages that stay with the host where they were made: only their sum leaves it.
+"""Partial sums: messages stay with the host where they were made, and only their sum leaves it.
 
 A round's messages are kept until the next question, since the coordinator learns from all answers
 whose message counts, and may have to ask for the sum without somebody's. The sum of all of them is
@@ -16,7 +16,7 @@ from fedkin.engine.codec import Counted, count, encode
 from fedkin.engine.reply_spool import Spool
 
 
-class Held:
+class PartialSums:
     """A host's messages of one round.
 
     Args:

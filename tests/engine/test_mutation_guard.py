@@ -10,7 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method
 from fedkin.core.tree import leaves, map_tree
-from fedkin.engine.unchanged import Unchanged
+from fedkin.engine.mutation_guard import MutationGuard
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods.ditto import ditto
@@ -113,7 +113,7 @@ def test_what_no_tensor_counts_is_refused_as_well(way: str, tmp_path: Path) -> N
 def test_numbers_of_any_size_and_form_are_compared(dtype: str) -> None:
     plain = torch.ones(15, dtype=getattr(torch, dtype))  # no multiple of eight bytes
     for tensor in (plain, plain[1:4], plain.reshape(3, 5).T, plain[:0], plain[2]):
-        seen = Unchanged({"w": tensor})
+        seen = MutationGuard({"w": tensor})
         assert seen.is_as_it_was()
         tensor.data.zero_()
         assert seen.is_as_it_was() is (tensor.numel() == 0)

@@ -3,8 +3,8 @@
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.method_calls.client_update import state_and_message
 from fedkin.engine.op import Task
-from fedkin.engine.returned.update import state_and_message
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from tests.engine.small import small
