@@ -26,7 +26,7 @@ from fedkin.newcomers.protocol import Ask
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
 from fedkin.setup.frozen import digest
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.cli.json_outputs import as_written, deployed
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet

@@ -10,8 +10,8 @@ from typing import Any
 from fedkin.api.progress import displayed
 from fedkin.api.result import Result, with_models
 from fedkin.core.errors import FedkinError
+from fedkin.core.escaping import html_table
 from fedkin.core.method import Method
-from fedkin.core.plain import html_table
 from fedkin.doctor.data_checks import check_data, data_notes
 from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.run import claimed

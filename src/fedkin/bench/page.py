@@ -21,7 +21,7 @@ from fedkin.bench.latest_searches import latest_searches, superseded
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES, names, suite
-from fedkin.core import plain
+from fedkin.core import escaping
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
@@ -362,4 +362,4 @@ def not_run(rows: Sequence[Row]) -> str:
 
 def _cell(text: str) -> str:
     """Somebody's text within a row of a Markdown table."""
-    return plain.markdown(text).replace("|", "\\|")
+    return escaping.markdown(text).replace("|", "\\|")

@@ -11,9 +11,9 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError
+from fedkin.core.escaping import plain_values
 from fedkin.core.files import read_file
 from fedkin.core.measures import is_measure
-from fedkin.core.plain import plain_values
 from fedkin.runs.bounds import LOSS
 from fedkin.runs.section import Section
 

@@ -35,9 +35,9 @@ from fedkin.runs.recorder import Recorder
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import committed
+from fedkin.setup.loaded_run import committed
+from fedkin.setup.method_transforms import with_secret
 from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import alone, remarks
 from fedkin.setup.secure_aggregation import masking_remarks

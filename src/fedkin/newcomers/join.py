@@ -25,7 +25,7 @@ from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import load, states_used
+from fedkin.setup.loaded_run import load, states_used
 
 MODEL, FOUND = "personal.safetensors", "join.json"
 FOLDER = "joined"  # in the run directory

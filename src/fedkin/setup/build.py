@@ -22,8 +22,6 @@ from fedkin.methods import make
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.accounted import accounted
-from fedkin.setup.applied import transformed_by
 from fedkin.setup.architectures import (
     another,
     architectures_of,
@@ -34,6 +32,8 @@ from fedkin.setup.architectures import (
     with_family,
     with_measure,
 )
+from fedkin.setup.method_transforms import transformed_by
+from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.population import infos_of, planted, population_of, rooted
 from fedkin.setup.requirements import (
     check_batch_size,
@@ -83,7 +83,7 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     Raises:
         FedkinError: Whatever does not fit, in one sentence.
     """
-    spec, method_value = accounted(rooted(spec)), method
+    spec, method_value = calibrate_noise(rooted(spec)), method
     method = method_of(spec, method_value)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:

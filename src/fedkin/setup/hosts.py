@@ -13,7 +13,6 @@ from fedkin.engine.round.federation import participants_of
 from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
 from fedkin.runs.spec import Spec
-from fedkin.setup.applied import with_given_secret
 from fedkin.setup.build import (
     Assembled,
     assemble_with_population,
@@ -22,6 +21,7 @@ from fedkin.setup.build import (
     schedule_of,
 )
 from fedkin.setup.frozen import map_frozen
+from fedkin.setup.method_transforms import with_given_secret
 from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
 

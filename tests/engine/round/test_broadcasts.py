@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from tests.engine.method_calls.test_server_errors import trained
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
@@ -10,6 +9,7 @@ from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
 from fedkin.engine.transports.parcels import pack
 from tests.engine.coordinated import federation
+from tests.engine.method_calls.test_server_errors import trained
 
 
 def tasks(one, sent):

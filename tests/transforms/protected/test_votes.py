@@ -13,8 +13,8 @@ from fedkin.core.tree import leaves
 from fedkin.experiment.run import run
 from fedkin.report.summary import summary
 from fedkin.runs.spec import parse
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
+from fedkin.setup.method_transforms import with_secret
 from fedkin.transforms.protected import votes as module
 from fedkin.transforms.protected.votes import votes, winners
 from tests.engine.small import content

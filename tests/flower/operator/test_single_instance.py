@@ -11,16 +11,16 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.operator.once import once
+from fedkin.flower.operator.single_instance import single_instance
 from tests.flower.operator.programs import KEPT
 
 KILLED = """
 import os, sys
-from fedkin.flower.operator.once import once
+from fedkin.flower.operator.single_instance import single_instance
 from fedkin.flower.operator.supervisor import Keeper
 from pathlib import Path
 
-with once(Path(os.environ["FOLDER"]), "node"):
+with single_instance(Path(os.environ["FOLDER"]), "node"):
     Keeper({"long": ["sh", "-c", sys.argv[1]]}, os.environ).run()
 """
 
@@ -46,7 +46,7 @@ def test_what_a_killed_keeper_ran_ends_and_a_second_one_names_the_first(tmp_path
     try:
         with (
             pytest.raises(FedkinError, match=f"running already for .*, process {keeper.pid}: end"),
-            once(tmp_path, "node"),
+            single_instance(tmp_path, "node"),
         ):
             pass
         keeper.kill()
@@ -57,5 +57,5 @@ def test_what_a_killed_keeper_ran_ends_and_a_second_one_names_the_first(tmp_path
         keeper.kill()
         if lines() == [pid]:
             os.kill(int(pid), signal.SIGKILL)
-    with once(tmp_path, "node"):  # its lock ended with it
+    with single_instance(tmp_path, "node"):  # its lock ended with it
         pass

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fedkin.core.plain import as_json, cell, markdown, plain, plain_lines, plain_values
+from fedkin.core.escaping import as_json, cell, markdown, plain, plain_lines, plain_values
 
 BAD = "a\x1b[2J\u202eb\r\nc\u200bd"
 

@@ -6,8 +6,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.directory import SPEC
-from fedkin.setup import opened as module
-from fedkin.setup.opened import committed, load, same_data, spec_of
+from fedkin.setup import loaded_run as module
+from fedkin.setup.loaded_run import committed, load, same_data, spec_of
 from tests.awkward import population, record
 
 PEOPLE = population()

@@ -11,9 +11,9 @@ import torch
 from fedkin.api import Experiment, Result
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
-from fedkin.setup.opened import load
-from fedkin.theory.along import bound_of, stationarity_of
+from fedkin.setup.loaded_run import load
 from fedkin.theory.generalization import Clustered
+from fedkin.theory.run_bounds import bound_of, stationarity_of
 from fedkin.theory.stationarity import Stationarity
 
 QUICK = {

@@ -1,4 +1,4 @@
-"""What an experiment puts around its method, once the federation is known."""
+"""The method with what an experiment puts around it: transforms, noise, secure aggregation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,7 +37,7 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
     return _summed(spec, *changed, federation.threshold)
 
 
-def at_node(
+def transformed_at_node(
     spec: Spec, method: Method, info: ClientInfo, clients: int, threshold: int | None = None
 ) -> Method:
     """``transformed_by`` as a node makes it, which knows one of so many clients: its part of it

@@ -6,9 +6,14 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret
 from fedkin.runs.spec import parse
-from fedkin.setup.applied import at_node, transformed_by, with_given_secret, with_secret
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
+from fedkin.setup.method_transforms import (
+    transformed_at_node,
+    transformed_by,
+    with_given_secret,
+    with_secret,
+)
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
 
@@ -38,7 +43,7 @@ def test_a_node_makes_the_method_that_everybody_makes() -> None:
     asked = spec(secure_aggregation=True, **told)
     federation = with_secret(PLAIN.federation, Secret(bytes(32)))
     whole = transformed_by(asked, PLAIN.method, federation)
-    node = at_node(asked, PLAIN.method, PLAIN.infos[3], len(PLAIN.infos))
+    node = transformed_at_node(asked, PLAIN.method, PLAIN.infos[3], len(PLAIN.infos))
     parts = assemble(asked)._replace(federation=federation)
     host = host_of(parts, list(PLAIN.infos), None)
     received = PLAIN.method.broadcast(PLAIN.method.server(federation.start), 3)
@@ -54,8 +59,8 @@ def test_a_node_knows_of_how_many_it_is_one() -> None:
     with pytest.raises(
         FedkinError, match=r"privacy\.delta is 0\.3, and must be below 1 / 6 clients"
     ):
-        at_node(asked, PLAIN.method, PLAIN.infos[3], 6)
-    assert at_node(asked, PLAIN.method, PLAIN.infos[3], 3) is not PLAIN.method
+        transformed_at_node(asked, PLAIN.method, PLAIN.infos[3], 6)
+    assert transformed_at_node(asked, PLAIN.method, PLAIN.infos[3], 3) is not PLAIN.method
 
 
 def test_a_worker_is_told_the_secret() -> None:

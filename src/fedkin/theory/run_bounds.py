@@ -1,5 +1,5 @@
-"""CGPFL's bound and PPFL's criterion at a run's last committed round; in ``progress`` of a run:
-along the run.
+"""Bounds evaluated on a run: CGPFL's bound and PPFL's criterion at its last committed round; in
+``progress`` of a run: along the run.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.tree import flat, row
 from fedkin.methods.parts.affinity import laplacian_matrix
 from fedkin.setup.build import base_method
-from fedkin.setup.opened import Loaded, load
+from fedkin.setup.loaded_run import Loaded, load
 from fedkin.theory.generalization import Clustered, clustered_bound
 from fedkin.theory.stationarity import Stationarity, stationarity
 

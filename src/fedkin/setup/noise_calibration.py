@@ -1,4 +1,4 @@
-"""[privacy]: from what is asked to a noise multiplier and a number of rounds."""
+"""Calibrates [privacy]: a noise multiplier and a number of rounds from what is asked."""
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.privacy import NoiseTarget
@@ -7,7 +7,7 @@ from fedkin.setup.accountant import epsilon, noise_for, rounds_within
 from fedkin.setup.privacy import mechanism_of
 
 
-def accounted(spec: Spec) -> Spec:
+def calibrate_noise(spec: Spec) -> Spec:
     """The specification with a noise multiplier, and as many rounds as the budget allows.
 
     Args:

@@ -1,5 +1,5 @@
-"""Strings that anybody may have written, on their way to a person: the one place where they are
-made harmless.
+"""Escaping: strings that anybody may have written, on their way to a person; the one place where
+they are made harmless.
 
 A client's name, a column, a label, a node's error may hold a terminal's commands, marks that turn
 the direction of writing, or the markup of the page that they are put into.

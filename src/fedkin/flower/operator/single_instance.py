@@ -14,7 +14,7 @@ LARGEST = 100  # bytes of a process's number
 
 
 @contextmanager
-def once(folder: Path, verb: str, kept: Path | None = None) -> Iterator[None]:
+def single_instance(folder: Path, verb: str, kept: Path | None = None) -> Iterator[None]:
     """Keep what ``fedkin deploy VERB`` runs to this process, until it ends, however that is.
 
     Args:
