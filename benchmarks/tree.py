@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from benchmarks.leaderboard import at_equal_rounds, rows
 from benchmarks.page import put
-from fedkin.bench.board import Entry
 from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.board import Entry
 
 WIDTH = 30  # of what stands left of the numbers
 COLUMNS = {  # federations whose measure is accuracy, one of a kind

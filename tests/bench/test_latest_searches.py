@@ -2,9 +2,9 @@
 
 import pytest
 
-from fedkin.bench.board import entries
 from fedkin.bench.latest_searches import OTHER_SETTING, latest_searches
-from fedkin.bench.page import page
+from fedkin.bench.leaderboard.board import entries
+from fedkin.bench.leaderboard.page import page
 from fedkin.bench.row import Row
 from tests.bench.test_verify import a_row
 

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from fedkin.bench import page as pages
+from fedkin.bench.leaderboard import page as pages
 from fedkin.bench.row import read_rows, whole_cases
 from fedkin.bench.suite import parsed, suite
 from fedkin.bench.verify import named, permit

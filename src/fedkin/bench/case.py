@@ -17,7 +17,6 @@ from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
-from fedkin.core.system.own_code import is_own
 from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
@@ -340,15 +339,3 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
         "own_digest": done.data_digest,
     }
     return row.model_copy(update=numbers)
-
-
-def outside_of(case: Case) -> list[str]:
-    """The code of somebody's own that a case names.
-
-    Args:
-        case: A method on a setting.
-
-    Returns:
-        [] of fedkin's methods.
-    """
-    return [case.method] if is_own(case.method) else []

@@ -6,10 +6,10 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fedkin.bench.board import BUDGETS, POOLED, Entry, against_best, entries
 from fedkin.bench.gain_over_local import SAME
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.page import EQUAL_ROUNDS, titles_of
+from fedkin.bench.leaderboard.board import BUDGETS, POOLED, Entry, against_best, entries
+from fedkin.bench.leaderboard.page import EQUAL_ROUNDS, titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.report import formatting

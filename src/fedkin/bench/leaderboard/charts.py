@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fedkin.bench.board import POOLED, Entry, Stability
+from fedkin.bench.leaderboard.board import POOLED, Entry, Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE

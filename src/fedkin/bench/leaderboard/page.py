@@ -7,7 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from fedkin.bench.board import (
+from fedkin.bench.latest_searches import latest_searches, superseded
+from fedkin.bench.leaderboard.board import (
     BUDGETS,
     POOLED,
     Entry,
@@ -16,8 +17,7 @@ from fedkin.bench.board import (
     order,
     stability,
 )
-from fedkin.bench.charts import against_cost, by_chance, clients, critical, steadiness
-from fedkin.bench.latest_searches import latest_searches, superseded
+from fedkin.bench.leaderboard.charts import against_cost, by_chance, clients, critical, steadiness
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES, names, suite

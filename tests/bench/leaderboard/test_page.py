@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from fedkin.bench.page import markdown, mean_ranks, page, write_page
+from fedkin.bench.leaderboard.page import markdown, mean_ranks, page, write_page
 from fedkin.core.errors import FedkinError
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fedkin.bench.board import POOLED, Stability, entries
-from fedkin.bench.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.leaderboard.board import POOLED, Stability, entries
+from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.statistics import Ranked
 from fedkin.bench.suite import ALONE
 from tests.bench.made_rows import LEVELS, SETTINGS, made_rows

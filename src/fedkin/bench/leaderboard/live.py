@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from fedkin.bench.page import page
-from fedkin.bench.row import read_rows, whole_cases
-from fedkin.bench.running import ROWS
+from fedkin.bench.leaderboard.page import page
+from fedkin.bench.row import ROWS, read_rows, whole_cases
 from fedkin.core.errors import FedkinError
 
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.bench.live import LiveRows
-from fedkin.bench.row import append
-from fedkin.bench.running import ROWS
+from fedkin.bench.leaderboard.live import LiveRows
+from fedkin.bench.row import ROWS, append
 from fedkin.core.errors import FedkinError
 from fedkin.report.watch import Watch
 from tests.bench.made_rows import made_rows

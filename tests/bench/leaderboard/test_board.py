@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedkin.bench.board import against_best, entries, order, stability
-from fedkin.bench.page import markdown, not_run, page, titles_of
+from fedkin.bench.leaderboard.board import against_best, entries, order, stability
+from fedkin.bench.leaderboard.page import markdown, not_run, page, titles_of
 from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row
