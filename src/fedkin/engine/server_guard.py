@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
-from fedkin.core.sums.replies import Elsewhere
+from fedkin.core.sums.replies import RemoteReplies
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.method_calls.server_errors import FailedAtServer
 
@@ -180,7 +180,7 @@ def without(replies: Replies, out: Collection[int]) -> Replies:
     Returns:
         The others, in client order.
     """
-    return replies.without(out) if isinstance(replies, Elsewhere) else Without(replies, out)
+    return replies.without(out) if isinstance(replies, RemoteReplies) else Without(replies, out)
 
 
 class Without(Mapping[int, Reply]):

@@ -11,7 +11,7 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.privacy import check_privacy
 from fedkin.setup.requirements import methods_with_a_sum
 from fedkin.transforms.private import Guarantee, keep_private
-from fedkin.transforms.registry import Asked, compressing, transformed
+from fedkin.transforms.registry import TransformEntry, compressing, transformed
 from fedkin.transforms.setting import Setting
 from fedkin.transforms.under_masks import check_uncompressed, sum_under_masks
 
@@ -107,7 +107,7 @@ def _changed(
         check_privacy(spec, setting.clients, method.needs.sampling)
         return private
 
-    listed = [Asked(transform.name, transform.options) for transform in spec.transforms]
+    listed = [TransformEntry(transform.name, transform.options) for transform in spec.transforms]
     return transformed(method, listed, setting, noised), setting
 
 
