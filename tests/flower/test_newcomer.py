@@ -229,7 +229,7 @@ def test_a_newcomers_states_are_its_places_and_its_rounds(monkeypatch):
     monkeypatch.setattr(newcomer, "Dispatcher", Played)
     alone = Deployment(**{**HERE, "clients": ("late",)})
     place = Place(client=2, clients=3, classes=5, architecture="mlr", joined=3)
-    afar = newcomer.Afar("grid", alone, ABOUT, place)
+    afar = newcomer.RemoteNewcomer("grid", alone, ABOUT, place)
 
     def ask(at, base, keep, *steps):
         found = afar.ask(Ask(at, base, keep, steps, f"to {at}".encode()))
