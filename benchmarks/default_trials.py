@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.defaults import COLUMNS, FOUND, LEFT_OUT, before, known, pointed_to
 from benchmarks.leaderboard import rows as committed
 from benchmarks.own_truth import add
-from fedkin.bench.newest import newest
+from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.search import Hyper, content_of, search_of
 from fedkin.bench.suite import Suite, suite
 from fedkin.bench.trial import ran
@@ -50,7 +50,7 @@ def main() -> None:
     given = asked.parse_args()
     warnings.simplefilter("ignore")
     whole = suite(given.suite)
-    methods = given.only or [method for method, _ in pointed_to(newest(committed()))]
+    methods = given.only or [method for method, _ in pointed_to(latest_searches(committed()))]
     told = _told(given.suite)
     done = {one[:6] for one in known()} if FOUND.exists() else set()
     for label, method, key, value, lr in _grid(whole, given.settings, methods):
@@ -79,7 +79,7 @@ def _grid(
 def _told(name: str) -> dict[tuple[Any, ...], float | None]:
     """The trials that committed rows tell of a suite."""
     found: dict[tuple[Any, ...], float | None] = {}
-    for row in newest(committed()):
+    for row in latest_searches(committed()):
         key = values_of(row.method)[0] if row.method in METHODS and row.suite == name else ""
         for trial in row.trials if key else ():
             at = name, row.setting, row.method, key, trial.hyper[key], trial.hyper["lr"]

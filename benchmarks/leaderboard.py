@@ -11,9 +11,9 @@ from pathlib import Path
 
 from benchmarks import defaults
 from benchmarks.page import END, line_of
-from fedkin.bench.board import POOLED, Entry, entries
-from fedkin.bench.newest import newest
-from fedkin.bench.page import markdown, mean_ranks, titles_of
+from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.board import POOLED, Entry, entries
+from fedkin.bench.leaderboard.page import markdown, mean_ranks, titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.report import formatting
 
@@ -74,7 +74,7 @@ def _score(one: Entry) -> str:
 
 def tables() -> list[tuple[Path, str, str]]:
     """(page, place, table)."""
-    found = newest(rows())
+    found = latest_searches(rows())
     small, standard = ([row for row in found if row.suite == name] for name in SUITES)
     return [
         (DOCS / "bench.md", "leaderboard", _with_ranks(small)),

@@ -24,9 +24,9 @@ from fedkin.core.rng import seeded
 from fedkin.core.tree import leaves
 from fedkin.engine.contexts import ServerTools
 from fedkin.runs.spec import parse
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.hosts import host_of
+from fedkin.setup.method_transforms import with_secret
 
 HEAD = "| what | plain, ms | private, ms | times | Opacus, ms |\n|---|---:|---:|---:|---:|"
 SAMPLE = {"unit": "sample", "clip": 1.0, "noise": 1.0, "delta": 1e-5}

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from benchmarks.leaderboard import at_equal_rounds, rows
 from benchmarks.page import put
-from fedkin.bench.board import Entry
-from fedkin.bench.newest import newest
+from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.board import Entry
 
 WIDTH = 30  # of what stands left of the numbers
 COLUMNS = {  # federations whose measure is accuracy, one of a kind
@@ -72,7 +72,7 @@ TREE = Branch(
 
 def measured() -> dict[str, dict[str, Entry]]:
     """{column: {method: its means over seeds at equal rounds}}."""
-    told = at_equal_rounds(newest(rows()))
+    told = at_equal_rounds(latest_searches(rows()))
     return {
         column: {one.method: one for one in told if one.federation == federation}
         for column, federation in COLUMNS.items()

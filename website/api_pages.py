@@ -40,13 +40,13 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "Runs and results": {
         "fedkin.runs.spec": "The specification of an experiment",
-        "fedkin.setup.opened": "Open a finished run",
+        "fedkin.setup.loaded_run": "Open a finished run",
         "fedkin.report.frames": "The record as DataFrames",
         "fedkin.report.summary": "The numbers of a run",
         "fedkin.report.comparison.compare": "Runs side by side",
     },
     "Theory and baselines": {
-        "fedkin.theory.along": "Bounds along a run",
+        "fedkin.theory.run_bounds": "Bounds along a run",
         "fedkin.theory.generalization": "Generalization bounds",
         "fedkin.theory.stationarity": "Distance from a stationary point",
         "fedkin.theory.mixed_models": "Mixed models",

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from fedkin.bench.page import page
+from fedkin.bench.leaderboard.page import page
 from fedkin.bench.row import read_rows, whole_cases
 from website.measured import EDITION
 from website.staging import ROOT

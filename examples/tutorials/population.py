@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin import Experiment, Result, run
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 
 GROUPS = [
     [0, 1, 2],

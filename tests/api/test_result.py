@@ -13,7 +13,7 @@ from fedkin import Experiment, FedkinError, Result, resume, run
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.record import Record
 from fedkin.setup import snapshot
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 
 SMALL: dict[str, Any] = {
     "clients": 4,

@@ -16,7 +16,7 @@ from fedkin.experiment.run import run
 from fedkin.methods import make
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import content
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import defaults, leaderboard
 from benchmarks.defaults import Trial, before, best, default_of, regret, ruled, scores
-from fedkin.bench.newest import newest
+from fedkin.bench.latest_searches import latest_searches
 
 EQUAL = scores(defaults.known())
 
@@ -26,7 +26,7 @@ def test_what_is_said_to_follow_validation_does() -> None:
 
 
 def test_what_searches_point_to_was_tried_at_equal_rates() -> None:
-    assert set(defaults.pointed_to(newest(leaderboard.rows()))) <= set(EQUAL)
+    assert set(defaults.pointed_to(latest_searches(leaderboard.rows()))) <= set(EQUAL)
 
 
 def test_nothing_is_tried_that_the_rule_leaves_out() -> None:

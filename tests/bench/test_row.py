@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fedkin.bench.row import (
+    ROWS,
     Row,
     append,
     half_written,
@@ -16,7 +17,7 @@ from fedkin.bench.row import (
     row_of,
     whole_cases,
 )
-from fedkin.bench.running import ROWS, bench
+from fedkin.bench.running import bench
 from fedkin.core.errors import FedkinError
 from tests.bench.tiny import quiet, tiny_request
 from tests.cli.command import fedkin

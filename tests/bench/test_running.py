@@ -1,23 +1,18 @@
 """A suite from its beginning to its rows; killed and gone on with; equal budgets."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedkin.bench import case as cases
-from fedkin.bench import running
-from fedkin.bench.live import LiveRows
+from fedkin.bench import workers
+from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.live import LiveRows
+from fedkin.bench.leaderboard.page import page
 from fedkin.bench.machine import versions
-from fedkin.bench.newest import newest
-from fedkin.bench.page import page
-from fedkin.bench.row import Row, append, read_rows, whole_cases
-from fedkin.bench.running import ROWS, bench
+from fedkin.bench.row import ROWS, Row, append, read_rows, whole_cases
+from fedkin.bench.running import bench
 from fedkin.bench.trial import KEPT, Ran, _read
 from fedkin.core.errors import FedkinError, Halted
 from tests.bench.tiny import quiet, tiny, tiny_request
@@ -74,7 +69,7 @@ def test_the_same_command_repeats_nothing(
     def never(*given: Any) -> list[Row]:
         raise AssertionError("it was run again")
 
-    monkeypatch.setattr(running, "rows_of", never)
+    monkeypatch.setattr(workers, "rows_of", never)
     assert bench(tiny_request(out), quiet) == rows
 
 
@@ -199,7 +194,7 @@ def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
     bench(tiny_request(tmp_path), quiet)
     bench(tiny_request(tmp_path, suite=tiny(rates=[0.01, 0.02])), quiet)
     back = bench(tiny_request(tmp_path), quiet)
-    shown = newest(whole_cases(read_rows(tmp_path / ROWS)))
+    shown = latest_searches(whole_cases(read_rows(tmp_path / ROWS)))
     assert {row.id for row in shown} == {row.id for row in back} == {row.id for row in done[1]}
     size = (tmp_path / ROWS).stat().st_size
     bench(tiny_request(tmp_path), quiet)
@@ -207,16 +202,6 @@ def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
     live = LiveRows.of(tmp_path)
     assert live is not None
     assert live.page()[0] == page(whole_cases(read_rows(tmp_path / ROWS)))
-
-
-def test_values_that_come_to_no_trial_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "_run_cases", lambda *arguments: None)
-    own = ({"lam": 0.1}, {"lam": 0.2}, {"lam": 0.3})
-    said: list[str] = []
-    bench(tiny_request(tmp_path, methods=("ditto",), typed_trials=own), said.append)
-    assert said == ["ditto: lam=0.3 is not tried, for the suite has 2 trials a method"]
 
 
 def test_a_budget_without_room_for_one_round_is_a_row_that_says_so(tmp_path: Path) -> None:
@@ -239,90 +224,6 @@ def test_a_changed_suite_is_held_against_its_own_baselines(tmp_path: Path) -> No
         [(row.method, row.rounds, row.budgets, row.hurt) for row in rows] for rows in (here, alone)
     ]
     assert told[0] == told[1]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"methods": ("dito",)}, "did you mean 'ditto'"),
-        ({"settings": ("digit",)}, "unknown setting 'digit': did you mean 'digits'"),
-        ({"methods": ("nowhere:method",)}, "cannot be imported: ModuleNotFoundError"),
-        ({"methods": ("os:sep",)}, "is no function that makes a method"),
-    ],
-)
-def test_what_does_not_exist_is_refused_before_anything_is_run(
-    change: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(FedkinError, match=said):
-        bench(tiny_request(tmp_path / "out", **change), quiet)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ({"lan": 0.1}, "unknown ditto hyper-parameter 'lan': did you mean 'lam'"),
-        ({"lam": "much"}, "method.lam"),
-    ],
-)
-def test_a_value_that_the_method_has_not_is_refused_before_anything_is_run(
-    typed: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    own = ({"lam": 0.2}, typed)
-    with pytest.raises(FedkinError, match=said):
-        bench(tiny_request(tmp_path / "out", methods=("ditto",), typed_trials=own), quiet)
-    assert not (tmp_path / "out").exists()
-
-
-POOL = """
-import os, time
-from fedkin.bench.running import _pool
-with _pool(2) as pool:
-    print(pool.submit(os.getpid).result(), flush=True)
-    time.sleep(600)
-"""
-
-
-def test_an_idle_worker_ends_with_a_bench_that_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", POOL], stdout=subprocess.PIPE) as killed:
-        assert killed.stdout is not None
-        worker = int(killed.stdout.readline())
-        killed.send_signal(signal.SIGKILL)
-    try:
-        assert _ended(worker)
-    finally:
-        if not _ended(worker, 0):
-            os.kill(worker, signal.SIGKILL)
-
-
-def _ended(process: int, seconds: float = 30) -> bool:
-    """Whether a process that is nobody's child ends in so many seconds."""
-    limit = time.monotonic() + seconds
-    while True:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        if time.monotonic() >= limit:
-            return False
-        time.sleep(0.1)
-
-
-def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:
-    settings = {
-        "digits": tiny().settings["digits"].model_dump(),
-        "gone": {"title": "Gone", "spec": {"data": {"name": "femnist", "dir": str(tmp_path)}}},
-    }
-    said: list[str] = []
-    found = bench(
-        tiny_request(tmp_path / "out", suite=tiny(settings=settings, methods=["local"])),
-        said.append,
-    )
-    assert {row.setting for row in found} == {"digits"}
-    assert any(text.startswith("gone is left out") for text in said)
-    only = tiny(settings={"gone": settings["gone"]}, methods=["local"])
-    with pytest.raises(FedkinError, match="no setting can be run: gone is left out"):
-        bench(tiny_request(tmp_path / "none", suite=only), quiet)
 
 
 ODD = ["fedala", "hypcluster", "l2sgd"]
@@ -356,27 +257,6 @@ def test_no_row_uses_more_of_a_budget_than_it_names(tmp_path: Path) -> None:
         assert row.flops > row.rounds / 8 * fedavg[row.seed].flops
 
 
-def test_a_setting_that_names_no_data_has_those_of_an_experiment_that_names_none(
-    tmp_path: Path,
-) -> None:
-    spec = {key: value for key, value in tiny().settings["digits"].spec.items() if key != "data"}
-    suite = tiny(settings={"plain": {"title": "Plain", "spec": spec}}, methods=["local"])
-    rows = bench(tiny_request(tmp_path, suite=suite), quiet)
-    assert {row.data for row in rows} == {"digits"}
-    assert all(row.mean is not None for row in rows)
-
-
-def test_a_setting_without_validation_samples_is_left_out_before_anything_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = tiny().settings["digits"].spec
-    none = {**spec, "split": {**spec["split"], "val": 0.0}}
-    suite = tiny(settings={"blind": {"title": "Blind", "spec": none}}, methods=["local"])
-    monkeypatch.setattr(cases, "ran", None)
-    with pytest.raises(FedkinError, match="blind is left out: clients have no validation samples"):
-        bench(tiny_request(tmp_path, suite=suite), quiet)
-
-
 def test_rows_of_another_version_stay_and_are_named(
     tmp_path: Path, done: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,7 +266,7 @@ def test_rows_of_another_version_stay_and_are_named(
         for row in done[1]
     ]
     append(tmp_path / ROWS, rows)
-    monkeypatch.setattr(running, "rows_of", None)
+    monkeypatch.setattr(workers, "rows_of", None)
     said: list[str] = []
     assert bench(tiny_request(tmp_path), said.append) == rows
     own = versions()["fedkin"]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fedkin.bench.case import filled
-from fedkin.bench.claimed import wrong
-from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row
+from fedkin.bench.row_checks import mismatches
+from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import ran, spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
@@ -161,12 +161,12 @@ def test_budgets_are_those_of_the_files_fedavg(
     mine = {"method": "ditto", "budgets": ("rounds", "bytes", "compute")}
     row = honest.model_copy(update=mine)
     beside = [row, honest.model_copy(update={"budgets": mine["budgets"], **fedavg})]
-    found = wrong(row, row, beside)
+    found = mismatches(row, row, beside)
     assert len(found) == len(said)
     assert all(text.startswith(start) for text, start in zip(found, said, strict=True))
-    assert wrong(row, row, [*beside, honest]) == []  # another search of fedavg will do
+    assert mismatches(row, row, [*beside, honest]) == []  # another search of fedavg will do
     alone = row.model_copy(update={"method": "local"})
-    stretched = [text for text in wrong(alone, alone, beside) if "exceeded" in text]
+    stretched = [text for text in mismatches(alone, alone, beside) if "exceeded" in text]
     assert stretched == []
 
 
@@ -178,9 +178,9 @@ def test_changed_code_of_ones_own_is_what_differs(
     file = registered(tmp_path, "half43")
     monkeypatch.syspath_prepend(tmp_path)
     content = {**CONTENT, "method": {"name": "half43"}}
-    then = code_of_case("half43", spec_of(content))
+    then = third_party_code("half43", spec_of(content))
     row = a_row(method="half43", content=content, code=then, budgets=())
     file.write_text(file.read_text().replace("lr * near", "lr"))
     found = verify(row, None)
-    now = code_of_case("half43", spec_of(content))["half43"]
+    now = third_party_code("half43", spec_of(content))["half43"]
     assert found.differs[0] == f"code of half43 {then['half43']} then, {now} now"

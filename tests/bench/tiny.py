@@ -31,7 +31,7 @@ def quiet(text: str) -> None:
 
 
 def tiny_request(out: Path, **changes: Any) -> Any:
-    from fedkin.bench.running import BenchRequest
+    from fedkin.bench.request import BenchRequest
 
     suite = changes.pop("suite", None) or tiny()
     return BenchRequest("tiny", suite, out, 1, **changes)

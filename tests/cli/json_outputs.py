@@ -14,8 +14,7 @@ from unittest.mock import patch
 
 import tomli_w
 
-from fedkin.bench.row import read_rows
-from fedkin.bench.running import ROWS
+from fedkin.bench.row import ROWS, read_rows
 from fedkin.core.files import write_file
 from fedkin.reproduce.claim import read_claims, rows_of
 from fedkin.reproduce.finished_rows import CLAIMS, FinishedRun, read_csv, text_of

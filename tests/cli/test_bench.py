@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from fedkin.bench.row import append, read_rows
-from fedkin.bench.running import ROWS
+from fedkin.bench.row import ROWS, append, read_rows
 from fedkin.bench.suite import committed
 from tests.bench.made_rows import made_rows
 from tests.bench.tiny import CONTENT

@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from fedkin.cli.join import lines
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.cli.command import fedkin, ran, told
 
 

@@ -11,7 +11,7 @@ from fedkin.doctor.candidates import (
     split_name,
     split_names,
 )
-from fedkin.doctor.may_lose import losers as may_lose_by
+from fedkin.doctor.risky_methods import risky_for
 from fedkin.doctor.verdict import Examined, Gain, examined
 
 BY_NAME = {made.name: made for made in SETS}
@@ -83,7 +83,7 @@ def test_what_may_lose_on_such_data_is_not_recommended_unless_all_may() -> None:
     for way in ("anchored", "offset"):
         methods = {split_name(method)[0] for method in named(way)}
         assert len(methods) == 3
-        assert methods <= set(may_lose_by(way))
+        assert methods <= set(risky_for(way))
     assert named("shared", federate=False)[0] == "fedavg"
     assert len(named("shared", federate=False)) == 3
 

@@ -1,7 +1,7 @@
 """Kinds of methods, and many methods in a short sentence."""
 
 from fedkin.doctor.kinds import FEDERATED, KINDS, in_words, listed
-from fedkin.doctor.may_lose import SPARED, losers
+from fedkin.doctor.risky_methods import SPARED, risky_for
 from fedkin.methods import METHODS
 
 
@@ -34,6 +34,6 @@ def test_names_in_a_sentence() -> None:
 def test_what_holds_of_a_kind_is_not_said_of_others() -> None:
     """Where clients have one concept, one model for all loses nothing; with groups it does."""
     one, own = KINDS["one model for all"], KINDS["layers of one's own"]
-    assert not set(one) & set(losers("shared"))
-    assert set(one) <= set(losers("grouped"))
-    assert set(own) - set(losers("shared")) <= set(SPARED["shared"])
+    assert not set(one) & set(risky_for("shared"))
+    assert set(one) <= set(risky_for("grouped"))
+    assert set(own) - set(risky_for("shared")) <= set(SPARED["shared"])

@@ -3,9 +3,9 @@
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
+from fedkin.setup.method_transforms import with_secret
 from tests.engine.small import small
 
 

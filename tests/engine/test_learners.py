@@ -17,7 +17,7 @@ from fedkin.models.build import build
 from fedkin.models.own import allow
 from fedkin.newcomers.local import Learned, joined
 from fedkin.report.summary import summary
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import content, outcome
 
 FOLDER = Path(__file__).parents[2] / "examples" / "other_models"

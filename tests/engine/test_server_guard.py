@@ -8,7 +8,7 @@ import torch
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.tree import weighted_mean
-from fedkin.engine.returned.at_server import naming_failures
+from fedkin.engine.method_calls.server_errors import with_server_errors
 from fedkin.engine.server_guard import MOST_TRIES, UNTRIED, NotFinite, Without, guarded
 from fedkin.methods import make
 from tests.engine.coordinated import Meddling, federation, with_message
@@ -53,7 +53,7 @@ def test_who_breaks_the_update_is_found(culprit, value, reason):
 
 def test_the_reason_names_the_line_of_whose_method_says_it():
     method = make("fedavg", {}, {"lr": 0.1})._replace(server_update=lambda _, sent, __: mean(sent))
-    update = naming_failures(method).server_update
+    update = with_server_errors(method).server_update
     found = guarded(lambda usable: update(OLD, usable, None), OLD, replies(c5=-1.0), 1)
     line = mean.__code__.co_firstlineno + 2
     assert found.left_out[5].endswith(f"out of range (test_server_guard.py, line {line}))")

@@ -17,8 +17,8 @@ from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import Mechanism, epsilon, rounds_within
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
+from fedkin.setup.method_transforms import with_secret
 from tests.engine.small import FORKED, content, outcome
 from tests.experiment.privacy_examples import library
 

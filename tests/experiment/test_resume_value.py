@@ -14,7 +14,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import continued_by, read_only
 from fedkin.runs.record import Record
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.cli.command import SMALL, told, without_record
 from tests.engine.small import outcome, small
 

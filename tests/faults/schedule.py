@@ -30,7 +30,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import experiment, run
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import read
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import METHODS, Forked, content, forking, outcome
 from tests.faults import dying
 

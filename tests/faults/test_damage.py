@@ -24,7 +24,7 @@ from fedkin.experiment.run import run
 from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import LOCK
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import FORKED, outcome, small
 
 PACKAGE = Path(fedkin.__file__).parent

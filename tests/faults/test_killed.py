@@ -21,7 +21,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import METHODS, content, forking, outcome, small
 from tests.faults import dying
 

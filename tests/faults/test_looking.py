@@ -16,7 +16,7 @@ from fedkin.newcomers.join import join
 from fedkin.newcomers.local import Learned, described, joined
 from fedkin.report.records import opened as records
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import small
 
 SETTINGS = {"run__holdout_clients": 0.2, "run__clients": 6, "run__participation": 1.0}

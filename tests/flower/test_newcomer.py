@@ -26,7 +26,7 @@ from fedkin.newcomers.protocol import Ask
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
 from fedkin.setup.frozen import digest
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.cli.json_outputs import as_written, deployed
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
@@ -229,7 +229,7 @@ def test_a_newcomers_states_are_its_places_and_its_rounds(monkeypatch):
     monkeypatch.setattr(newcomer, "Dispatcher", Played)
     alone = Deployment(**{**HERE, "clients": ("late",)})
     place = Place(client=2, clients=3, classes=5, architecture="mlr", joined=3)
-    afar = newcomer.Afar("grid", alone, ABOUT, place)
+    afar = newcomer.RemoteNewcomer("grid", alone, ABOUT, place)
 
     def ask(at, base, keep, *steps):
         found = afar.ask(Ask(at, base, keep, steps, f"to {at}".encode()))

@@ -8,7 +8,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.operator import keys
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.flower.cluster import FEDKIN, NAMES, free_ports, wait_for
 from tests.flower.reference import same_bits
 

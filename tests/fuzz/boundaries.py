@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.plain import COMMANDS, as_json, cell, markdown, plain
+from fedkin.core.escaping import COMMANDS, as_json, cell, markdown, plain
 from fedkin.core.toml import BadToml, parse_toml
 from fedkin.report.summary import summary
 from fedkin.runs import trust

@@ -16,12 +16,12 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from fedkin.bench import page as pages
+from fedkin.bench.leaderboard import page as pages
 from fedkin.bench.row import read_rows, whole_cases
 from fedkin.bench.suite import parsed, suite
 from fedkin.bench.verify import named, permit
 from fedkin.core.errors import FedkinError
-from fedkin.core.plain import COMMANDS
+from fedkin.core.escaping import COMMANDS
 from fedkin.data.sources import load
 from fedkin.report.live import Live
 from fedkin.report.watch import HERE, _Request

@@ -11,7 +11,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import small
 from tests.laws.small import SIZES, close, federated, people
 from tests.methods.federation import CLASSES, agree, arrays

@@ -200,7 +200,7 @@ def test_the_test_sees_an_upward_import(tmp_path):
         ("methods", "from fedkin.runs import spec"),
         ("engine", "from fedkin.experiment.run import run"),
         ("engine", "from fedkin.setup import build"),
-        ("report", "from fedkin.setup.opened import load"),
+        ("report", "from fedkin.setup.loaded_run import load"),
         ("experiment", "from fedkin.cli.app import main"),
     ]:
         path = tmp_path / "planted.py"

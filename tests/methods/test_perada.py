@@ -10,7 +10,7 @@ from fedkin.methods.ditto import ditto
 from fedkin.methods.feddf import feddf
 from fedkin.methods.perada import perada
 from fedkin.runs.database import read_only
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import small
 from tests.methods.federation import agree, agree_scores, arrays
 from tests.methods.public_sets import BATCH, LR, ROUNDS, drawn_by_server, federation

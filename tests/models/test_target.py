@@ -9,7 +9,7 @@ from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import experiment, run
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.cli.command import fedkin
 
 

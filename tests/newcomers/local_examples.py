@@ -7,7 +7,7 @@ import numpy as np
 from fedkin.experiment.run import experiment, run
 from fedkin.newcomers.local import Learned
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import content
 
 

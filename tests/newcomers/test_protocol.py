@@ -9,7 +9,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.evaluation import Evaluation
 from fedkin.newcomers import protocol
 from fedkin.newcomers.local import described, joined, standing
-from fedkin.newcomers.protocol import AtHome, placements_of
+from fedkin.newcomers.protocol import LocalNewcomer, placements_of
 from tests.newcomers.local_examples import kinds
 from tests.newcomers.scripted import AFTER, CLIENT, SEED, UP, Scripted, asks, tried
 
@@ -54,7 +54,7 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
     crossed.
     """
     at = kinds("cgpfl", tmp_path)
-    crossed, real = [], AtHome.ask
+    crossed, real = [], LocalNewcomer.ask
 
     def ask(self, ask):
         answers = real(self, ask)
@@ -62,7 +62,7 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
         crossed.extend(("up", 0, len(one.message)) for one in answers if one.message is not None)
         return answers
 
-    monkeypatch.setattr(AtHome, "ask", ask)
+    monkeypatch.setattr(LocalNewcomer, "ask", ask)
     monkeypatch.setattr(protocol, "PATIENCE", 0)
     own = at.parts.held_out.only([0])
     found, _ = joined(at, own, rounds)

@@ -16,7 +16,7 @@ from fedkin.experiment.run import run
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 from tests.engine.small import FORKED, outcome, outcome_of, small
 
 CONVOLVED = {"model__name": "tests.parity.backbones:Convolved", "model__frozen": ["body."]}

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from fedkin.audit.page import write_page as write_audit
-from fedkin.bench.page import write_page as write_bench
+from fedkin.bench.leaderboard.page import write_page as write_bench
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report

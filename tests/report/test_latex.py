@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.plain import latex
+from fedkin.core.escaping import latex
 from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.sheet import Sheet

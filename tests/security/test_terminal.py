@@ -12,7 +12,7 @@ import pytest
 from rich.table import Table
 
 from fedkin.cli.export import as_csv
-from fedkin.core.plain import as_json, cell, markdown, plain
+from fedkin.core.escaping import as_json, cell, markdown, plain
 from fedkin.experiment import terminal
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write

@@ -7,7 +7,7 @@ from fedkin.methods import own as methods
 from fedkin.methods.own import allow
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.setup.hosts import held_of, host_from_setup, replays_of, setup_of
+from fedkin.setup.hosts import host_from_setup, partial_sums_of, replays_of, setup_of
 from tests.engine.small import content
 
 
@@ -30,10 +30,10 @@ def test_steps_of_a_whole_run_are_counted() -> None:
 
 
 def test_messages_stay_where_a_sum_is_enough(tmp_path) -> None:
-    assert held_of(PARTS, tmp_path) is not None
-    assert held_of(assemble(spec("comet")), tmp_path) is None
+    assert partial_sums_of(PARTS, tmp_path) is not None
+    assert partial_sums_of(assemble(spec("comet")), tmp_path) is None
     masked = PARTS._replace(federation=PARTS.federation._replace(threshold=5))
-    assert held_of(masked, tmp_path) is None
+    assert partial_sums_of(masked, tmp_path) is None
 
 
 def test_a_worker_is_sent_names_and_numbers(tmp_path) -> None:

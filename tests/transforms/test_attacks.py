@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import Reply, RuleContext, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.flower.operator.site import init
@@ -59,7 +59,7 @@ def test_alie_is_the_attackers_mean_less_some_deviations():
         2: Reply(message(50.0, 60.0), 2.0),
     }
     how = WeightedSum(steps=(attacks.alie(frozenset({0, 1}), 1.5),))
-    found = aggregated(how, replies, lambda: Around(lambda client: {}, 1, None))
+    found = aggregated(how, replies, lambda: RuleContext(lambda client: {}, 1, None))
     expected = [(2 * (2 - 1.5 * 1) + 2 * 50) / 4, (2 * 4 + 2 * 60) / 4]
     assert found.mean["parameters"]["w"].tolist() == pytest.approx(expected)
 

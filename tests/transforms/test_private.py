@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import Reply, RuleContext, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key, Secret, seeded
@@ -38,7 +38,7 @@ def test_an_update_is_clipped_to_its_norm_and_one_that_is_not_finite_is_nothing(
 def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
     replies = {1: Reply(message(3.0, 4.0, 0.0), 100.0), 4: Reply(message(0.0, 0.25, 0.0), 1.0)}
     how = WeightedSum(rule=noised_mean(Guarantee(1.0, 0.5), 4.0, ("parameters",), 0))
-    found = aggregated(how, replies, lambda: Around(lambda client: RECEIVED, 7, SECRET))
+    found = aggregated(how, replies, lambda: RuleContext(lambda client: RECEIVED, 7, SECRET))
     noise = noise_of(SECRET, 7, 3, Guarantee(1.0, 0.5))
     total = torch.tensor([0.6, 0.8 + 0.25, 0.0], dtype=torch.float64) + noise
     expected = RECEIVED["parameters"]["w"] + total / 4
@@ -49,7 +49,7 @@ def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
 @pytest.mark.certifies("client_noise", "closed form")
 def test_a_round_without_participants_is_noise_alone():
     how = WeightedSum(rule=noised_mean(Guarantee(2.0, 1.5), 3.0, ("parameters",), 0))
-    found = aggregated(how, {}, lambda: Around(lambda client: RECEIVED, 2, SECRET))
+    found = aggregated(how, {}, lambda: RuleContext(lambda client: RECEIVED, 2, SECRET))
     update = found.mean["parameters"]["w"] - RECEIVED["parameters"]["w"]
     noise = 3.0 * SECRET.normal("noise", 2, 3) / 3.0
     assert update.tolist() == pytest.approx(noise.tolist(), abs=1e-6)
@@ -86,7 +86,7 @@ def test_clients_who_were_sent_different_models_are_refused():
     how = WeightedSum(rule=noised_mean(Guarantee(1.0, 1.0), 2.0, ("parameters",), 0))
     replies = {k: Reply(message(0.0, 0.0, 0.0), 1.0) for k in (1, 2)}
     with pytest.raises(FedkinError, match="clients are sent different models"):
-        aggregated(how, replies, lambda: Around(sent.get, 1, SECRET))
+        aggregated(how, replies, lambda: RuleContext(sent.get, 1, SECRET))
 
 
 @pytest.mark.certifies("client_noise", "closed form")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import Reply, RuleContext, WeightedSum, aggregated
 from fedkin.transforms import robust
 from fedkin.transforms.updates import flattened
 
@@ -34,7 +34,7 @@ def test_a_norm_bound_shortens_updates_and_nothing_else():
 
     replies = {4: Reply(message(3.0, 0.0, 4.0), 2.0), 1: Reply(message(0.25, 0.0, 0.0), 6.0)}
     how = WeightedSum(steps=(robust.norm_bound(1.0),))
-    found = aggregated(how, replies, lambda: Around(lambda client: received, 1, None))
+    found = aggregated(how, replies, lambda: RuleContext(lambda client: received, 1, None))
     expected = (2 * np.array([0.6, 0, 0.8]) + 6 * np.array([0.25, 0, 0])) / 8
     update = flattened(found.mean) - flattened(received)
     assert update.tolist() == pytest.approx(expected.tolist(), abs=1e-6)

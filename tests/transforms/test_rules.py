@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Contributions, Reply, aggregated, summed_of
+from fedkin.core.aggregation import Contributions, Reply, RuleContext, aggregated, summed_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import map_tree
 from fedkin.runs.spec import parse
@@ -120,7 +120,7 @@ def test_a_client_that_claims_many_samples_counts_as_one_under_a_bound(method):
     replies = {0: Reply(map_tree(lambda leaf: leaf - 50, like), 4e6)}
     replies |= {client: Reply(like, 40.0) for client in range(1, 10)}
     how = parts.method.aggregation
-    found = aggregated(how, replies, lambda: Around(lambda client: received, 1, None))
+    found = aggregated(how, replies, lambda: RuleContext(lambda client: received, 1, None))
     base = summed_of(how, like)
     moved = float((flattened(found.mean) - flattened(base)).norm())
     assert moved <= 1.0001 / 10  # a tenth of one shortened update

@@ -10,9 +10,9 @@ from typing import Any
 from fedkin.api.progress import displayed
 from fedkin.api.result import Result, with_models
 from fedkin.core.errors import FedkinError
+from fedkin.core.escaping import html_table
 from fedkin.core.method import Method
-from fedkin.core.plain import html_table
-from fedkin.doctor.checked import checked, data_notes
+from fedkin.doctor.data_checks import check_data, data_notes
 from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.run import claimed
 from fedkin.experiment.run import run as begin
@@ -97,7 +97,7 @@ class Experiment:
                 say.
         """
         with self._placed() as spec:
-            return checked(spec).found
+            return check_data(spec).found
 
     def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from fedkin.api.progress import displayed
 from fedkin.core.errors import FedkinError
+from fedkin.core.escaping import html_table
 from fedkin.core.method import Method
-from fedkin.core.plain import html_table
 from fedkin.data.population import Population, Split
 from fedkin.doctor.diagnosis import ExtraMethods, diagnosis
 from fedkin.experiment.resume import resume as go_on
@@ -35,7 +35,7 @@ from fedkin.runs.directory import SPEC, check_begun
 from fedkin.runs.spec import parse, read
 from fedkin.setup.arguments.given import file_of
 from fedkin.setup.arguments.values import check_given
-from fedkin.setup.opened import load, spec_of
+from fedkin.setup.loaded_run import load, spec_of
 
 __all__ = ["Result", "resume"]
 

@@ -23,7 +23,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.runtime.progress import tracked
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import Loaded, load, states_used
+from fedkin.setup.loaded_run import Loaded, load, states_used
 from fedkin.setup.privacy import secret_for
 
 MOST = 100  # clients that are attacked

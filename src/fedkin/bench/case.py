@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
+from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
-from fedkin.core.system.own_code import is_own
 from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
@@ -89,7 +88,7 @@ def case_of(
     """
     known, fixed = search_of(method)
     tried = tuple(known if own is None else own)
-    code = code_of_case(method, parse(suite.settings[label].spec)[0])
+    code = third_party_code(method, parse(suite.settings[label].spec)[0])
     return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)
 
 
@@ -340,15 +339,3 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
         "own_digest": done.data_digest,
     }
     return row.model_copy(update=numbers)
-
-
-def outside_of(case: Case) -> list[str]:
-    """The code of somebody's own that a case names.
-
-    Args:
-        case: A method on a setting.
-
-    Returns:
-        [] of fedkin's methods.
-    """
-    return [case.method] if is_own(case.method) else []

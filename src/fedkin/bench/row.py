@@ -11,12 +11,13 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError
+from fedkin.core.escaping import plain_values
 from fedkin.core.files import read_file
 from fedkin.core.measures import is_measure
-from fedkin.core.plain import plain_values
 from fedkin.runs.bounds import LOSS
 from fedkin.runs.section import Section
 
+ROWS = "rows.jsonl"  # the file of all rows in the folder of a bench
 LARGEST = 256 * 2**20  # bytes of a file of rows
 # What a row of a stranger's may hold: each is far above what a bench writes
 LETTERS, SENTENCE = 200, 2000  # of a name; of a reason

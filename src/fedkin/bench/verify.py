@@ -6,11 +6,11 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from fedkin.bench.case import filled
-from fedkin.bench.claimed import as_specified, wrong
 from fedkin.bench.machine import commit, differences, machine, versions
-from fedkin.bench.outside import code_of_case
 from fedkin.bench.row import Row
+from fedkin.bench.row_checks import check_against_spec, mismatches
 from fedkin.bench.suite import Content
+from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import ran, spec_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.system.own_code import is_own
@@ -105,7 +105,7 @@ def verify(
     permit(row, trusted)
     if not row.content or not row.fingerprint:
         raise FedkinError(f"{row.id} cannot be repeated: it has no specification or fingerprint")
-    as_specified(row)
+    check_against_spec(row)
     content = _as_measured(row, data_dir)
     with TemporaryDirectory(prefix="fedkin-verify-") as folder:
         done = ran(content, Path(folder) / "run", data_dir)
@@ -116,7 +116,7 @@ def verify(
     same_clients = set(scores) == set(row.clients)
     both = [abs(scores[k] - row.clients[k]) for k in scores if k in row.clients]
     then = {"code": _told(row.code), "commit": {"commit": row.commit}}
-    code = code_of_case(str(content["method"]["name"]), spec_of(content))
+    code = third_party_code(str(content["method"]["name"]), spec_of(content))
     now = {"code": _told(code), "commit": {"commit": commit()}}
     then |= {"versions": row.versions, "machine": row.machine}
     now |= {"versions": versions(), "machine": machine()}
@@ -127,7 +127,7 @@ def verify(
         sum(scores.values()) / max(1, len(scores)),
         max(both, default=0.0) if same_clients else None,
         tuple(differences(then, now)),
-        tuple(wrong(row, again, rows)) if same else (),
+        tuple(mismatches(row, again, rows)) if same else (),
     )
 
 

@@ -106,8 +106,8 @@ def page(
     ] = None,
 ) -> None:
     """Write the leaderboard as an HTML page."""
-    from fedkin.bench.page import markdown as as_markdown
-    from fedkin.bench.page import mean_ranks, not_run, write_page
+    from fedkin.bench.leaderboard.page import markdown as as_markdown
+    from fedkin.bench.leaderboard.page import mean_ranks, not_run, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
     from fedkin.runs.output_files import MARKDOWN, write_outside
 
@@ -210,7 +210,7 @@ def verify(
 
 def _rows_file(named: Path) -> Path:
     """The file itself, that of a bench's folder, or fedkin's own of a suite."""
-    from fedkin.bench.running import ROWS
+    from fedkin.bench.row import ROWS
     from fedkin.bench.suite import committed
 
     if named.is_dir():
@@ -242,7 +242,9 @@ def _run(
     typed_trials: "tuple[Content, ...]" = (),
     adding: bool = False,
 ) -> None:
-    from fedkin.bench.running import ROWS, BenchRequest, bench
+    from fedkin.bench.request import BenchRequest
+    from fedkin.bench.row import ROWS
+    from fedkin.bench.running import bench
     from fedkin.bench.suite import suite as suite_named
     from fedkin.cli.talk.bench_rows import means
 

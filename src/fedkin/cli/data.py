@@ -71,7 +71,7 @@ def check(
 ) -> None:
     """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
     from fedkin.data.quality.clients import SMALL_CLIENT
-    from fedkin.doctor.checked import checked
+    from fedkin.doctor.data_checks import check_data
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
@@ -89,7 +89,7 @@ def check(
     tell_hints(hints)
     with progress_to(ThrottledLines()):
         try:
-            result, _, faults = checked(spec)
+            result, _, faults = check_data(spec)
         except FedkinError as error:
             error.args = (_with_options(str(error)),)
             raise

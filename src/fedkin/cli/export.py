@@ -203,7 +203,7 @@ def as_csv(frame: "DataFrame") -> str:
     Returns:
         CSV with a head line; numbers of six figures.
     """
-    from fedkin.core.plain import cell
+    from fedkin.core.escaping import cell
 
     whole = frame.rename(columns=lambda name: cell(str(name)))
     for name in whole.columns:
@@ -256,7 +256,7 @@ def _shared(folder: Path, trust_code: bool) -> "Exportable":
         from fedkin.flower.operator.shared_model import served
 
         return shared(served(folder, trust_code))
-    from fedkin.setup.opened import load
+    from fedkin.setup.loaded_run import load
 
     coordinator, parts, at = load(folder, trust_code=trust_code, of=())
     return shared(Served(folder, parts, coordinator.state, at))

@@ -139,7 +139,7 @@ def watch(
     ] = 0,
 ) -> None:
     """Serve the report of a run, sweep, leaderboard or deployment, to this machine only."""
-    from fedkin.bench.live import LiveRows
+    from fedkin.bench.leaderboard.live import LiveRows
     from fedkin.report.watch import Watch
 
     with Watch(folder, port, LiveRows.of(folder)) as served:

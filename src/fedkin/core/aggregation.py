@@ -9,13 +9,12 @@ from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.sums.replies import Alike, Elsewhere, Heard
+from fedkin.core.sums.replies import Alike, RemoteReplies, SummedReplies
 from fedkin.core.sums.replies import Reply as Reply
 from fedkin.core.tree import Tree, weighted_mean
 
 __all__ = [
     "Aggregation",
-    "Around",
     "Combined",
     "Contributions",
     "EachClient",
@@ -24,6 +23,7 @@ __all__ = [
     "Mean",
     "Reply",
     "Rule",
+    "RuleContext",
     "Step",
     "Summed",
     "WeightedSum",
@@ -166,7 +166,7 @@ Summed = WeightedSum | GroupedSum
 Aggregation = Summed | EachClient
 
 
-class Around(NamedTuple):
+class RuleContext(NamedTuple):
     """What a rule may use beside the replies: see ``Contributions``."""
 
     received: Callable[[int], Tree]
@@ -177,7 +177,7 @@ class Around(NamedTuple):
 def aggregated(
     aggregation: Aggregation,
     replies: Mapping[int, Reply],
-    around: Callable[[], Around] | None = None,
+    context: Callable[[], RuleContext] | None = None,
 ) -> Mean | Mapping[Group, Mean] | Mapping[int, Reply]:
     """What a server's update receives.
 
@@ -185,25 +185,25 @@ def aggregated(
         aggregation: What the method declares.
         replies: In client order, at least one unless ``aggregation`` has a rule that needs none;
             of a large round each is read when it is asked for.
-        around: What a rule may use beside them; asked for only where there is one.
+        context: What a rule may use beside them; asked for only where there is one.
 
     Returns:
         A Mean, a Mean a group, or the replies themselves.
 
     Raises:
-        ValueError: There is a rule or a step, and ``around`` is None.
+        ValueError: There is a rule or a step, and ``context`` is None.
     """
     if isinstance(aggregation, GroupedSum):
         return _grouped(aggregation, replies)
     if isinstance(aggregation, WeightedSum):
         if aggregation.anywhere:
             return _mean(aggregation, replies)
-        return _ruled(aggregation, replies, around)
+        return _ruled(aggregation, replies, context)
     return Alike(replies) if aggregation.weight == "uniform" else replies
 
 
 def _mean(aggregation: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
-    if isinstance(replies, Elsewhere):
+    if isinstance(replies, RemoteReplies):
         total = replies.total()
         messages = {client: reply.message for client, reply in replies.items()}
         return Mean(tuple(replies), total.mean(), messages, total.weight)
@@ -221,12 +221,12 @@ def _grouped(aggregation: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[G
         unsummed, weight = apart_of(aggregation, message), aggregation.weight_of(samples)
         group = aggregation.group(unsummed)
         members.setdefault(group, {})[client] = Reply(unsummed, weight)
-        if not isinstance(replies, Elsewhere):
+        if not isinstance(replies, RemoteReplies):
             sums.setdefault(group, ExactSum()).add(summed_of(aggregation, message), weight)
     means = {}
     for group in sorted(members):
         group_replies = members[group]
-        total = replies.total(group_replies) if isinstance(replies, Elsewhere) else sums[group]
+        total = replies.total(group_replies) if isinstance(replies, RemoteReplies) else sums[group]
         messages = {client: reply.message for client, reply in group_replies.items()}
         weights = {client: reply.weight for client, reply in group_replies.items()}
         mean = total.mean() if total.weight else {}
@@ -235,15 +235,17 @@ def _grouped(aggregation: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[G
 
 
 def _ruled(
-    aggregation: WeightedSum, replies: Mapping[int, Reply], around: Callable[[], Around] | None
+    aggregation: WeightedSum,
+    replies: Mapping[int, Reply],
+    context: Callable[[], RuleContext] | None,
 ) -> Mean:
     """The same with steps before it, or a rule in the mean's place."""
-    if around is None:
+    if context is None:
         raise ValueError("a rule in the mean's place needs to know what clients were sent")
-    at = around()
+    at = context()
     messages = {client: apart_of(aggregation, reply.message) for client, reply in replies.items()}
     weights = {client: aggregation.weight_of(reply.weight) for client, reply in replies.items()}
-    summed = Heard(aggregation.kinds, replies, weights)
+    summed = SummedReplies(aggregation.kinds, replies, weights)
     contributions = Contributions(summed, at.received, aggregation.differences, at.round, at.secret)
     for step in aggregation.steps:
         contributions = step(contributions)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from torch import Tensor, stack
 from torch.nn.functional import logsigmoid
 
-from fedkin.core.aggregation import Aggregation, Around, EachClient, Reply, aggregated
+from fedkin.core.aggregation import Aggregation, EachClient, Reply, RuleContext, aggregated
 from fedkin.core.model import Batch, Head, Model
 from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.rng import Key, Secret
@@ -474,7 +474,9 @@ def updated(
         S after ``server_update`` of what ``aggregation`` makes of the replies.
     """
 
-    def around() -> Around:
-        return Around(lambda one: method.broadcast(state, one), server.key.round, server.secret)
+    def context() -> RuleContext:
+        return RuleContext(
+            lambda one: method.broadcast(state, one), server.key.round, server.secret
+        )
 
-    return method.server_update(state, aggregated(method.aggregation, replies, around), server)
+    return method.server_update(state, aggregated(method.aggregation, replies, context), server)

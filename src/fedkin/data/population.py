@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.plain import html_table
+from fedkin.core.escaping import html_table
 from fedkin.data.arrays import Array, Ints, Task
 from fedkin.data.tables.encoding import Encoding, from_plain
 

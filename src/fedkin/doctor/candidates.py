@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fedkin.core.method import Needs
-from fedkin.doctor.may_lose import losers as may_lose_by
+from fedkin.doctor.risky_methods import risky_for
 from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
 from fedkin.runs.short_form import pieces
@@ -64,7 +64,7 @@ def candidates(
         chosen.setdefault(method, way)
     able = list(filter(runs, chosen))
     if able and federate:
-        cautioned = may_lose_by(chosen[able[0]])
+        cautioned = risky_for(chosen[able[0]])
         able = [method for method in able if split_name(method)[0] not in cautioned] or able
     lines = []
     for method in able[:MOST]:

@@ -11,9 +11,9 @@ from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
-from fedkin.doctor.may_lose import may_lose
 from fedkin.doctor.never_worse import takes, takes_safe
 from fedkin.doctor.probe import probe
+from fedkin.doctor.risky_methods import risky_methods
 from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.experiment.run_facts import privacy_of
@@ -83,7 +83,7 @@ def diagnosis(
         "verdict": judged,
         "candidates": first,
         "left_out": [] if examination is None else left_out(examination, layers, runs),
-        "may_lose": None if judged is None else may_lose(judged["federate"], first)._asdict(),
+        "may_lose": None if judged is None else risky_methods(judged["federate"], first)._asdict(),
         "safe": [one["method"] for one in first if takes_safe(parts, one["method"])],
         "probes": [one._asdict() for one in probes],
         "rounds": int(rounds),

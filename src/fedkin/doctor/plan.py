@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
 from fedkin.doctor.candidates import split_name
-from fedkin.doctor.checked import checked
+from fedkin.doctor.data_checks import check_data
 from fedkin.doctor.diagnosis import diagnosis
 from fedkin.doctor.fixed_spec import fixed_spec
 from fedkin.doctor.never_worse import takes_safe
@@ -78,7 +78,7 @@ def plan(answers: Answers, command: str) -> Plan:
         FedkinError: Data that cannot be read, for which there is no fix.
     """
     content = _asked(answers)
-    facts, _, _ = checked(parse(content)[0])
+    facts, _, _ = check_data(parse(content)[0])
     problems = facts["problems"]
     mended = _read(fixed_spec(parse(content)[0], problems, command))
     chosen = _chosen(answers, mended, bool(facts["classes"]))

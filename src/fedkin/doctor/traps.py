@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from fedkin.core.tree import is_buffer
-from fedkin.doctor.checked import data_notes
 from fedkin.doctor.data import public_apart
+from fedkin.doctor.data_checks import data_notes
 from fedkin.engine.round.federation import participants_of
 from fedkin.setup.build import Assembled
 from fedkin.setup.remarks import remarks

@@ -14,7 +14,7 @@ from scipy.stats import t
 from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.measures import measure_named
 from fedkin.data.population import Population
-from fedkin.doctor.crossed import BEST, Crossed, crossed
+from fedkin.doctor.cross_validation import BEST, CrossValidation, cross_validate
 from fedkin.doctor.features import Floats, Ints, Rows, rows_of
 from fedkin.doctor.fits import FEDERATED
 from fedkin.engine.measures import Predicted, measure
@@ -104,7 +104,7 @@ def _examined(population: Population, measure_name: str, seed: int) -> Examined 
     rows = rows_of(population, seed)
     if rows.views["linear"].shape[1] < 2:
         return None
-    cross_validated = crossed(rows, seed)
+    cross_validated = cross_validate(rows, seed)
     gains = _gains(rows, cross_validated, measure_name)
     if BEST not in gains:
         return None
@@ -166,7 +166,7 @@ def losers(gain: Gain) -> list[int]:
     return [k for k, (mean, error) in gain.by_client.items() if mean < 0 and mean < -2 * error]
 
 
-def _gains(rows: Rows, cross_validated: Crossed, name: str) -> dict[str, Gain]:
+def _gains(rows: Rows, cross_validated: CrossValidation, name: str) -> dict[str, Gain]:
     """Of each way against alone: means over seeds, on the same rows and the same bootstrap samples
     of them.
     """

@@ -26,6 +26,7 @@ from fedkin.engine.masked_round import (
     scored,
 )
 from fedkin.engine.masked_scores import Means
+from fedkin.engine.mutation_guard import MutationGuard
 from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
 from fedkin.engine.round.course import Course
@@ -36,7 +37,6 @@ from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.round.summed_kinds import check_summed
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
-from fedkin.engine.unchanged import Unchanged
 from fedkin.masks.wire import NoSum
 from fedkin.runs.record import Record
 from fedkin.runtime.progress import tracked_stream
@@ -172,7 +172,7 @@ class Coordinator:
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
-        before = Unchanged(self.state)
+        before = MutationGuard(self.state)
         with one_thread():
             after = self.method.server_update(before.handed(), mean, self._tools(number))
         before.check(self.method.name, STATE)
@@ -260,7 +260,7 @@ class Coordinator:
     ) -> None:
         """The server's update; whoever breaks it is left out, and noted with the reason."""
         tools, least = self._tools(number), self.schedule.replies_needed(number)
-        before = Unchanged(self.state)
+        before = MutationGuard(self.state)
         with one_thread():
             try:
                 updated = guarded(

@@ -21,15 +21,15 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.evaluation import Evaluation, each_view
-from fedkin.engine.held import Held
 from fedkin.engine.masking import UNPROTECTED, Protection
+from fedkin.engine.method_calls.client_metrics import metrics_of
+from fedkin.engine.method_calls.client_update import state_and_message
+from fedkin.engine.method_calls.errors import error_text
+from fedkin.engine.method_calls.views import FirstViews
+from fedkin.engine.mutation_guard import MutationGuard
 from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage, Task, TaskResult
-from fedkin.engine.returned.failures import error_text
-from fedkin.engine.returned.notes import notes_of
-from fedkin.engine.returned.update import state_and_message
-from fedkin.engine.returned.views import FirstViews
+from fedkin.engine.partial_sums import PartialSums
 from fedkin.engine.store import Store, StoreError, read_state
-from fedkin.engine.unchanged import Unchanged
 from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.masks.signatures import heard_of
 from fedkin.runtime.generators import drawing_from
@@ -44,7 +44,7 @@ class Resources(NamedTuple):
     runtime: Runtime  # makes its clients' steps
     store: Store  # of their personal states
     block: int = 1  # how many clients' steps are made together (``fedkin.engine.vmap.batcher``)
-    held: Held | None = None  # messages of rounds that stay, to leave as sums; None: they leave
+    partial_sums: PartialSums | None = None  # of messages; None: each leaves the host
 
 
 class Host:
@@ -84,13 +84,13 @@ class Host:
         self.population, self.schedule = population, schedule
         self.seed, self.measure, self.describe_error = seed, measure, describe_error
         self.secret, self.masking = protection
-        runtime, self.store, self.block, self.held = resources
+        runtime, self.store, self.block, self.partial_sums = resources
         self.device = runtime.device
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if self.block == 1 else self._together
         self._dirty: set[int] = set()
         self.first_views = FirstViews(method, runtime.device)
-        self._decoded: tuple[bytes, Unchanged] | None = None
+        self._decoded: tuple[bytes, MutationGuard] | None = None
 
     def do(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Do one kind of work for several clients.
@@ -103,8 +103,8 @@ class Host:
         Yields:
             An answer for each, in the order of ``tasks``.
         """
-        if self.held is not None:
-            self.held.clear()
+        if self.partial_sums is not None:
+            self.partial_sums.clear()
         waiting = iter(tasks)
         while group := list(islice(waiting, self.block)):
             jobs = [partial(self._do_task, op, round, task) for task in group]
@@ -225,7 +225,7 @@ class Host:
     def _everyones(self) -> Population:
         return self.population.pooled()
 
-    def receive(self, task: Task) -> Unchanged:
+    def receive(self, task: Task) -> MutationGuard:
         """The message that came for a client; a broadcast is read once.
 
         Args:
@@ -235,10 +235,10 @@ class Host:
             {} where none came.
         """
         if task.message is None:
-            return Unchanged({})
+            return MutationGuard({})
         decoded = self._decoded
         if decoded is None or decoded[0] != task.message or not decoded[1].is_as_it_was():
-            decoded = self._decoded = task.message, Unchanged(decode(task.message))
+            decoded = self._decoded = task.message, MutationGuard(decode(task.message))
         return decoded[1]
 
     @contextmanager
@@ -259,7 +259,7 @@ class Host:
                 call would cost memory, and keep clients that hold the same tensors from being
                 computed together.
         """
-        down, own = self.receive(task), Unchanged(self.personal_state(task.client))
+        down, own = self.receive(task), MutationGuard(self.personal_state(task.client))
 
         def check() -> None:
             try:
@@ -307,9 +307,9 @@ class Host:
         if self.masking is not None:
             keys = self.masking.begin(round, client, message, samples, heard_of(task.message))
             return TaskResult(client, keys, samples)
-        if self.held is None:
+        if self.partial_sums is None:
             return TaskResult(client, encode(message), samples)
-        unsummed, size = self.held.put(client, message, samples)
+        unsummed, size = self.partial_sums.put(client, message, samples)
         size_facts = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, unsummed, samples, held=size_facts)
 
@@ -367,7 +367,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
         views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
     defined = measures if any(measures.values()) else {}
-    record = Evaluation(scores, notes_of(host.method, own), defined)
+    record = Evaluation(scores, metrics_of(host.method, own), defined)
     return host.evaluated(task, record, round)
 
 
@@ -375,7 +375,7 @@ def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
     scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
-    return host.evaluated(task, Evaluation(scores, notes_of(host.method, own), measures), round)
+    return host.evaluated(task, Evaluation(scores, metrics_of(host.method, own), measures), round)
 
 
 def _viewed(host: Host, round: int, task: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:

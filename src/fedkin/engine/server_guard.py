@@ -16,9 +16,9 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
-from fedkin.core.sums.replies import Elsewhere
+from fedkin.core.sums.replies import RemoteReplies
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.returned.at_server import FailedAtServer
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 
 MOST_TRIES = 300  # in one round: of 1,000 clients, 20 culprits take 266 at most
 UNTRIED = f"the server's update failed so often that its message was not among {MOST_TRIES} tries"
@@ -180,7 +180,7 @@ def without(replies: Replies, out: Collection[int]) -> Replies:
     Returns:
         The others, in client order.
     """
-    return replies.without(out) if isinstance(replies, Elsewhere) else Without(replies, out)
+    return replies.without(out) if isinstance(replies, RemoteReplies) else Without(replies, out)
 
 
 class Without(Mapping[int, Reply]):

@@ -54,7 +54,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess" or _too_small_for_workers(parts) or _no_workers(engine):
             LOG.debug("engine inprocess: one process does the work")
-            transport: Transport = InProcess(host_of(parts, everyone, state, holds=True))
+            transport: Transport = InProcess(host_of(parts, everyone, state, partial_sums=True))
         else:
             shared = stack.enter_context(scratch())
             _share(parts, shared)

@@ -18,7 +18,7 @@ from fedkin.runs.spec import SECTIONS, Spec
 from fedkin.setup.arguments.method_value import check_value
 from fedkin.setup.arguments.values import check_given, same_given, same_method
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import same_data, spec_of
+from fedkin.setup.loaded_run import same_data, spec_of
 
 
 def resume(

@@ -20,7 +20,7 @@ from rich.console import (
 )
 from rich.segment import Segment
 
-from fedkin.core.plain import plain, plain_lines
+from fedkin.core.escaping import plain, plain_lines
 from fedkin.core.system.posix import ENDS, HANGUP
 from fedkin.engine.interrupts import TOLD
 

@@ -14,7 +14,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
-from fedkin.engine.returned.at_server import FailedAtServer
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
@@ -35,9 +35,9 @@ from fedkin.runs.recorder import Recorder
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import committed
+from fedkin.setup.loaded_run import committed
+from fedkin.setup.method_transforms import with_secret
 from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import alone, remarks
 from fedkin.setup.secure_aggregation import masking_remarks

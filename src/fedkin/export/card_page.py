@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import many, some
-from fedkin.core.plain import markdown
+from fedkin.core.escaping import markdown
 from fedkin.export.card_words import said_kinds, said_scores
 from fedkin.export.opened import PERSONAL
 from fedkin.report.words import run_words

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.escaping import markdown
 from fedkin.core.files import read_file, write_file
-from fedkin.core.plain import markdown
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable

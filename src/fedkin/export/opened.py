@@ -17,7 +17,7 @@ from fedkin.export.personal import Personal, tried
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
 from fedkin.runs.directory import resumed_by
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import load, states_used
+from fedkin.setup.loaded_run import load, states_used
 
 PERSONAL = "personal"  # the view that a client deploys
 

@@ -21,7 +21,7 @@ from fedkin.export.exportable import SAMPLES, Exportable, samples_of
 from fedkin.export.personal import Personal, tried, with_frozen
 from fedkin.export.shared_card import card_of
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import states_used
+from fedkin.setup.loaded_run import states_used
 from fedkin.setup.snapshot import Snapshot
 
 SHARED = "global"  # the view

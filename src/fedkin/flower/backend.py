@@ -26,10 +26,10 @@ from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify
 from fedkin.runs.directory import SHARED_MODEL
 from fedkin.runs.spec import Spec
-from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, assemble, assemble_with_population, method_of
 from fedkin.setup.frozen import digest
+from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.population import rooted
 from fedkin.setup.secure_aggregation import check_clients
 
@@ -75,7 +75,7 @@ def unseen(
         FedkinError: A node was not in the run or has no data of its own, or the method needs what
             no node may send.
     """
-    spec = accounted(rooted(spec))
+    spec = calibrate_noise(rooted(spec))
     method = method_of(spec, method_value)
     check_clients(spec, len(clients))
     if stranger := next((name for name in clients if name not in facts_of_node), None):

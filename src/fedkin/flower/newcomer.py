@@ -37,7 +37,7 @@ from fedkin.setup.own_code import permit
 from fedkin.setup.snapshot import snapshot
 
 
-class Afar:
+class RemoteNewcomer:
     """A newcomer on its node. What it is asked in each place is a run of its own there.
 
     Args:
@@ -140,13 +140,9 @@ def serve(
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
     place, info = _place(run, name, facts)
-    most = run.parts.spec.run.rounds  # a node refuses further ones
-    if rounds is not None and rounds > most:
-        raise FedkinError(
-            f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
-        )
-    guest = Afar(grid, alone, about, place, stop)
-    joined = join(standing(run, info, facts.val), guest, rounds, run.round)
+    _check_rounds(rounds, run.parts.spec.run.rounds)
+    newcomer = RemoteNewcomer(grid, alone, about, place, stop)
+    joined = join(standing(run, info, facts.val), newcomer, rounds, run.round)
     content = {
         "run": str(out),
         "client": name,
@@ -156,6 +152,19 @@ def serve(
         **described_by(joined, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, joined.place)}",
     }
+    _write(file, content)
+    return content
+
+
+def _check_rounds(rounds: int | None, most: int) -> None:
+    """A node refuses further rounds than the run has."""
+    if rounds is not None and rounds > most:
+        raise FedkinError(
+            f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
+        )
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_file(file, json.dumps(content, indent=2).encode())
@@ -164,7 +173,6 @@ def serve(
             f"{file} cannot be written ({error.strerror}), but its model is on its node: mend "
             "that, and join again"
         ) from None
-    return content
 
 
 def _learned(

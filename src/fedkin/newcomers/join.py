@@ -25,7 +25,7 @@ from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
-from fedkin.setup.opened import load, states_used
+from fedkin.setup.loaded_run import load, states_used
 
 MODEL, FOUND = "personal.safetensors", "join.json"
 FOLDER = "joined"  # in the run directory
@@ -77,8 +77,8 @@ def join(
     folder = _folder_for(run, out, name, file)
     learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
     with states_used(run):
-        outcome, guest = joined(learned, own, rounds, architecture)
-    (info,) = guest.host.infos.values()
+        outcome, newcomer = joined(learned, own, rounds, architecture)
+    (info,) = newcomer.host.infos.values()
     content = {
         "run": str(run),
         "client": name,
@@ -95,7 +95,7 @@ def join(
         "model": str(folder / MODEL),
     }
     _not_anothers(folder, name, file)  # who may have come while this one worked
-    _write(folder, guest.views(outcome.last)["personal"], content)
+    _write(folder, newcomer.views(outcome.last)["personal"], content)
     return content
 
 

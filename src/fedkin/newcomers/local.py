@@ -16,7 +16,7 @@ from fedkin.data.holdout import split_sizes
 from fedkin.data.population import Population
 from fedkin.engine.host import Host, Resources
 from fedkin.engine.store import Memory
-from fedkin.newcomers.protocol import AtHome, Joined, Standing, join
+from fedkin.newcomers.protocol import Joined, LocalNewcomer, Standing, join
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, schedule_of
@@ -36,7 +36,7 @@ class Learned(NamedTuple):
 
 def joined(
     run: Learned, own: Population, rounds: int | None, architecture: str | None = None
-) -> tuple[Joined, AtHome]:
+) -> tuple[Joined, LocalNewcomer]:
     """Let the one client of ``own`` join in this process.
 
     Args:
@@ -52,9 +52,9 @@ def joined(
     Raises:
         FedkinError: Its samples, its architecture or the method do not fit, or it cannot work.
     """
-    guest = _guest(run, own, architecture)
-    (info,) = guest.host.infos.values()
-    return join(standing(run, info, len(own.val[0])), guest, rounds, run.round), guest
+    newcomer = _newcomer(run, own, architecture)
+    (info,) = newcomer.host.infos.values()
+    return join(standing(run, info, len(own.val[0])), newcomer, rounds, run.round), newcomer
 
 
 def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
@@ -105,7 +105,7 @@ def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[i
     return number, architecture
 
 
-def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
+def _newcomer(run: Learned, own: Population, architecture: str | None) -> LocalNewcomer:
     parts = run.parts
     _same_kind(own, parts.population)
     number, name = place_for(parts, len(own.train[0]), architecture)
@@ -127,7 +127,7 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
         seed=parts.spec.run.seed,
         measure=parts.spec.run.measure,
     )
-    return AtHome(host, number)
+    return LocalNewcomer(host, number)
 
 
 def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:

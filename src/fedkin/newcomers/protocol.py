@@ -15,8 +15,8 @@ from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Host
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.op import CHANGING, LAST, WORK, RemoteOp, Task, TaskResult
-from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
@@ -35,7 +35,7 @@ class Ask(NamedTuple):
     message: bytes
 
 
-class Guest(Protocol):
+class Newcomer(Protocol):
     """The newcomer, from where its server stands. In every place it begins anew."""
 
     def ask(self, ask: Ask) -> list[TaskResult]:
@@ -91,14 +91,14 @@ class Joined(NamedTuple):
     last: Ask
 
 
-def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joined:
+def join(server: Standing, newcomer: Newcomer, rounds: int | None, most: int) -> Joined:
     """Let the newcomer work in every place, then finish in the best one. Of places, and where there
     are no validation data, the loss on its training data decides, after all rounds. Test data have
     no say.
 
     Args:
         server: The run, as it stands.
-        guest: The newcomer.
+        newcomer: The newcomer.
         rounds: How many in each place, 0 or more; None: after how many its validation loss is
             least.
         most: The most rounds that are tried.
@@ -122,7 +122,7 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     places = placements_of(server)
     best: Trial | None = None
     for place, state in enumerate(places):
-        trial = _stay(server, guest, Trial(place, 0, state, math.inf), exact, most, sent)
+        trial = _stay(server, newcomer, Trial(place, 0, state, math.inf), exact, most, sent)
         best = trial if best is None or trial.loss < best.loss else best
     assert best is not None
     if not math.isfinite(best.loss):
@@ -130,7 +130,7 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     chosen = "validation" if server.validates else "training"
     if rounds is not None and len(places) == 1:
         chosen = "given"
-    last, seen = _finish(server, guest, best, sent)
+    last, seen = _finish(server, newcomer, best, sent)
     record, client = seen.record, server.info.client
     first_notes = {
         name: of[client]
@@ -153,7 +153,7 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
 
 
 def _finish(
-    server: Standing, guest: Guest, best: Trial, sent: list[Sent]
+    server: Standing, newcomer: Newcomer, best: Trial, sent: list[Sent]
 ) -> tuple[Ask, TaskResult]:
     """What every client does after the last round, from the best moment on, and the scores
     afterwards.
@@ -165,7 +165,7 @@ def _finish(
     )
     message = _sealed(server, server.method.broadcast(best.state, server.info.client), sent)
     last = Ask(best.place, base, base, (*finish, (LAST, at + 1)), message)
-    return last, _answers(guest, last)[-1]
+    return last, _answers(newcomer, last)[-1]
 
 
 def placements_of(server: Standing) -> tuple[Tree, ...]:
@@ -195,7 +195,12 @@ def placements_of(server: Standing) -> tuple[Tree, ...]:
 
 
 def _stay(
-    server: Standing, guest: Guest, first: Trial, exact: int | None, most: int, sent: list[Sent]
+    server: Standing,
+    newcomer: Newcomer,
+    first: Trial,
+    exact: int | None,
+    most: int,
+    sent: list[Sent],
 ) -> Trial:
     """The best moment of a place: after ``exact`` rounds, or where the loss is least."""
     method, info = server.method, server.info
@@ -211,7 +216,9 @@ def _stay(
         works = done < limit
         steps = (*([(look, at)] if looks else []), *([(WORK, at + 1)] if works else []))
         keep = server.round + best.rounds if best.rounds else base
-        answers = _answers(guest, Ask(first.place, base, keep, steps, _sealed(server, down, sent)))
+        answers = _answers(
+            newcomer, Ask(first.place, base, keep, steps, _sealed(server, down, sent))
+        )
         if looks:
             loss = float(answers[0].record.scores["personal"][split][0])
             loss = loss if math.isfinite(loss) else math.inf
@@ -243,15 +250,15 @@ def _sealed(server: Standing, down: Tree, sent: list[Sent]) -> bytes:
     return blob
 
 
-def _answers(guest: Guest, ask: Ask) -> list[TaskResult]:
-    answers = guest.ask(ask)
+def _answers(newcomer: Newcomer, ask: Ask) -> list[TaskResult]:
+    answers = newcomer.ask(ask)
     for answer in answers:
         if answer.error is not None:
             raise FedkinError(f"the newcomer could not do its part: {answer.error}")
     return answers
 
 
-class AtHome:
+class LocalNewcomer:
     """A newcomer in this process: a host with one client.
 
     Args:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from fedkin.core.plain import latex, plain
+from fedkin.core.escaping import latex, plain
 from fedkin.report.comparison.sheet import Sheet
 
 HEAD = r"% by fedkin; \usepackage{booktabs, adjustbox} goes before \begin{document}"

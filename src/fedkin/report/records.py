@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.core.errors import FedkinError, named_line
-from fedkin.core.plain import HIDDEN, plain, plain_values
+from fedkin.core.escaping import HIDDEN, plain, plain_values
 from fedkin.runs.bounds import LETTERS, check_rows
 from fedkin.runs.database import Database, read_only
 from fedkin.runs.record import FEDERATION

@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from fedkin.core.escaping import plain
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
-from fedkin.core.plain import plain
 from fedkin.core.system.own_code import is_own
 from fedkin.report import formatting
 from fedkin.report.intervals import over_clients

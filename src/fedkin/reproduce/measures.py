@@ -13,7 +13,7 @@ from fedkin.report.records import opened
 from fedkin.report.scores import curves, spread, values
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import cost
-from fedkin.setup.opened import load
+from fedkin.setup.loaded_run import load
 
 Measure = Callable[[Path, Mapping[str, Any]], float | None]
 Numbers = Mapping[str, float | None]  # of a run, by measure

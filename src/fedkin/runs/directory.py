@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, many
+from fedkin.core.escaping import COMMANDS
 from fedkin.core.files import read_file
-from fedkin.core.plain import COMMANDS
 from fedkin.core.system.posix import POSIX
 from fedkin.core.toml import LARGEST, parse_toml
 

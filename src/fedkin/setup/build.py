@@ -14,16 +14,14 @@ from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
-from fedkin.engine.returned.at_client import noting_failures
-from fedkin.engine.returned.at_server import naming_failures
+from fedkin.engine.method_calls.client_errors import with_client_errors
+from fedkin.engine.method_calls.server_errors import with_server_errors
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.methods import make
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.accounted import accounted
-from fedkin.setup.applied import transformed_by
 from fedkin.setup.architectures import (
     another,
     architectures_of,
@@ -34,6 +32,8 @@ from fedkin.setup.architectures import (
     with_family,
     with_measure,
 )
+from fedkin.setup.method_transforms import transformed_by
+from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.population import infos_of, planted, population_of, rooted
 from fedkin.setup.requirements import (
     check_batch_size,
@@ -83,7 +83,7 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     Raises:
         FedkinError: Whatever does not fit, in one sentence.
     """
-    spec, method_value = accounted(rooted(spec)), method
+    spec, method_value = calibrate_noise(rooted(spec)), method
     method = method_of(spec, method_value)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
@@ -129,7 +129,7 @@ def method_of(spec: Spec, method_value: Method | None = None) -> Method:
         FedkinError: There is no such method, it does not take what [method] says, or it does not go
             with the optimizer of [train] or [server].
     """
-    method = noting_failures(naming_failures(method_value or base_method(spec)))
+    method = with_client_errors(with_server_errors(method_value or base_method(spec)))
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())

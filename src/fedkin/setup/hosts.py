@@ -6,14 +6,13 @@ from typing import Any
 
 from fedkin.core.aggregation import EachClient
 from fedkin.data.population import Population
-from fedkin.engine.held import Held
 from fedkin.engine.host import Host, Resources
 from fedkin.engine.masking import Protection
+from fedkin.engine.partial_sums import PartialSums
 from fedkin.engine.round.federation import participants_of
 from fedkin.engine.store import STORES
 from fedkin.engine.vmap.block_size import block_of
 from fedkin.runs.spec import Spec
-from fedkin.setup.applied import with_given_secret
 from fedkin.setup.build import (
     Assembled,
     assemble_with_population,
@@ -22,21 +21,22 @@ from fedkin.setup.build import (
     schedule_of,
 )
 from fedkin.setup.frozen import map_frozen
+from fedkin.setup.method_transforms import with_given_secret
 from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
 
 __all__ = ["host_from_setup", "host_of", "replays_of", "setup_of"]
 
 
-def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = False) -> Host:
+def host_of(parts: Assembled, clients: list[int], folder: Path, partial_sums: bool = False) -> Host:
     """A host that owns some of a run's clients.
 
     Args:
         parts: The run.
         clients: Their numbers.
         folder: Where it may keep states on disk.
-        holds: Whether messages of a round may stay in the host, for a method that needs nothing but
-            sums.
+        partial_sums: Whether messages of a round may stay in the host, for a method that needs
+            nothing but sums.
 
     Returns:
         The host, with no state of a client yet.
@@ -46,7 +46,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         runtime=runtime_of(spec, replays_of(parts)),
         store=STORES[spec.engine.state](folder),
         block=spec.engine.block or block_of(spec.engine.device, parts.models),
-        held=held_of(parts, folder) if holds else None,
+        partial_sums=partial_sums_of(parts, folder) if partial_sums else None,
     )
     protection = Protection(
         secret=federation.secret if spec.privacy.at_client else None,
@@ -65,7 +65,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
     )
 
 
-def held_of(parts: Assembled, folder: Path) -> Held | None:
+def partial_sums_of(parts: Assembled, folder: Path) -> PartialSums | None:
     """Where messages of rounds stay, for a method that needs nothing but sums; None else.
 
     Args:
@@ -78,7 +78,7 @@ def held_of(parts: Assembled, folder: Path) -> Held | None:
     how = parts.method.aggregation
     if parts.federation.masked or isinstance(how, EachClient) or not how.anywhere:
         return None
-    return Held(how, folder if parts.spec.engine.state == "disk" else None)
+    return PartialSums(how, folder if parts.spec.engine.state == "disk" else None)
 
 
 def replays_of(parts: Assembled) -> int:
@@ -140,4 +140,4 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     parts = assemble_with_population(spec, None, Population.load(shared))
     map_frozen(parts.models, shared)
     parts = parts._replace(federation=with_given_secret(parts.federation, setup.get("secret")))
-    return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)
+    return host_of(parts, setup["clients"], Path(setup["state"]), partial_sums=True)

@@ -37,7 +37,7 @@ class Transform(NamedTuple):
     trains: bool = False  # at the server, on a public set with labels
 
 
-class Asked(NamedTuple):
+class TransformEntry(NamedTuple):
     """One entry of [[transforms]]."""
 
     name: str
@@ -65,7 +65,7 @@ def _as_it_is(method: Method) -> Method:
 
 def transformed(
     method: Method,
-    asked: Sequence[Asked],
+    asked: Sequence[TransformEntry],
     setting: Setting,
     noised: Callable[[Method], Method] = _as_it_is,
 ) -> Method:
@@ -112,7 +112,7 @@ def trained_at_server(method: Method, names: Sequence[str]) -> Method:
     return method._replace(needs=method.needs._replace(public="labeled", server_models=True))
 
 
-def made(asked: Asked) -> Change:
+def made(asked: TransformEntry) -> Change:
     """One transform from its parameters. Raises FedkinError for what it does not take."""
     function = _named(asked.name).make
     accepted = inspect.signature(function).parameters

@@ -20,7 +20,7 @@ def quiet(monkeypatch):
     # first what imports the other: imported later, it would keep what stands in its place
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: asked.append(folder))
     monkeypatch.setattr("fedkin.report.page.report.write_report", lambda run: run / "r.html")
-    monkeypatch.setattr("fedkin.doctor.checked.data_notes", lambda spec: ["'id' is a leak"])
+    monkeypatch.setattr("fedkin.doctor.data_checks.data_notes", lambda spec: ["'id' is a leak"])
     return asked
 
 

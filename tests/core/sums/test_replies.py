@@ -3,7 +3,7 @@
 import torch
 
 from fedkin.core.sums.exact import ExactSum
-from fedkin.core.sums.replies import Alike, Elsewhere, Heard, Reply
+from fedkin.core.sums.replies import Alike, RemoteReplies, Reply, SummedReplies
 
 REPLIES = {
     client: Reply({"parameters": torch.tensor([value]), "control": {"c": client}}, weight)
@@ -19,7 +19,7 @@ def summed(clients: object) -> ExactSum:
 
 
 def test_sums_are_asked_for_those_who_are_left_or_named() -> None:
-    away = Elsewhere(REPLIES, summed)
+    away = RemoteReplies(REPLIES, summed)
     assert away.total().mean().tolist() == [torch.tensor(15 / 9).item()]
     assert away.without([2]).total().mean().tolist() == [2.5]
     assert away.total([10]).mean().tolist() == [-2.0]
@@ -29,7 +29,7 @@ def test_sums_are_asked_for_those_who_are_left_or_named() -> None:
 
 
 def test_what_is_not_summed_is_not_heard_and_weights_are_those_that_count() -> None:
-    heard = Heard(("parameters",), REPLIES, {9: 0.5, 2: 0.25, 10: 0.0})
+    heard = SummedReplies(("parameters",), REPLIES, {9: 0.5, 2: 0.25, 10: 0.0})
     assert [reply.weight for reply in heard.values()] == [0.5, 0.25, 0.0]
     assert set(heard[9].message) == {"parameters"}
     assert len(heard) == 3

@@ -22,7 +22,7 @@ from fedkin.data.sources import load
 from fedkin.experiment.run import experiment, run
 from fedkin.models.build import build as build_model
 from fedkin.runs.database import read_only
-from fedkin.setup.opened import load as opened
+from fedkin.setup.loaded_run import load as opened
 
 LINES = [
     "the cat sat on the mat",

@@ -8,7 +8,7 @@ import pytest
 from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Problem
 from fedkin.data.quality.written_numbers import written_numbers
-from fedkin.doctor.checked import checked, data_notes
+from fedkin.doctor.data_checks import check_data, data_notes
 from fedkin.runs.spec import Spec, parse
 
 
@@ -66,13 +66,13 @@ def _german(folder: Path, columns: str = "site;size;weight;label", **more: str) 
 
 def test_a_table_with_decimal_commas_is_told_once_with_its_fix(tmp_path: Path) -> None:
     spec = _german(tmp_path)
-    (told,) = [one for one in checked(spec).found["problems"] if "size" in one["sentence"]]
+    (told,) = [one for one in check_data(spec).found["problems"] if "size" in one["sentence"]]
     assert told["sentence"].startswith("columns 'size', 'weight' hold numbers with a decimal comma")
     assert told["fix"] == {"data.decimal": ","}
     (note,) = data_notes(spec)  # a run says it, and says nothing of identifiers
     assert note == told["sentence"]
     spec = _german(tmp_path, decimal=",")
-    assert not any("decimal" in one["sentence"] for one in checked(spec).found["problems"])
+    assert not any("decimal" in one["sentence"] for one in check_data(spec).found["problems"])
     assert data_notes(spec) == []
 
 

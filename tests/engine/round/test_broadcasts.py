@@ -5,11 +5,11 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.returned.at_server import FailedAtServer
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
 from fedkin.engine.transports.parcels import pack
 from tests.engine.coordinated import federation
-from tests.engine.returned.test_at_server import trained
+from tests.engine.method_calls.test_server_errors import trained
 
 
 def tasks(one, sent):

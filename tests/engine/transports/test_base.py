@@ -14,7 +14,7 @@ class Host:
     def __init__(self):
         self.asked = []
         self.runtime = SimpleNamespace(said=["a remark"])
-        self.held = SimpleNamespace(sum=lambda clients: ("sum", tuple(clients)))
+        self.partial_sums = SimpleNamespace(sum=lambda clients: ("sum", tuple(clients)))
 
     def do(self, op, round, orders):
         for order in orders:
@@ -66,7 +66,7 @@ def test_the_other_verbs_reach_the_host() -> None:
     assert host.asked == [{1: "file"}]
     assert transport.digests([3, 1]) == {3: "digest 3", 1: "digest 1"}
     assert transport.remarks() == ["a remark"]
-    host.held = None
+    host.partial_sums = None
     with pytest.raises(AssertionError):
         transport.sums([1])
 

@@ -31,7 +31,7 @@ def test_a_worker_that_begins_when_its_run_has_ended_ends_in_silence(
 class Full:
     """A host whose disk is full."""
 
-    held = None
+    partial_sums = None
 
     def do(self, *_: Any) -> Any:
         raise StoreError("the folder of states cannot be written: no space left")

@@ -229,7 +229,7 @@ def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch, c
     folder = init(tmp_path / "site", named, ("a", "b"), "127.0.0.1:9092", own_data=own)
     asked, seen = [], []
     monkeypatch.setattr(
-        "fedkin.doctor.checked.data_notes", lambda spec: [asked.append(spec), []][1]
+        "fedkin.doctor.data_checks.data_notes", lambda spec: [asked.append(spec), []][1]
     )
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: seen.append(folder))
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import Reply, RuleContext, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
@@ -17,7 +17,7 @@ from fedkin.methods.scaffold import scaffold
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.transforms.registry import Asked, made
+from fedkin.transforms.registry import TransformEntry, made
 from fedkin.transforms.setting import Setting
 from tests.engine.small import content
 from tests.transforms.compression.transform_examples import WAYS
@@ -67,7 +67,7 @@ def moving(method=None):
 
 
 def compressed(name, method=None, **parameters):
-    return made(Asked(name, parameters))(moving(method), SETTING)
+    return made(TransformEntry(name, parameters))(moving(method), SETTING)
 
 
 def sent_by(method, own, round, client=4):
@@ -79,7 +79,9 @@ def sent_by(method, own, round, client=4):
 
 
 def arrived(method, replies):
-    return aggregated(method.aggregation, replies, lambda: Around(lambda one: RECEIVED, 1, None))
+    return aggregated(
+        method.aggregation, replies, lambda: RuleContext(lambda one: RECEIVED, 1, None)
+    )
 
 
 @pytest.mark.certifies("law")
@@ -131,7 +133,7 @@ def test_a_running_variance_stays_between_those_that_were_sent(name, parameters)
     def client_update(received, own, data):
         return own, {"parameters": {"w": torch.arange(8.0), "buffer:running_var": theirs}}
 
-    method = made(Asked(name, parameters))(
+    method = made(TransformEntry(name, parameters))(
         fedavg(lr=0.1)._replace(client_update=client_update, client=lambda initial, info: {}),
         SETTING,
     )
@@ -140,7 +142,7 @@ def test_a_running_variance_stays_between_those_that_were_sent(name, parameters)
         data = SimpleNamespace(info=INFO, key=Key(7, round, 4))
         own, message = method.client_update({"parameters": before}, own, data)
         check(message, method.expected_update({"parameters": before}, INFO))
-        around = Around(lambda one: {"parameters": before}, 1, None)
+        around = RuleContext(lambda one: {"parameters": before}, 1, None)
         found = aggregated(
             method.aggregation, {4: Reply(message, 10.0)}, lambda given=around: given
         ).mean["parameters"]
@@ -182,7 +184,7 @@ def test_numbers_that_are_not_finite_are_told_as_training_that_diverged():
     method = moving()._replace(
         client_update=lambda received, own, data: (own, map_tree(lambda x: x / 0, received))
     )
-    method = made(Asked("random_k", {"share": 0.2}))(method, SETTING)
+    method = made(TransformEntry("random_k", {"share": 0.2}))(method, SETTING)
     with pytest.raises(FedkinError, match=r"NaN or infinity$"):
         sent_by(method, method.client({}, INFO), 1)
 

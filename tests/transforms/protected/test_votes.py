@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fedkin.core.aggregation import Around, Reply, aggregated
+from fedkin.core.aggregation import Reply, RuleContext, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.core.tree import leaves
 from fedkin.experiment.run import run
 from fedkin.report.summary import summary
 from fedkin.runs.spec import parse
-from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
+from fedkin.setup.method_transforms import with_secret
 from fedkin.transforms.protected import votes as module
 from fedkin.transforms.protected.votes import votes, winners
 from tests.engine.small import content
@@ -77,7 +77,7 @@ def test_a_server_keeps_nothing_but_winners(method):
 
     def after(who, told, weight):
         replies = {k: Reply({"predictions": told}, weight) for k in who}
-        around = Around(lambda client: received, tools.key.round, tools.secret)
+        around = RuleContext(lambda client: received, tools.key.round, tools.secret)
         sent = aggregated(made.aggregation, replies, lambda: around)
         return made.server_update(state, sent, tools)
 
@@ -107,7 +107,7 @@ def test_a_server_noises_votes_anew_in_every_round(method, monkeypatch):
     received = made.broadcast(state, 0)
     for round in (1, 2):
         tools = replace(federation.tools, key=federation.tools.key._replace(round=round))
-        around = Around(lambda client: received, round, tools.secret)
+        around = RuleContext(lambda client: received, round, tools.secret)
         told = aggregated(made.aggregation, {}, lambda around=around: around)
         made.server_update(state, told, tools)
     assert len(found) == 2

@@ -6,10 +6,10 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fedkin.bench.beside import SAME
-from fedkin.bench.board import BUDGETS, POOLED, Entry, against_best, entries
-from fedkin.bench.newest import newest
-from fedkin.bench.page import EQUAL_ROUNDS, titles_of
+from fedkin.bench.gain_over_local import SAME
+from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.board import BUDGETS, POOLED, Entry, against_best, entries
+from fedkin.bench.leaderboard.page import EQUAL_ROUNDS, titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.report import formatting
@@ -32,7 +32,7 @@ def means(rows: Sequence[Row]) -> RenderableType:
     Returns:
         What rich prints: the tables, and who was not run.
     """
-    newest_rows = newest(rows)
+    newest_rows = latest_searches(rows)
     titles = titles_of(newest_rows)
     tables = [
         Fitting(_sheet(titles[federation], list(group)))
@@ -56,7 +56,7 @@ def standings(method: str, rows: Sequence[Row]) -> list[str]:
     Returns:
         A sentence a federation that it was run on.
     """
-    newest_rows = newest(rows)
+    newest_rows = latest_searches(rows)
     titles = titles_of(newest_rows)
     at_equal_rounds = [
         entry

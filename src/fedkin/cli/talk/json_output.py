@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fedkin.core.plain import as_json
+from fedkin.core.escaping import as_json
 from fedkin.experiment.terminal import say_all
 
 

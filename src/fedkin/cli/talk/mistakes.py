@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from fedkin.core.errors import FedkinError, cut
-from fedkin.core.plain import plain
+from fedkin.core.escaping import plain
 from fedkin.experiment.terminal import LONGEST, warn
 from fedkin.runs.directory import SPEC
 

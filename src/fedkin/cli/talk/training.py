@@ -77,7 +77,7 @@ def _reading() -> contextlib.AbstractContextManager[None]:
 
 def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:
     """Before the first record: an experiment that is refused prints one line."""
-    from fedkin.doctor.checked import data_notes
+    from fedkin.doctor.data_checks import data_notes
 
     warned: list[str] = []
 

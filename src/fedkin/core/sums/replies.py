@@ -14,8 +14,8 @@ class Reply(NamedTuple):
     weight: float
 
 
-class Elsewhere(Mapping[int, Reply]):
-    """Replies whose summed kinds stay where they were made; a message holds the other kinds.
+class RemoteReplies(Mapping[int, Reply]):
+    """Replies whose summed kinds stay at their hosts; a message holds the other kinds.
 
     Args:
         replies: What arrived, in client order.
@@ -38,7 +38,7 @@ class Elsewhere(Mapping[int, Reply]):
         """
         return self._take(tuple(self._replies if clients is None else clients))
 
-    def without(self, out: Collection[int]) -> "Elsewhere":
+    def without(self, out: Collection[int]) -> "RemoteReplies":
         """The replies but those of some clients.
 
         Args:
@@ -48,7 +48,7 @@ class Elsewhere(Mapping[int, Reply]):
             The others, in client order.
         """
         kept = {client: reply for client, reply in self._replies.items() if client not in out}
-        return Elsewhere(kept, self._take)
+        return RemoteReplies(kept, self._take)
 
     def __getitem__(self, client: int) -> Reply:
         return self._replies[client]
@@ -60,8 +60,8 @@ class Elsewhere(Mapping[int, Reply]):
         return len(self._replies)
 
 
-class Heard(Mapping[int, Reply]):
-    """Replies without what is not summed, with the weights that count.
+class SummedReplies(Mapping[int, Reply]):
+    """The summed kinds of replies, with the weights that count.
 
     Args:
         kinds: What is summed.

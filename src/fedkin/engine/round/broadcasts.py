@@ -8,8 +8,8 @@ from fedkin.core.errors import FedkinError, named_line, some
 from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode, outline
+from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.op import Task, TaskResult
-from fedkin.engine.returned.at_server import FailedAtServer
 from fedkin.runs.record import Sent
 
 FEW = 4  # different messages that are kept for the next question about the same state

@@ -8,7 +8,7 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.sums.exact import ExactSum
-from fedkin.core.sums.replies import Elsewhere
+from fedkin.core.sums.replies import RemoteReplies
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_version, far_off
 from fedkin.engine.codec import NOT_FINITE, BadMessage, count, encode
@@ -72,9 +72,9 @@ class Receiver:
         kept: dict[int, Reply] = {}
         largest: dict[int, dict[str, float]] = {}
         spool = None if self.aside is None else Spool(self.aside)
-        elsewhere = False
+        remote = False
         for answer in answers:
-            elsewhere |= answer.held is not None
+            remote |= answer.held is not None
             try:
                 check_version(answer, number - 1)
                 reply, largest[answer.client] = self._accept(answer, expected, sent)
@@ -89,10 +89,10 @@ class Receiver:
         # what one client sends must not decide whether another counts, where that is protected
         off = {} if self.federation.poisson else far_off(largest)
         missing |= off
-        whole = spool is None or elsewhere
+        whole = spool is None or remote
         found: Mapping[int, Reply] = dict(sorted(kept.items())) if whole else spool or {}
-        if elsewhere:
-            found = Elsewhere(found, self._summed)
+        if remote:
+            found = RemoteReplies(found, self._summed)
         replies = without(found, off) if off else found
         if len(replies) < self.needed(number):
             self.too_few(len(replies), missing, number)

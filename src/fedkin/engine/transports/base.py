@@ -113,8 +113,8 @@ class InProcess:
         Returns:
             One sum for each host that has some of them.
         """
-        assert self.host.held is not None
-        return [self.host.held.sum(clients)]
+        assert self.host.partial_sums is not None
+        return [self.host.partial_sums.sum(clients)]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Let the host write its changed states.

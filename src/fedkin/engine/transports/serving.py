@@ -62,7 +62,7 @@ def _call(
             tasks = tasks_of(header, blobs, claims)
             for answers, more in gathered(host.do(header["op"], header["round"], tasks)):
                 rows, messages = rows_of(answers)
-                whole = None if more or host.held is None else host.held.whole()
+                whole = None if more or host.partial_sums is None else host.partial_sums.whole()
                 sums = [] if whole is None else [encode(whole.packed())]
                 line.tell({"answers": rows, "more": more, "sum": bool(sums)}, [*messages, *sums])
         elif header["call"] == "sum":
@@ -85,8 +85,8 @@ def sum_at(host: Host, clients: Iterable[int]) -> bytes:
     Returns:
         ``ExactSum.packed`` as bytes of the codec.
     """
-    assert host.held is not None
-    return encode(host.held.sum(clients).packed())
+    assert host.partial_sums is not None
+    return encode(host.partial_sums.sum(clients).packed())
 
 
 def _load(host: Host, header: dict[str, Any]) -> None:

@@ -13,9 +13,9 @@ from fedkin.flower.envelope import Place
 from fedkin.flower.node.request_log import hides
 from fedkin.masks.terms import check_majority
 from fedkin.runs.spec import Spec
-from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import with_family
 from fedkin.setup.build import schedule_of, start_of
+from fedkin.setup.method_transforms import transformed_at_node
 from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import threshold_of
 
@@ -47,13 +47,13 @@ def with_protection(
     """
     clients = population.clients
     if not hides(spec):
-        return at_node(spec, method, info, clients)
+        return transformed_at_node(spec, method, info, clients)
     held, schedule = [info.architecture] * clients, schedule_of(spec)
     start = start_of(with_family(spec, population), population, models, held)
     if spec.privacy.of_samples:
         model = models[info.architecture]
         method = protected_at_node(spec, method, start, info, model, population, schedule)
-    method = at_node(spec, method, info, clients, threshold)
+    method = transformed_at_node(spec, method, info, clients, threshold)
     method.check(start, participants_among(spec.run.participation, clients))
     return method
 

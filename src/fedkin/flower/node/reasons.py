@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from fedkin.core.plain import plain
+from fedkin.core.escaping import plain
 from fedkin.flower.node.advice import on_a_node
 
 # As fedkin.data begins its sentences; whatever follows may quote a cell. A name that is there twice

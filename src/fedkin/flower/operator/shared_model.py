@@ -12,7 +12,7 @@ from fedkin.flower.node.data import COLUMNS
 from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.directory import own
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import committed, same_data, spec_of
+from fedkin.setup.loaded_run import committed, same_data, spec_of
 from fedkin.setup.snapshot import snapshot
 
 

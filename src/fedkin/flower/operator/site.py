@@ -32,8 +32,8 @@ from fedkin.flower.operator.ports import next_port, note_port
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.flower.operator.unit import link_unit, node_unit
 from fedkin.runs.spec import Spec
-from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
+from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.own_code import code_of
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
@@ -194,7 +194,7 @@ def _experiment(spec: Spec, clients: int, own_data: bool) -> str:
         spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": clients})})
     if spec.run.clients != clients:
         raise FedkinError(f"run.clients is {spec.run.clients}, but --clients names {clients}")
-    spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
+    spec = calibrate_noise(spec)  # nodes add noise of a multiplier, and know no accountant
     # nodes that rehearse read it from folders of their own
     spec = resolved(spec if own_data else rooted(spec), method)
     return tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))

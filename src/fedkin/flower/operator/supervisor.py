@@ -19,8 +19,8 @@ from fedkin.flower.commands import deploy, of_shell
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 from fedkin.flower.operator.command_line import connection, environment, program
 from fedkin.flower.operator.keys import expiry
-from fedkin.flower.operator.once import once
 from fedkin.flower.operator.registration import Registration
+from fedkin.flower.operator.single_instance import single_instance
 
 HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
 DAY = 24 * 3600.0  # seconds
@@ -64,7 +64,7 @@ def superlink(folder: Path) -> None:
             command += [f"--ssl-{name}", str(folder / "certs" / file)]
         command.append("--enable-supernode-auth")
     after = None if deployment.insecure else Registration(folder, deployment).attempt
-    with once(folder, "superlink"):
+    with single_instance(folder, "superlink"):
         Keeper({"superlink": command}, environment(home)).run(after, partial(warn_of, folder))
 
 
@@ -124,7 +124,7 @@ def node(folder: Path) -> None:
         command += ["--root-certificates", str(folder / "ca.crt")]
         command += ["--auth-supernode-private-key", str(folder / "node.key")]
     host = [sys.executable, "-m", HOST, str(folder)]
-    with once(folder, "node", folder / config.state):
+    with single_instance(folder, "node", folder / config.state):
         Keeper({"host": host, "supernode": command}, environment(home)).run(
             daily=partial(warn_of, folder)
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.plain import html_table
+from fedkin.core.escaping import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.comparison.tables import markdown, tables_of, troubles

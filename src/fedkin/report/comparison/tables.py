@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fedkin.core.escaping import markdown as markdown_text
 from fedkin.core.measures import measure_named
-from fedkin.core.plain import markdown as markdown_text
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import AGAINST, Comparison
 from fedkin.report.comparison.damage import damage_sheet

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping
 
-from fedkin.core.plain import cell
+from fedkin.core.escaping import cell
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Run
 from fedkin.report.words.deployed import in_a_word

@@ -1,0 +1,304 @@
+"""The charts of the leaderboard, from its entries and rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from fedkin.bench.leaderboard.board import POOLED, Entry, Stability
+from fedkin.bench.row import Row
+from fedkin.bench.statistics import LEVEL, Ranked
+from fedkin.bench.suite import ALONE
+from fedkin.core.errors import some
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
+from fedkin.report.charts.front import against, dashed_front, mark_front
+
+LINE = 18  # pixels of a method
+SHOWN = 100  # names in a note: whoever is left out is named
+RANKS = alt.Scale(zero=False, padding=8)
+COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
+# of the clients' gains that are drawn
+MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
+
+
+def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
+    """Mean ranks with bars over those that cannot be distinguished.
+
+    Args:
+        ranked: Mean ranks; None: there are none.
+        budget: "rounds", "bytes" or "compute".
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure, or None.
+    """
+    if ranked is None:
+        return None
+    rows: list[dict[str, Any]] = [
+        {"kind": "rank", "method": name, "rank": round(rank, 4), "end": round(rank, 4)}
+        for name, rank in zip(ranked.names, ranked.ranks, strict=True)
+    ]
+    for first, last in ranked.groups:
+        rows.append(
+            {
+                "kind": "group",
+                "method": ranked.names[first],
+                "rank": ranked.ranks[first],
+                "end": ranked.ranks[last],
+                "last": ranked.names[last],
+            }
+        )
+    x = alt.X("rank:Q", title="mean rank (1 is the best)", scale=RANKS)
+    y = alt.Y("method:N", sort=ranked.names, title=None)
+    base = alt.Chart(ROWS)
+    bars = (
+        base.transform_filter("datum.kind == 'group'")
+        .mark_bar(height=4, color=ORANGE, opacity=0.7)
+        .encode(x=x, x2="end:Q", y=y, tooltip=["method:N", "last:N"])
+    )
+    dots = (
+        base.transform_filter("datum.kind == 'rank'")
+        .mark_circle(size=70, color=BLUE, opacity=1)
+        .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
+    )
+    note = (
+        f"Over {ranked.blocks} federations, with equal {budget}, each a mean over its seeds. "
+        f"{by_chance(ranked)} Bars: mean ranks within "
+        f"{ranked.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
+        f"{_left_out(ranked, titles)}"
+    )
+    return figure(
+        f"critical-{budget}",
+        f"Ranks with their critical difference, equal {budget}",
+        note,
+        alt.layer(bars, dots),
+        rows,
+        max(120, LINE * len(ranked.names)),
+    )
+
+
+def by_chance(ranked: Ranked) -> str:
+    """Whether mean ranks say more than chance does, in a sentence.
+
+    Args:
+        ranked: Mean ranks, with Friedman's test.
+
+    Returns:
+        One sentence.
+    """
+    differ = "differ" if ranked.p < LEVEL else "may all be alike"
+    return f"Friedman: the methods {differ} (p = {ranked.p:.2g})."
+
+
+def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
+    """Whom and what the ranks are not of."""
+    sentences = ""
+    if ranked.skipped:
+        gone = some([titles.get(one, one) for one in ranked.skipped], SHOWN)
+        sentences += f" Not over {gone}, where too few of these methods were run."
+    if ranked.without:
+        sentences += f" Not ranked, for want of a federation: {some(ranked.without, SHOWN)}."
+    return sentences
+
+
+def against_cost(board: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
+    """Score against bytes or multiplications, with the front of those that none beats in both: a
+    chart for each measure, as an axis has one.
+
+    Args:
+        board: Entries of any budget; those of equal rounds are drawn.
+        column: "bytes" or "flops".
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure a measure that has two methods.
+    """
+    compared = [one for one in board if one.budget == "rounds" and one.method != POOLED]
+    measures = list(dict.fromkeys(one.measure for one in compared))
+    drawn = [
+        _costs_in(what, [one for one in compared if one.measure == what], column, titles)
+        for what in measures
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _costs_in(
+    what: str, board: Sequence[Entry], column: str, titles: dict[str, str]
+) -> Figure | None:
+    rows: list[dict[str, Any]] = [
+        {
+            "method": one.method,
+            "federation": titles.get(one.federation, one.federation),
+            "cost": getattr(one, column),
+            "value": round(one.mean, 5),
+            "budget": one.budget,
+        }
+        for one in board
+    ]
+    if len(rows) < 2:
+        return None
+    names = list(dict.fromkeys(row["federation"] for row in rows))
+    for name in names:
+        mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
+    of = f"of_{column}_{what}"
+    chosen = _menu(of, names)
+    base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
+    front = dashed_front(base)
+    dots = base.mark_circle(size=80, opacity=0.8).encode(
+        color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)),
+        tooltip=["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")],
+    )
+    names_of = (
+        base.transform_filter("datum.front || datum.method == 'fedavg'")
+        .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
+        .encode(text="method:N")
+    )
+    label = formatting.label(what)
+    note = (
+        "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+        f"{'' if measure_named(what).higher else f' Less {label} is better.'}"
+    )
+    return figure(
+        f"cost-{column}-{what}",
+        f"Test {label} against {COLUMNS[column]}",
+        note,
+        alt.layer(front, dots, names_of).add_params(chosen),
+        rows,
+        320,
+    )
+
+
+def _menu(of: str, names: Sequence[str]) -> alt.Parameter:
+    """The chosen federation, under this name; the first one before anybody chooses."""
+    menu: alt.Parameter = alt.param(
+        name=of, value=names[0], bind=alt.binding_select(options=list(names), name="federation: ")
+    )
+    return menu
+
+
+def _of_federation(of: str) -> alt.Chart:
+    """The rows of the federation that is chosen under this name."""
+    chart: alt.Chart = alt.Chart(ROWS).transform_filter(f"datum.federation == {of}")
+    return chart
+
+
+def clients(rows: Sequence[Row], titles: dict[str, str]) -> list[Figure]:
+    """What each method gave clients beside training alone: deciles, quartiles, median; a chart for
+    each measure.
+
+    Args:
+        rows: Of any suites.
+        titles: {federation: how people call it}.
+
+    Returns:
+        A figure a measure.
+    """
+    measures = list(dict.fromkeys(row.measure for row in rows if row.clients))
+    drawn = [
+        _gains_in(what, [row for row in rows if row.measure == what], titles) for what in measures
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
+    drawn: list[dict[str, Any]] = [
+        {"federation": titles.get(federation, federation), "method": method, **_spread(gained)}
+        for (federation, method), gained in _gains(rows).items()
+        if gained
+    ]
+    if not drawn:
+        return None
+    names = list(dict.fromkeys(row["federation"] for row in drawn))
+    of = f"of_clients_{what}"
+    axis = alt.Axis(format="+~%" if formatting.is_share(what) else "+~g")
+    y = alt.Y("method:N", sort=alt.EncodingSortField("median", order="descending"), title=None)
+    base = _of_federation(of).encode(
+        y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))]
+    )
+    label = formatting.label(what)
+    x = alt.X("low:Q", title=f"gain of a client on training alone, in {label}", axis=axis)
+    wide = base.mark_bar(height=3, color=BLUE, opacity=0.5).encode(x=x, x2="high:Q")
+    half = base.mark_bar(height=9, color=BLUE).encode(x="quarter:Q", x2="three:Q")
+    middle = base.mark_tick(color=ORANGE, thickness=3, size=13).encode(x="median:Q")
+    zero = alt.Chart(ROWS).mark_rule(color="#777", strokeDash=[4, 3]).encode(x=alt.datum(0))
+    note = (
+        "At equal rounds, over all seeds. Thin: eight tenths of the clients; thick: half of them; "
+        "orange: the median. Left of the dashed line a client is worse off than alone."
+        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}"
+    )
+    count = max(sum(row["federation"] == name for row in drawn) for name in names)
+    return figure(
+        f"clients-{what}",
+        f"What clients gain on training alone, in {label}",
+        note,
+        alt.layer(zero, wide, half, middle).add_params(_menu(of, names)),
+        drawn,
+        max(120, LINE * count),
+    )
+
+
+def _gains(rows: Sequence[Row]) -> dict[tuple[str, str], list[float]]:
+    """{(federation, method): each client's gain on training alone, over all seeds}."""
+    alone = {
+        (row.federation, row.seed): row.clients
+        for row in rows
+        if row.method == ALONE and "rounds" in row.budgets
+    }
+    gains: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
+            continue
+        by_itself = alone.get((row.federation, row.seed), {})
+        sign = measure_named(row.measure).sign
+        gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
+        gains.setdefault((row.federation, row.method), []).extend(gained)
+    return gains
+
+
+def _spread(gained: Sequence[float]) -> dict[str, float]:
+    """The gains at ``MARKS``, and the share of clients that are worse off."""
+    values = np.quantile(gained, list(MARKS.values()))
+    hurt = sum(gain < 0 for gain in gained) / len(gained)
+    at = {name: round(float(v), 5) for name, v in zip(MARKS, values, strict=True)}
+    return {**at, "hurt": round(hurt, 4)}
+
+
+def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:
+    """Each method's mean rank under every seed.
+
+    Args:
+        stabilities: Mean ranks under each seed.
+        agree: Kendall's W, in 0..1; None: unknown.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        None for one seed.
+    """
+    if not stabilities or len(stabilities[0].ranks) < 2:
+        return None
+    order = sorted(stabilities, key=lambda one: (sum(one.ranks), one.method))
+    rows = [{"method": one.method, "rank": round(rank, 4)} for one in order for rank in one.ranks]
+    y = alt.Y("method:N", sort=[one.method for one in order], title=None)
+    x = alt.X("rank:Q", title="mean rank under a seed", scale=RANKS)
+    base = alt.Chart(ROWS).encode(y=y)
+    span = base.mark_rule(color="#999").encode(x=alt.X("min(rank):Q"), x2="max(rank):Q")
+    dots = base.mark_point(filled=True, size=45, color=BLUE).encode(
+        x=x, tooltip=["method:N", "rank:Q"]
+    )
+    agreement = (
+        "" if agree is None else f" The seeds' orders agree by W = {agree:.2f} (1: all alike)."
+    )
+    note = (
+        f"With equal {budget}. A point is the mean rank over federations under one seed.{agreement}"
+    )
+    return figure(
+        "stability",
+        "How ranks change with the seed",
+        note,
+        alt.layer(span, dots),
+        rows,
+        max(120, LINE * len(order)),
+    )

@@ -1,0 +1,365 @@
+"""The leaderboard as one offline page, and as tables in Markdown."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fedkin.bench.latest_searches import latest_searches, superseded
+from fedkin.bench.leaderboard.board import (
+    BUDGETS,
+    POOLED,
+    Entry,
+    against_best,
+    entries,
+    order,
+    stability,
+)
+from fedkin.bench.leaderboard.charts import against_cost, by_chance, clients, critical, steadiness
+from fedkin.bench.row import Row
+from fedkin.bench.statistics import LEVEL
+from fedkin.bench.suite import ALONE, BASELINES, names, suite
+from fedkin.core import escaping
+from fedkin.core.errors import FedkinError
+from fedkin.report import formatting
+from fedkin.report.charts.base import Figure
+from fedkin.report.page.document import document, places
+from fedkin.report.page.figures import content_of
+from fedkin.report.page.tables import search_bar, section, table
+from fedkin.runs.output_files import PAGES, write_outside
+
+EQUAL_ROUNDS = BUDGETS[0]
+
+
+def write_page(rows: Sequence[Row], target: Path) -> Path:
+    """Write the page.
+
+    Args:
+        rows: Of any suites.
+        target: The path of the file, ending in .html.
+
+    Returns:
+        The same path.
+
+    Raises:
+        FedkinError: There is nothing to show, or the file cannot be written.
+    """
+    return write_outside(target, page(rows), PAGES)
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The whole page.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        HTML, which needs no network.
+
+    Raises:
+        FedkinError: There is no finished row.
+    """
+    before, rows = superseded(rows), latest_searches(rows)
+    board = entries(rows)
+    if not board:
+        raise FedkinError("there is no finished row to show")
+    titles = titles_of(rows)
+    drawn = figures(rows, board, titles)
+    methods = len({one.method for one in board})
+    parts = [
+        "<h1>Leaderboard</h1>",
+        f'<p class="lead">{escape(_lead(board))}</p>',
+        f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
+        _to_beat(rows, board, titles),
+        _all(board, titles),
+        *places(drawn),
+        *_missing(rows, titles),
+    ]
+    return document("Leaderboard", ["<main>", *parts, "</main>"], content_of(drawn))
+
+
+def figures(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
+    """Every chart that the rows can fill.
+
+    Args:
+        rows: Of any suites, of each method's last search.
+        board: Entries of any budget.
+        titles: {federation: how people call it}.
+
+    Returns:
+        In the order of the page.
+    """
+    ranks = [critical(order(board, budget), budget, titles) for budget in BUDGETS]
+    scores = [
+        *against_cost(board, "bytes", titles),
+        *against_cost(board, "flops", titles),
+        *clients(rows, titles),
+    ]
+    drawn = [*ranks, *scores, steadiness(*stability(rows, "rounds"), "rounds")]
+    return [figure for figure in drawn if figure is not None]
+
+
+def titles_of(rows: Sequence[Row]) -> dict[str, str]:
+    """Titles of the federations: those that fedkin's own suites have, else as the last row with one
+    says, else the labels. Who shares a title has its federation beside it.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        {federation: title}.
+    """
+    known = _titles()
+    in_rows = {(row.suite, row.setting): row.title for row in rows if row.title}
+    by = {**in_rows, **known}
+    named = {row.federation: by.get((row.suite, row.setting), row.setting) for row in rows}
+    several = {title for title, count in Counter(named.values()).items() if count > 1}
+    return {
+        federation: f"{title} ({federation})" if title in several else title
+        for federation, title in named.items()
+    }
+
+
+@cache
+def _titles() -> dict[tuple[str, str], str]:
+    """(suite, label) → title, in fedkin's own suites."""
+    return {
+        (name, label): setting.title
+        for name in names()
+        for label, setting in suite(name).settings.items()
+    }
+
+
+def _lead(board: Sequence[Entry]) -> str:
+    """Who is best at equal rounds, on how many federations, and where training alone is enough."""
+    best: dict[str, str] = {}
+    for federation in dict.fromkeys(one.federation for one in board):
+        mine = [one for one in board if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
+        ranked = [one for one in mine if one.method != POOLED]
+        if ranked:
+            first = max(ranked, key=lambda one: one.score)
+            best[federation] = first.method
+    if not best:
+        return "No method was run at equal rounds yet."
+    won = Counter(best.values()).most_common()
+    named = ", ".join(f"{name} on {count}" for name, count in won)
+    alone = dict(won).get(ALONE, 0)
+    over = formatting.many(len(best), "federation")
+    return (
+        f"At equal rounds the best method of each of {over}: {named}. "
+        f"Training alone is beaten on {len(best) - alone}, and not on {alone}."
+    )
+
+
+def _about(rows: Sequence[Row], methods: int, before: int) -> str:
+    suites = ", ".join(dict.fromkeys(row.suite for row in rows))
+    federations = len({row.federation for row in rows})
+    versions = ", ".join(sorted({row.versions.get("fedkin", "?") for row in rows}))
+    return (
+        f"Suite {suites}: {formatting.many(methods, 'method')} on "
+        f"{formatting.many(federations, 'federation')}, {formatting.many(len(rows), 'row')}, "
+        f"fedkin {versions}. Hyper-parameters were chosen on validation data, with as many trials "
+        "for every method, or all that it has to try. Test data were read once." + _left_out(before)
+    )
+
+
+def _left_out(before: int) -> str:
+    """A sentence on the rows that the file has beside those of the page; "" where it has none."""
+    if not before:
+        return ""
+    verb = "is" if before == 1 else "are"
+    return (
+        f" {formatting.many(before, 'row')} of earlier searches {verb} left out: a method's last "
+        "one counts."
+    )
+
+
+def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]) -> str:
+    """What a new method must beat, by federation and budget."""
+    head = [("federation", ""), ("equal", ""), ("best", ""), ("test", "n")]
+    head += [(name, "n") for name in BASELINES] + [("not distinguished from the best", "long")]
+    lines = []
+    for federation in dict.fromkeys(one.federation for one in board):
+        for budget in BUDGETS:
+            mine = [one for one in board if (one.federation, one.budget) == (federation, budget)]
+            ranked = [one for one in mine if one.method != POOLED]
+            if not ranked:
+                continue
+            whole = {one.method for one in mine}  # who failed under a seed is not compared
+            kept = [row for row in rows if row.method in whole]
+            best, others = against_best(kept, federation, budget)
+            near = [one.method for one in others if one.p >= LEVEL]
+            top = next((one for one in ranked if one.method == best), ranked[0])
+            base = {one.method: one for one in mine if one.method in BASELINES}
+            cells: list[Any] = [titles[federation], budget, top.method, _value(top)]
+            cells += [_value(base[name]) if name in base else "–" for name in BASELINES]
+            lines.append([*cells, ", ".join(near) or "nobody"])
+    note = (
+        "Means over clients and seeds. Not distinguished: Wilcoxon's signed-rank test over all "
+        "clients and seeds, Holm's correction for all pairs of methods, 5 %; clients that share a "
+        "model are taken as independent."
+    )
+    return section(
+        "to-beat", "What a new method must beat", note, table(head, lines, marks=[""] * len(lines))
+    )
+
+
+def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
+    head = [("federation", ""), ("equal", ""), ("method", ""), ("test", "n"), ("± seeds", "n")]
+    head += [("on local", "n"), ("worst decile", "n"), ("helped", "n"), ("hurt", "n")]
+    head += [("rounds", "n"), ("sent", "n"), ("multiplied", "n"), ("time", "n"), ("ε", "n")]
+    head += [("chosen", "long"), ("rows", "long")]
+    lines = [_line(one, titles) for one in board]
+    note = (
+        "Choose a heading to sort; search for words, such as “digits rounds”. "
+        "On local: how much better than training alone, in points of a share. Helped, hurt: "
+        "shares of clients. Rows: ids for fedkin bench verify. At equal bytes and compute a cheap "
+        "method may have more rounds, as its suite allows; local, which sends nothing, has the "
+        "equal ones, for more would only be more training."
+    )
+    content = table(head, lines, marks=[""] * len(lines))
+    return section("all", "All methods", note, content, tall=True, above=search_bar("rows"))
+
+
+def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
+    return [
+        titles[one.federation],
+        one.budget,
+        one.method,
+        _value(one),
+        (_apart(one.measure, one.spread), one.spread),
+        (_apart(one.measure, one.gain, "+"), one.gain),
+        (formatting.value(one.measure, one.worst_decile), one.worst_decile),
+        (formatting.percent_or_dash(one.helped), one.helped),
+        (formatting.percent_or_dash(one.hurt), one.hurt),
+        _rounds(one.rounds),
+        (formatting.size(one.bytes), one.bytes),
+        (formatting.count(one.flops), one.flops),
+        (formatting.seconds(one.seconds), one.seconds),
+        (formatting.decimal(one.epsilon, 2), one.epsilon),
+        one.hyper,
+        " ".join(one.ids),
+    ]
+
+
+def _rounds(each: Sequence[int]) -> tuple[str, int]:
+    least, most = min(each), max(each)
+    return (str(least) if least == most else f"{least}–{most}"), least
+
+
+def _value(one: Entry) -> tuple[str, float]:
+    return formatting.value(one.measure, one.mean), one.mean
+
+
+def _apart(measure: str, apart: float | None, sign: str = "") -> str:
+    """A difference of two values: in points of a share, else as the measure counts."""
+    if apart is None:
+        return formatting.NONE
+    return f"{100 * apart:{sign}.2f}" if formatting.is_share(measure) else f"{apart:{sign}.4f}"
+
+
+def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
+    """Who was not run, and why."""
+    lines = [[titles[row.federation], row.method, row.missing] for row in rows if row.missing]
+    if not lines:
+        return []
+    head = [("federation", ""), ("method", ""), ("why", "long")]
+    return [section("missing", "Not run", "", table(head, lines))]
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
+    clients hurt. By mean rank; who has none, by how many federations it has and its score.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A table; shares of clients in per cent.
+    """
+    rows = latest_searches(rows)
+    board = _at_equal_rounds(rows)
+    titles = titles_of(rows)
+    federations = list(dict.fromkeys(one.federation for one in board))
+    by: dict[str, dict[str, Entry]] = {}
+    for one in board:
+        by.setdefault(one.method, {})[one.federation] = one
+    ranks = order(board, EQUAL_ROUNDS)
+    mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
+    columns = (_cell(titles[federation]) for federation in federations)
+    head = ["method", *columns, "on local", "hurt", "mean rank"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+
+    def place(name: str) -> tuple[float, int, float, str]:
+        score = sum(one.score for one in by[name].values())
+        return mean_rank.get(name, 1e9), -len(by[name]), -score, name
+
+    for name in sorted(by, key=place):
+        rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
+        lines.append(f"| {' | '.join([_cell(name), *_cells(by[name], federations), rank])} |")
+    return "\n".join(lines) + "\n"
+
+
+def mean_ranks(rows: Sequence[Row]) -> str:
+    """What the table's mean ranks are over, and whether they say more than chance; "" of none.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A sentence or two, or "".
+    """
+    ranked = order(_at_equal_rounds(latest_searches(rows)), EQUAL_ROUNDS)
+    if ranked is None:
+        return ""
+    over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
+    return f"Mean ranks are of {over}. {by_chance(ranked)}\n"
+
+
+def _at_equal_rounds(rows: Sequence[Row]) -> list[Entry]:
+    return [one for one in entries(rows) if one.budget == EQUAL_ROUNDS]
+
+
+def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
+    """A method's score by federation, its gain on local, and the clients it hurts."""
+    mine = list(by.values())
+    cells = [
+        formatting.value(by[name].measure, by[name].mean) if name in by else formatting.NONE
+        for name in federations
+    ]
+    # a mean of points and of units would say nothing
+    shares = all(formatting.is_share(one.measure) for one in mine)
+    gains = [one.gain for one in mine if one.gain is not None and shares]
+    hurt = [one.hurt for one in mine if one.hurt is not None]
+    gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains else formatting.NONE
+    return [
+        *cells,
+        gain,
+        formatting.percent_or_dash(sum(hurt) / len(hurt)) if hurt else formatting.NONE,
+    ]
+
+
+def not_run(rows: Sequence[Row]) -> str:
+    """The list under the table in Markdown: whoever was not run, where, and why; "" of nobody.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A list, or "".
+    """
+    rows = latest_searches(rows)
+    titles = titles_of(rows)
+    lines = [
+        f"- {_cell(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
+        for row in rows
+        if row.missing
+    ]
+    return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
+
+
+def _cell(text: str) -> str:
+    """Somebody's text within a row of a Markdown table."""
+    return escaping.markdown(text).replace("|", "\\|")

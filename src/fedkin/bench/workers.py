@@ -1,0 +1,94 @@
+"""Worker processes: each runs one case of a bench at a time."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from fedkin.bench.budgets import Allowance
+from fedkin.bench.case import Case, rows_of
+from fedkin.bench.request import BenchRequest
+from fedkin.bench.row import Row
+from fedkin.core.errors import Halted
+from fedkin.core.system.own_code import is_own
+from fedkin.engine.transports.parent import end_with_parent
+from fedkin.experiment.training import Interrupted
+from fedkin.methods.own import allow
+from fedkin.runs.directory import own as inside
+
+RUNS = "runs"  # the folder of all runs in that of a bench
+Job = tuple[Case, Allowance | None]
+
+
+def results(request: BenchRequest, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
+    """Run cases; a process computes one at a time, with one thread.
+
+    Args:
+        request: Has the number of workers, and where the data and the runs are.
+        jobs: Cases, each with what it may use.
+
+    Yields:
+        A case and its rows, as they come.
+
+    Raises:
+        Halted: The bench was stopped, or a worker was killed.
+    """
+    calls = [
+        (case, folder_of(request, case), allowance, request.data_dir) for case, allowance in jobs
+    ]
+    with _pool(request.workers) as pool:
+        try:
+            if pool is None:
+                for call in calls:
+                    yield call[0], _run_case(*call)
+                return
+            waiting = {pool.submit(_run_case, *call): call[0] for call in calls}
+            while waiting:
+                for job in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    yield waiting.pop(job), job.result()
+        except (KeyboardInterrupt, Interrupted):
+            raise Interrupted(f"stopped: the same command goes on with {request.out}") from None
+        except BrokenProcessPool:
+            raise Halted(
+                "a worker process was killed (out of memory?): the same command goes on where it "
+                "was; --workers 1 needs the least"
+            ) from None
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
+    """Worker processes; None for this one."""
+    if workers == 1:
+        yield None
+        return
+    started = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=started, initializer=end_with_parent)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_case(
+    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
+) -> list[Row]:
+    allow(filter(is_own, [case.method]))  # the person at this bench has typed its name
+    return rows_of(case, folder, allowance, data_dir)
+
+
+def folder_of(request: BenchRequest, case: Case) -> Path:
+    """Where the runs of a case are.
+
+    Args:
+        request: Has the bench's folder.
+        case: A method on a setting.
+
+    Returns:
+        A folder within it, which may not exist.
+
+    Raises:
+        FedkinError: There is a link in its place.
+    """
+    return inside(request.out, RUNS, f"{case.label}-{case.digest}")

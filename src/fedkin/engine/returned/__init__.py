@@ -1,1 +1,0 @@
-"""What a method's client functions return, looked at where they were called."""

@@ -1,0 +1,41 @@
+"""Calibrates [privacy]: a noise multiplier and a number of rounds from what is asked."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.privacy import NoiseTarget
+from fedkin.runs.spec import Spec
+from fedkin.setup.accountant import epsilon, noise_for, rounds_within
+from fedkin.setup.privacy import mechanism_of
+
+
+def calibrate_noise(spec: Spec) -> Spec:
+    """The specification with a noise multiplier, and as many rounds as the budget allows.
+
+    Args:
+        spec: The specification.
+
+    Returns:
+        A copy whose noise is σ in clips; the same where nothing is noised, or samples are
+        protected.
+
+    Raises:
+        FedkinError: The budget allows no round, or the extra ``privacy`` is not installed.
+    """
+    privacy = spec.privacy
+    if not privacy.on or privacy.of_samples:  # what samples cost depends on the federation
+        return spec
+    if isinstance(privacy.noise, NoiseTarget):
+        target, delta = privacy.noise.epsilon, privacy.noise.delta
+        share = 1.0 if privacy.at_client else spec.run.participation
+        noise = noise_for(target, delta, share, spec.run.rounds) / privacy.surviving**0.5
+        privacy = privacy.model_copy(update={"noise": noise, "delta": delta})
+    spec = spec.model_copy(update={"privacy": privacy})
+    if privacy.budget is None:
+        return spec
+    mechanism = mechanism_of(spec)
+    rounds = rounds_within(mechanism, privacy.budget, spec.run.rounds)
+    if rounds == 0:
+        raise FedkinError(
+            f"privacy.budget is {privacy.budget:g}, and one round costs "
+            f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
+        )
+    return spec.replace("run", rounds=rounds)

@@ -1,0 +1,106 @@
+"""The leaderboard's page and what stands in it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from fedkin.bench.leaderboard.page import markdown, mean_ranks, page, write_page
+from fedkin.core.errors import FedkinError
+from tests.bench.made_rows import made_rows
+from tests.bench.test_verify import a_row
+from tests.report.browser import opened, started
+
+ROWS = made_rows()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+def test_the_table_in_markdown_is_in_the_order_of_ranks() -> None:
+    lines = markdown(ROWS).splitlines()
+    assert lines[0].startswith("| method | Digits, 15 clients, Dirichlet 0.3 |")
+    assert [line.split(" | ")[0] for line in lines[2:4]] == ["| apfl", "| ditto"]
+    assert lines[-1].startswith("| centralized")
+    assert all(line.count("|") == lines[0].count("|") for line in lines)
+
+
+def test_a_sentence_says_whether_mean_ranks_may_be_chance() -> None:
+    said = mean_ranks(ROWS)
+    assert said.startswith("Mean ranks are of 5 methods over 3 federations. Friedman: the methods ")
+    assert re.search(r"differ \(p = 0\.0\d+\)\.\n$", said)
+    alike = [row.model_copy(update={"mean": 0.5}) for row in ROWS if row.mean is not None]
+    assert mean_ranks(alike).endswith("the methods may all be alike (p = 1).\n")
+    assert mean_ranks([row for row in ROWS if row.federation == ROWS[0].federation]) == ""
+
+
+def test_one_federation_ranks_nobody_and_the_best_score_comes_first() -> None:
+    one = [row for row in ROWS if row.federation == ROWS[0].federation]
+    lines = [line.strip("| ").split(" | ") for line in markdown(one).splitlines()[2:]]
+    assert {cells[-1] for cells in lines} == {"–"}
+    scores = [float(cells[1].removesuffix(" %")) for cells in lines]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) > 2
+
+
+def test_nothing_finished_is_one_sentence() -> None:
+    with pytest.raises(FedkinError, match="no finished row"):
+        page(ROWS[-1:])
+
+
+def test_whatever_a_row_says_is_text() -> None:
+    assert "no &lt;batch&gt; norm" in page(ROWS)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_page_draws_sorts_and_filters(browser: Browser, tmp_path: Path, width: int) -> None:
+    path = write_page(ROWS, tmp_path / "page.html")
+    with opened(browser, path, width=width) as shown:
+        assert shown.locator("figure .chart svg.marks").count() == 7
+        body = shown.locator("#all tbody tr")
+        whole = body.count()
+        shown.fill("input.filter", "subjects ditto compute")
+        assert shown.locator("#all tbody tr:visible").count() == 1
+        shown.fill("input.filter", "")
+        assert shown.locator("#all tbody tr:visible").count() == whole
+        shown.locator("#all th button", has_text="± seeds").click()
+        cells = shown.locator("#all tbody tr td:nth-child(5)").all_inner_texts()
+        assert [float(cell) for cell in cells] == sorted(float(cell) for cell in cells)
+        wide = shown.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width
+        first = shown.locator("#to-beat tbody tr").first.inner_text()
+        assert re.search(r"rounds\s+apfl", first)
+
+
+def test_on_a_phone_each_cell_draws_the_line_above_it_so_that_no_fixed_cell_hides_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = write_page(ROWS, tmp_path / "page.html")
+    style = "cell => { const of = getComputedStyle(cell); return [of.borderTopWidth, of.position] }"
+    with opened(browser, path, width=390, theme="dark") as shown:
+        table = shown.locator("#to-beat table")
+        assert table.evaluate("of => getComputedStyle(of).borderCollapse") == "separate"
+        assert table.locator("tbody th").last.evaluate(style) == ["1px", "sticky"]
+        assert table.locator("tbody td").last.evaluate(style) == ["1px", "static"]
+
+
+def test_it_leads_with_who_is_best() -> None:
+    text = page(made_rows())
+    (said,) = re.findall(r'<p class="lead">(.*?)</p>', text)
+    assert said.startswith("At equal rounds the best method of each of ")
+    assert "Training alone is beaten on " in said
+
+
+def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> None:
+    rows = [a_row(id=f"{seed}" * 12, seed=seed, rounds=seed, setting="har") for seed in (7, 9)]
+    assert ">7–9<" in page(rows)
+    assert ">7<" in page(rows[:1])
+
+
+def test_the_page_says_that_nobody_stretches_training_alone() -> None:
+    assert "local, which sends nothing, has the equal ones" in page(made_rows())

@@ -1,0 +1,52 @@
+"""A run directory as objects: what must be as it was, and what is not committed yet."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.directory import SPEC
+from fedkin.setup import loaded_run as module
+from fedkin.setup.loaded_run import committed, load, same_data, spec_of
+from tests.awkward import population, record
+
+PEOPLE = population()
+
+
+def test_a_directory_says_its_experiment(tmp_path) -> None:
+    (tmp_path / SPEC).write_text('[method]\nname = "ditto"\n[run]\nrounds = 7\n')
+    assert spec_of(tmp_path).run.rounds == 7
+    assert spec_of(tmp_path, workers=5).engine.workers == 5
+    (tmp_path / SPEC).write_text("[run]\nroundz = 7\n")
+    with pytest.raises(FedkinError, match=f"{SPEC}: unknown key .*roundz.*line 2"):
+        spec_of(tmp_path)
+
+
+def test_code_that_it_names_needs_trust(tmp_path) -> None:
+    (tmp_path / SPEC).write_text('[model]\nname = "mine.net:Net"\n')
+    with pytest.raises(FedkinError, match=r"mine\.net:Net.*--trust-code"):
+        spec_of(tmp_path)
+
+
+def test_models_belong_to_their_data(tmp_path, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(module, "same_frozen", lambda *given: asked.append(given))
+    parts = SimpleNamespace(population=PEOPLE, models={"m": 1})
+    facts = {"data_digest": PEOPLE.digest()}
+    same_data(tmp_path, parts, facts)
+    assert asked == [(tmp_path, {"m": 1}, facts)]
+    with pytest.raises(FedkinError, match="the data are not those that this run began with"):
+        same_data(tmp_path, parts, {"data_digest": "other"})
+    assert len(asked) == 1
+
+
+def test_before_the_first_commit_there_is_no_state() -> None:
+    assert committed({"w": 1}) == {"w": 1}
+    with pytest.raises(FedkinError, match="nothing is committed yet: start the run again"):
+        committed(None)
+
+
+def test_models_of_a_deployment_are_at_its_nodes(tmp_path) -> None:
+    folder = record(tmp_path / "run", deployment="superlink")
+    with pytest.raises(FedkinError, match="its personal models never left their nodes"):
+        load(folder)
