@@ -19,6 +19,7 @@ from fedkin.bench.row import (
 )
 from fedkin.bench.running import bench
 from fedkin.core.errors import FedkinError
+from tests.bench.made_rows import made_rows
 from tests.bench.tiny import quiet, tiny_request
 from tests.cli.command import fedkin
 
@@ -51,6 +52,20 @@ def test_a_file_that_is_not_ours_is_refused_with_its_line(
     ]:
         with pytest.raises(FedkinError, match=f"rows: line 7 is no row of a leaderboard: {said}"):
             row_of(line, "rows: line 7")
+
+
+@pytest.mark.parametrize("levels", [49, 60, 253, 300, 100_000])
+def test_what_is_read_can_be_written_again_however_deep_it_is(tmp_path: Path, levels: int) -> None:
+    deep = "[" * levels + "0.1" + "]" * levels
+    line = json.dumps(made_rows()[0].model_dump(mode="json")).replace(
+        '"lr": 0.1', f'"lr": {deep}', 1
+    )
+    if levels < 50:
+        append(tmp_path / "again.jsonl", [row_of(line, "a line")])
+        assert row_of((tmp_path / "again.jsonl").read_text(), "again").hyper["lr"]
+        return
+    with pytest.raises(FedkinError, match=r"more than 50 levels|it is too deep"):
+        row_of(line, "a line")
 
 
 def test_rows_of_half_a_search_do_not_count(done: tuple[Path, list[Row]], tmp_path: Path) -> None:

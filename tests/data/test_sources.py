@@ -213,6 +213,15 @@ def test_unknown_names(tmp_path: Path) -> None:
     fails("linear_toy", None, "did you mean 'rows'", row=3)
 
 
+@pytest.mark.parametrize("name", ["some.csv", "sites/some.parquet"])
+def test_keys_behind_a_name_are_those_of_the_option_data(name: str) -> None:
+    fails(
+        f"{name}:separator=;,client=hospital",
+        None,
+        f"the name is {name!r}, and each key stands by itself, as in --set 'data.separator=;'",
+    )
+
+
 def test_digits_need_no_file() -> None:
     from sklearn.datasets import load_digits
 

@@ -29,6 +29,17 @@ def test_run_directories_are_numbered(tmp_path):
     assert prepared(folder, True)[1].name == "7"
 
 
+def test_a_folder_that_is_not_there_gets_the_one_beside_it_that_is(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    (tmp_path / "sito").mkdir()  # holds no deployment
+    assert folder.name == "site"
+    with pytest.raises(FedkinError, match=r"No such file or directory: did you mean 'site'\?$"):
+        config.load(config.Deployment, tmp_path / "sit", config.DEPLOYMENT)
+    for other in ("sito", "elsewhere/site", "q"):
+        with pytest.raises(FedkinError, match=r"No such file or directory$"):
+            config.load(config.Deployment, tmp_path / other, config.DEPLOYMENT)
+
+
 def test_a_changed_experiment_is_another_experiment():
     same = small(
         "fedavg",

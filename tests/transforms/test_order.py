@@ -33,6 +33,10 @@ BAD = {
     "two rules": ([{"name": "median"}, {"name": "krum", "attackers": 1}], "choose one"),
     "hidden": ([{"name": "local_batch_norm"}], "asked for by model.buffers = 'local'"),
     "too few": ([{"name": "krum", "attackers": 1}], "needs at least 5 participants a round"),
+    "nearly no share": (
+        [{"name": "trimmed_mean", "share": 5e-324}],
+        "share: input should be greater than or equal to 0.000001, not 5e-324",
+    ),
     "nothing cut": ([{"name": "trimmed_mean", "share": 0.2}], "needs at least 5 participants"),
     "nameless": ([{"bound": 1.0}], "transforms, number 1: it needs a name"),
     "no list": ({"name": "median"}, "write \\[\\[transforms\\]\\]"),

@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -22,6 +22,7 @@ LARGEST = 256 * 2**20  # bytes of a file of rows
 # What a row of a stranger's may hold: each is far above what a bench writes
 LETTERS, SENTENCE = 200, 2000  # of a name; of a reason
 VALUES = 100_000  # letters of a specification or of hyper-parameters, as JSON
+DEEPEST = 50  # of their levels: what is read can be written again
 MOST = 1_000_000  # clients
 Text = Annotated[str, Field(max_length=LETTERS)]
 Sentence = Annotated[str, Field(max_length=SENTENCE)]
@@ -33,9 +34,19 @@ Score = Annotated[float, Field(ge=-LOSS, le=LOSS)]
 
 
 def _small(values: Content) -> Content:
+    if _deeper(values, DEEPEST):
+        raise ValueError(f"more than {DEEPEST} levels within each other")
     if len(json.dumps(values)) > VALUES:
         raise ValueError(f"more than {VALUES:,} letters")
     return values
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value has more levels than so many."""
+    inside = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list) or not inside:
+        return False
+    return levels == 0 or any(_deeper(one, levels - 1) for one in inside)
 
 
 def _once(budgets: tuple[Budget, ...]) -> tuple[Budget, ...]:
@@ -193,7 +204,7 @@ def row_of(line: str, where: str) -> Row:
     try:
         return Row.model_validate(plain_values(json.loads(line)))
     except (ValueError, RecursionError) as error:
-        reason = "it is no JSON"
+        reason = "it is too deep" if isinstance(error, RecursionError) else "it is no JSON"
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"{'.'.join(map(str, first['loc'])) or 'row'}: {first['msg'].lower()}"

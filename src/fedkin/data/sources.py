@@ -3,11 +3,12 @@ not there.
 """
 
 import inspect
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line, unknown
+from fedkin.core.errors import FedkinError, cut, first_line, unknown
 from fedkin.core.files import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.folder import data_folder
@@ -98,6 +99,7 @@ def check_name(name: str, dir: Path | str | None) -> None:
     if name in SOURCES or is_path(name):
         return
     _refuse_unread_file(name)
+    _refuse_keys(name)
     folder = data_folder(dir)
     files = npz_names(folder) if folder else []
     if "/" in name:
@@ -115,6 +117,18 @@ def _refuse_unread_file(name: str) -> None:
         raise FedkinError(
             f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): save it as .csv, which "
             "every spreadsheet and database can"
+        )
+
+
+def _refuse_keys(name: str) -> None:
+    """Raise FedkinError for a path with keys behind a colon, which --data alone takes apart."""
+    path, _, keys = name.partition(":")
+    first = keys.partition(",")[0]
+    if is_path(path) and "=" in first:
+        raise FedkinError(
+            f"{cut(name)!r} is no name of data: --data takes keys behind a colon; elsewhere the "
+            f"name is {path!r}, and each key stands by itself, as in "
+            f"--set {shlex.quote(cut(f'data.{first}'))}"
         )
 
 

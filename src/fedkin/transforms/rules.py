@@ -53,7 +53,7 @@ def median() -> Change:
     )
 
 
-def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Change:
+def trimmed_mean(*, share: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.2) -> Change:
     """The mean of each coordinate without a share of the clients at either end."""
 
     def change(method: Method, setting: Setting) -> Method:

@@ -29,6 +29,18 @@ def test_top_k_takes_the_largest_and_the_first_of_equal_ones():
     assert compressors.kept(0.07, 100) == 7  # 0.07 · 100 is above 7 in floating point
 
 
+@pytest.mark.certifies("top_k", "random_k", "law")
+@pytest.mark.parametrize("share", [5e-324, 1e-15])
+def test_of_the_smallest_share_one_entry_is_kept(share):
+    assert (compressors.kept(share, 100), compressors.kept(share, 0)) == (1, 0)
+    largest = through(compressors.top_k(share), VECTOR)
+    assert largest.nonzero().flatten().tolist() == [int(VECTOR.abs().argmax())]
+    for scaled, factor in ((True, len(VECTOR)), (False, 1)):
+        drawn = through(compressors.random_k(share, scaled), VECTOR)
+        (place,) = drawn.nonzero().flatten().tolist()
+        assert torch.equal(drawn[place], (VECTOR[place] * factor).float())
+
+
 @pytest.mark.certifies("bfloat16", "closed form")
 def test_bfloat16_is_no_further_off_than_half_of_its_last_place():
     """Eight bits of precision: at most 2⁻⁸ of a power of two, half a unit of the last place."""

@@ -125,8 +125,8 @@ def bfloat16() -> Compressor:
 
 
 def kept(share: float, d: int) -> int:
-    """⌈share · d⌉ without the noise of the product; 0 of 0."""
-    return min(d, math.ceil(round(share * d, 9)))
+    """⌈share · d⌉ without the noise of the product: 1 at least; 0 of 0."""
+    return min(d, max(1, math.ceil(round(share * d, 9))))
 
 
 def packed(codes: Tensor, bits: int) -> Tensor:
