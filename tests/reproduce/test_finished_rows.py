@@ -183,6 +183,22 @@ def test_another_default_of_a_method_is_another_setting() -> None:
     assert digest(asked, {"lam": 0.1}) != digest(asked, {"lam": 0.2})
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_two_numbers_of_one_run_are_refused_and_the_same_twice_is_not(
+    tmp_path: Path, apart: bool
+) -> None:
+    head = ",".join(KEPT) + "\n"
+    one, other = (f"N2,0,accuracy,{value},1.0,digest,print,0.1.0\n" for value in (0.5, 0.9))
+    (tmp_path / "a.csv").write_text(head + one + ("" if apart else one))
+    (tmp_path / "b.csv").write_text(head + one)
+    assert [run.numbers for run in read(tmp_path).values()] == [{"accuracy": 0.5}]
+    (tmp_path / "b.csv").write_text(head + (other if apart else one + other))
+    with pytest.raises(
+        FedkinError, match=r"b\.csv.* accuracy of N2, seed 0, is 0\.9, and .* 0\.5:"
+    ):
+        read(tmp_path)
+
+
 COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"
 TABLES = sorted(path.stem for path in COMMITTED.glob("*.csv") if path.name != CLAIMS)
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, cut
 from fedkin.core.files import read_file
 from fedkin.runs.spec import Spec
 
@@ -131,6 +131,7 @@ def read(folder: Path) -> FinishedRuns:
                     f"{files[key]} and {path} tell of different runs of {run.row}, seed "
                     f"{run.seed}, with the same settings: leave one of the files in --from"
                 )
+            _same_numbers(before, run, f"{path}", f"{files.get(key, path)}")
             runs[key] = run._replace(numbers={**before.numbers, **run.numbers})
             files[key] = path
     return runs
@@ -157,8 +158,20 @@ def runs_of(path: Path) -> dict[tuple[str, int, str], FinishedRun]:
                 f"{path}: line {number} tells of another run of {run.row}, seed {run.seed}, than "
                 "a line above it, with the same settings: leave one of them"
             )
+        _same_numbers(before, run, f"{path}: line {number}", "a line above it")
         runs[key_of(run)] = run._replace(numbers={**before.numbers, **run.numbers})
     return runs
+
+
+def _same_numbers(before: FinishedRun, run: FinishedRun, where: str, other: str) -> None:
+    """Raises FedkinError where a run has two numbers of one measure."""
+    for measure, value in run.numbers.items():
+        known = before.numbers.get(measure, value)
+        if known != value:
+            raise FedkinError(
+                f"{where} says that {cut(measure, 100)} of {cut(run.row, 100)}, seed {run.seed}, "
+                f"is {value}, and {other} that it is {known}: leave one of them"
+            )
 
 
 def key_of(run: FinishedRun) -> tuple[str, int, str]:

@@ -52,6 +52,20 @@ def test_a_file_that_is_none_is_told_in_one_sentence(
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ("b,,does not hold,1,0,2,3,,s,,\n", "line 3 tells of b, as a line above it does"),
+        ("c,,holds,1,0,2,-3,,s,,\n", "line 3 has -3 seeds"),
+    ],
+)
+def test_a_verdict_stands_there_once_and_of_seeds(tmp_path: Path, second: str, told: str) -> None:
+    first = ",".join(COLUMNS) + "\nb,,holds,1,0,2,3,,s,,\n"
+    assert len(kept_verdicts(written(tmp_path, first))) == 1
+    with pytest.raises(FedkinError, match=told):
+        kept_verdicts(written(tmp_path, first + second))
+
+
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").mkdir()
     with pytest.raises(FedkinError, match="cannot be read"):

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, cut, unknown
 from fedkin.reproduce.claim import Case
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
 from fedkin.reproduce.finished_rows import CLAIMS, read_csv
@@ -92,10 +92,16 @@ def kept_verdicts(folder: Path) -> Verdicts:
         raise FedkinError(
             f"{path} is no file of verdicts that can be taken: it has no column {lacking[0]}"
         )
-    return {
-        (line["claim"], line["case"]): _kept(line, f"{path}: line {number}")
-        for number, line in enumerate(lines, start=2)
-    }
+    verdicts: dict[tuple[str, str], KeptVerdict] = {}
+    for number, line in enumerate(lines, start=2):
+        case = line["claim"], line["case"]
+        if case in verdicts:
+            raise FedkinError(
+                f"{path}: line {number} tells of {cut(' '.join(map(str, case)).strip(), 200)}, "
+                "as a line above it does: leave one of them"
+            )
+        verdicts[case] = _kept(line, f"{path}: line {number}")
+    return verdicts
 
 
 def _kept(line: Mapping[str, str | None], where: str) -> KeptVerdict:
@@ -113,6 +119,8 @@ def _kept(line: Mapping[str, str | None], where: str) -> KeptVerdict:
         raise FedkinError(
             f"{where} has no numbers where effect, low, high and seeds belong"
         ) from None
+    if seeds < 0:
+        raise FedkinError(f"{where} has {seeds} seeds: a verdict is of 0 or more")
     finding = Finding(cells["verdict"], effect, low, high, seeds, cells["why"])
     reasons = tuple(filter(None, cells[REASONS].split(AND)))
     return KeptVerdict(finding, tuple(cells[LACKING].split()), reasons, cells["settings"])
