@@ -11,7 +11,7 @@ from fedkin.data.formats.user_files import is_path
 from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.labels import AMOUNTS, label_problems
+from fedkin.data.quality.labels import AMOUNTS, WHOLE, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
@@ -49,15 +49,16 @@ def checked(spec: Spec) -> Checked:
     faults: list[Problem] = []
     source, mended = _read(spec, faults)
     facts = findings(source, mended.data.label or "label")
-    facts["problems"] = [*(fault.plain() for fault in faults), *facts["problems"]]
+    asked = [one for one in facts["problems"] if one["kind"] != WHOLE or not _task_said(spec)]
+    facts["problems"] = [*(fault.plain() for fault in faults), *asked]
     return Checked(facts, mended, tuple(faults))
 
 
 def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
-    or classes that are likely one, and in a table numbers read as words and what would let a
-    model cheat: leaks of one column, identifiers, dates after the outcome. Unlike ``checked`` it
-    leaves pairs of columns alone.
+    or classes that are likely one, and in a table whole numbers taken for classes, numbers read
+    as words and what would let a model cheat: leaks of one column, identifiers, dates after the
+    outcome. Unlike ``checked`` it leaves pairs of columns alone.
 
     Args:
         spec: The specification, of which [data] counts.
@@ -71,7 +72,7 @@ def data_notes(spec: Spec) -> list[str]:
     if not is_path(spec.data.name):
         return []
     source = source_of(spec)
-    faults = [*_plain_faults(source, spec.data.label)]
+    faults = _plain_faults(source, spec)
     if source.columns is not None:
         columns = seen_in(source.columns.columns, source.x)
         after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
@@ -87,12 +88,18 @@ def data_notes(spec: Spec) -> list[str]:
     return [one.sentence for one in faults]
 
 
-def _plain_faults(source: Source, label: str | None) -> list[Problem]:
+def _task_said(spec: Spec) -> bool:
+    """Whether somebody has said what whole numbers in the label's column are."""
+    return bool(spec.data.options.get("task", "auto") != "auto")
+
+
+def _plain_faults(source: Source, spec: Spec) -> list[Problem]:
     """Of labels and clients: what makes a score mean nothing, or clients of one client."""
     names = [] if source.client is None else list(map(str, np.unique(source.client)))
+    label = spec.data.label
     ours = ((), (label or "label",))  # spellings in other columns cost little
     spelled = [one for one in spelling_problems(source, names, label) if one.columns in ours]
-    kinds = {"one class", AMOUNTS}
+    kinds = {"one class", AMOUNTS, *(() if _task_said(spec) else (WHOLE,))}
     return [one for one in label_problems(source) if one.kind in kinds] + spelled
 
 

@@ -10,7 +10,9 @@ from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 
 AMOUNTS = "classes as amounts"
-MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
+WHOLE = "amounts"  # whole numbers of a table: taken for classes, unless data.task is said
+FEW = 4  # classes that are whole numbers, from which on they may count or rank
+MANY = 20  # beyond which they are rather amounts
 
 
 def label_problems(source: Source) -> list[Problem]:
@@ -31,42 +33,42 @@ def label_problems(source: Source) -> list[Problem]:
                 "one class", "all samples are of one class", "there is nothing to learn", share=1.0
             )
         ]
-    if _amounts(source):
-        span = f"{source.class_names[0]} to {source.class_names[-1]}"
-        says = f"the labels are {source.classes:,} whole numbers, {span}, each taken for a class"
-        fix = {"data.task": "regression"}
-        return [
-            Problem(
-                "amounts",
-                says,
-                "if they are amounts, predict them as numbers",
-                fix,
-                1.0,
-                sure=False,
-            )
-        ]
+    numbers = _whole_numbers(source)
+    if source.classes > MANY and numbers:
+        return numbers
     rare = np.flatnonzero(counts < FEWEST)
     if not len(rare):
-        return []
+        return numbers
     names = source.class_names or tuple(str(c) for c in range(source.classes))
     says = f"{many(len(rare), 'class has', 'classes have')} fewer than {FEWEST} samples"
     return [
+        *numbers,
         Problem(
             "rare class",
             says,
             some([names[c] for c in rare]),
             share=float(counts[rare].sum() / counts.sum()),
-        )
+        ),
     ]
 
 
-def _amounts(source: Source) -> bool:
-    """Whether a table's labels look like numbers to predict: more of them than people give names
-    to.
+def _whole_numbers(source: Source) -> list[Problem]:
+    """Of a table whose classes look like numbers to predict: whole numbers one after the other, as
+    counts and grades are, or more of them than people give names to.
     """
-    if source.columns is None or source.classes <= MANY:
-        return False
-    return all(name.lstrip("-").isdecimal() for name in source.class_names)
+    names = source.class_names
+    if source.columns is None or source.classes < FEW:
+        return []
+    if not all(name.lstrip("-").isdecimal() for name in names):
+        return []
+    numbers = sorted(map(int, names))
+    between = numbers[-1] - numbers[0] + 1
+    if source.classes <= MANY and between != source.classes:
+        return []
+    span = f"{numbers[0]} to {numbers[-1]}"
+    says = f"the labels are {source.classes:,} whole numbers, {span}, each taken for a class"
+    why = "if they count or rank, predict them as numbers; if not, say data.task=classification"
+    return [Problem(WHOLE, says, why, {"data.task": "regression"}, 1.0, sure=False)]
 
 
 def _classes_as_amounts(source: Source) -> list[Problem]:
