@@ -180,3 +180,9 @@ def test_a_file_in_a_folder_is_meant_by_its_path(here) -> None:
     for option in ("--method", "--model", "--measure"):
         said = told("run", *SHORT, option, "sub71/slow71:slower", "--out", "no")
         assert said.endswith("and no .py: write sub71.slow71:slower")
+
+
+def test_it_is_checked_in_the_folder_of_its_file(here, monkeypatch) -> None:
+    monkeypatch.setattr("fedkin.doctor.method_checks.RULES", {})
+    asked = fedkin("methods", f"{SLOWER}:share=0.25", "--check", "--json")
+    assert json.loads(asked.stdout) == {"method": f"{SLOWER}:share=0.25", "checks": []}

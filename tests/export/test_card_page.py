@@ -31,7 +31,7 @@ CARD: dict[str, Any] = {
         "personal": {
             "train": {"loss": 0.111, "accuracy": 0.99},
             "val": {"loss": None, "accuracy": None},
-            "test": {"loss": 0.5, "accuracy": 0.75, "auc": 0.875, "r2": 0.0, "none": None},
+            "test": {"loss": 0.5, "accuracy": 0.75, "auc": 0.875, "ece": 0.0, "none": None},
         },
         "global": {"test": {"loss": 1.25, "accuracy": None}},
     },
@@ -63,8 +63,9 @@ def test_every_line_of_a_card() -> None:
 - architecture: mlr
 - data: patients.csv; this client's samples: 31 for training, 3 for validation, 17 for testing
 - personal model on val: not measured
-- personal model on test: accuracy 0.7500, loss 0.5000, auc 0.8750, r2 0.0000
+- personal model on test: accuracy 0.7500, loss 0.5000, auc 0.8750, ece 0.0000
 - global model on test: loss 1.2500
+- ece: calibration error
 - the client sent 4,321 numbers of parameters, 7 numbers of centroids; 1,234 bytes
 - the client received nothing
 - made with fedkin 0.1.0, torch 2.9

@@ -15,7 +15,14 @@ from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.data.tables.table import labels_of
-from fedkin.export.predict import _of_samples, _scores_in_words, _table, predict, prediction_table
+from fedkin.export.predict import (
+    _by_threshold,
+    _of_samples,
+    _scores_in_words,
+    _table,
+    predict,
+    prediction_table,
+)
 from fedkin.runs.spec import DataSection
 from tests import awkward
 from tests.cli.command import fedkin, told
@@ -148,6 +155,7 @@ def arrays_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Any
     people = replace(awkward.population(), x=torch.zeros(2, *shape, dtype=dtype), classes=2)
     people = replace(people, class_names=())
     return SimpleNamespace(
+        client=None,
         population=people,
         data=DataSection(),
         personal=lambda x: torch.stack([x.flatten(1)[:, 0].double(), -x.flatten(1)[:, 1]], 1),
@@ -227,7 +235,7 @@ def test_messages_name_rows_of_a_frame_and_no_file(tmp_path: Path) -> None:
             result.predict(0, asked)
         assert str(error.value).startswith(said)
     far = frame.assign(x=frame["x"].where(frame.index != 3, 1e6))
-    said, _ = result.predict(0, far.drop(columns="site")).attrs["said"]
+    said, *_ = result.predict(0, far.drop(columns="site")).attrs["said"]
     assert "row 3 of the DataFrame" in said
 
 
@@ -238,3 +246,14 @@ def test_a_frame_is_no_array(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     with pytest.raises(FedkinError, match=r"x is a DataFrame, and .* arrays: give x \[rows, 2\]"):
         Result(tmp_path / "run").predict(0, pd.DataFrame({"a": [1.0], "b": [2.0]}))
+
+
+def test_rows_that_the_threshold_of_sensitivity_answers_otherwise_are_told() -> None:
+    frame = pd.DataFrame(
+        {"prediction": ["no", "yes", "no", None], "p(no)": 0.0, "p(yes)": [0.4, 0.6, 0.1, np.nan]}
+    )
+    assert _by_threshold(frame, 0.3) == (
+        "a prediction is the likelier class; the run's sensitivity and specificity are at p(yes) "
+        ">= 0.3, which validation samples chose: 1 row of 4 would be answered otherwise",
+    )
+    assert _by_threshold(frame, 0.5) == _by_threshold(frame, None) == ()

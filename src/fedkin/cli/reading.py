@@ -72,8 +72,10 @@ def _method_checked(name: str | None, others: bool, as_json: bool) -> None:
     if name is None or others:
         raise FedkinError("--check goes with one method: fedkin methods NAME --check")
     from fedkin.cli.listing import checks
+    from fedkin.core.system.own_code import find_own_code
     from fedkin.doctor.method_checks import check_method
 
+    find_own_code()
     found = check_method(name)
     if as_json:
         print_json({"method": name, "checks": [check._asdict() for check in found]})

@@ -90,7 +90,7 @@ def data_notes(spec: Spec) -> list[str]:
 
 def _task_said(spec: Spec) -> bool:
     """Whether somebody has said what whole numbers in the label's column are."""
-    return spec.data.options.get("task", "auto") != "auto"
+    return bool(spec.data.options.get("task", "auto") != "auto")
 
 
 def _plain_faults(source: Source, spec: Spec) -> list[Problem]:

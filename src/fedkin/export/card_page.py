@@ -6,7 +6,7 @@ from typing import Any
 
 from fedkin.core.errors import many, some
 from fedkin.core.escaping import markdown
-from fedkin.export.card_words import said_kinds, said_scores
+from fedkin.export.card_words import legend, said_kinds, said_scores
 from fedkin.export.opened import PERSONAL
 from fedkin.report.words import run_words
 
@@ -67,6 +67,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
             for split, values in scores.items()
             if split != "train"
         ],
+        *([f"- {meant}"] if (meant := legend(card["scores"])) else []),
         *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
         *([f"- privacy: {run_words.privacy(privacy)}"] if privacy else []),
         *[

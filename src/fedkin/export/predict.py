@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, many, percent, unknown
+from fedkin.core.measures import TWO
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -72,7 +73,41 @@ def predict(
         if twice := [name for name in samples.kept.columns if name in frame.columns]:
             raise FedkinError(f"--keep {twice[0]}: a column of predictions is called so")
         frame = pd.concat([samples.kept, frame], axis=1)
-    return frame, (*samples.remarks, *_scores_in_words(frame, samples.labels, population.task))
+    remarks = (
+        *samples.remarks,
+        *_scores_in_words(frame, samples.labels, population.task),
+        *_by_threshold(frame, _threshold(exportable)),
+    )
+    return frame, remarks
+
+
+def _threshold(exportable: Exportable) -> float | None:
+    """That of a client's sensitivity and specificity; None of more classes than two, and of a model
+    that is nobody's, where a card has the mean over clients.
+    """
+    if exportable.population.classes != TWO or exportable.client is None:
+        return None
+    card = exportable.card()
+    by_split = card.get("scores", {}).get(card.get("view", PERSONAL), {})
+    found = [by["threshold"] for by in by_split.values() if by.get("threshold") is not None]
+    return float(found[0]) if found else None
+
+
+def _by_threshold(frame: pd.DataFrame, threshold: float | None) -> tuple[str, ...]:
+    """How many rows the threshold of sensitivity and specificity would answer otherwise."""
+    if threshold is None:
+        return ()
+    name = frame.columns[-1]  # p(LABEL) of the second class
+    known = frame[name].notna()
+    likelier = frame["prediction"] == str(name)[2:-1]
+    other = int((((frame[name] >= threshold) != likelier) & known).sum())
+    if not other:
+        return ()
+    return (
+        f"a prediction is the likelier class; the run's sensitivity and specificity are at {name} "
+        f">= {threshold:.4g}, which validation samples chose: {many(other, 'row')} of "
+        f"{len(frame):,} would be answered otherwise",
+    )
 
 
 def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:

@@ -22,6 +22,19 @@ def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
     )
 
 
+def test_counts_and_grades_are_told_and_codes_are_not(tmp_path: Path) -> None:
+    def told(label: str) -> list[str]:
+        rows = [f"{'ab'[i % 2]},{i % 9},{label.format(i * 37 % 6)}" for i in range(900)]
+        return sentences(found(tmp_path, "\n".join(["site,n,label", *rows]), client="site"))
+
+    assert (
+        "the labels are 6 whole numbers, 0 to 5, each taken for a class: if they count or rank, "
+        "predict them as numbers; if not, say data.task=classification (data.task=regression)"
+    ) in told("{}")
+    for codes in ("{}0", "c{}"):
+        assert not any("whole numbers" in text for text in told(codes))
+
+
 def test_floats_of_an_archive_that_are_few_whole_numbers_are_told(tmp_path: Path) -> None:
     path, x = tmp_path / "a.npz", np.zeros((60, 2), dtype=np.float32)
     np.savez(path, x=x, y=np.arange(60) % 2.0)

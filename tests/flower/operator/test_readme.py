@@ -42,3 +42,11 @@ def test_what_holds_is_said_and_nothing_else(changed, said, unsaid) -> None:
     text = operator_readme(Path("site"), deployment(**changed))
     assert said in text
     assert unsaid not in text
+
+
+def test_without_tls_no_key_is_spoken_of_as_if_it_were_there() -> None:
+    text = operator_readme(Path("site"), deployment(insecure=True))
+    for absent in ("private key", "node.key", "ca.crt", "certs/", "keys/", "clients.pub"):
+        assert absent not in text
+    assert "there are no keys" in text
+    assert "{" not in text

@@ -11,7 +11,7 @@ from fedkin.data.source import Source
 
 AMOUNTS = "classes as amounts"
 WHOLE = "amounts"  # whole numbers of a table: taken for classes, unless data.task is said
-FEW = 3  # classes that are whole numbers, from which on they may have an order
+FEW = 4  # classes that are whole numbers, from which on they may count or rank
 MANY = 20  # beyond which they are rather amounts
 
 

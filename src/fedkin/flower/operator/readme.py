@@ -14,10 +14,8 @@ Clients: {clients}. SuperLink: {address}. {security}
 ## Start
 
 1. On the machine of the SuperLink, which keeps this folder: `./start-superlink` (under a
-   supervisor: `fedkin-superlink@.service` is a unit for systemd; it starts again what ends, and
-   registers the keys in `keys/` by their names).
-2. Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it holds the
-   node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor:
+   supervisor: `fedkin-superlink@.service` is a unit for systemd; it starts again what ends{keys}).
+2. {carry} {data} Start it with `./start` (under a supervisor:
    `fedkin-node@.service` beside it).
 3. `{run}`: the live table, and a run directory in `{folder}/runs/`.
    Stopped or cut off: `{resume}`. From another terminal `{status}` says
@@ -39,8 +37,7 @@ node.
 | {first} … {last} (runtime of each node) | the nodes | nobody: they listen on 127.0.0.1 |
 
 **Close the Control API.** It shares port {port} with the nodes' traffic, under the paths
-`/v1/control` and `/v1/runtime`, and node authentication does not protect it: whoever reaches it and
-has `ca.crt` can register a key and start a run, that is, send code to every node. Let a proxy in
+`/v1/control` and `/v1/runtime`, and {unprotected}, that is, send code to every node. Let a proxy in
 front of the SuperLink refuse these paths to all but this machine, or let the nodes come through a
 private network that only they and you are in.
 
@@ -50,18 +47,37 @@ private network that only they and you are in.
 |---|---|
 | `deployment.toml` | names, `deadline` (s), `max_bytes`; also `wait`, `quorum`, `soft_deadline` |
 | `experiment.toml` | the experiment, with every default |
-| `certs/ca.key` | signs certificates: keep it offline, bring it back for `fedkin deploy renew` |
-| `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
-| `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
-| `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
-| `*@.service` | units for systemd: of the SuperLink, and in each node's folder |
-| `clients.pub` | of secure aggregation: the clients' keys, in order; `deploy add` changes it |
-| `next_port` | the port that `deploy add` gives to the next node |
+{key_files}| `*@.service` | units for systemd: of the SuperLink, and in each node's folder |
+{masks}| `next_port` | the port that `deploy add` gives to the next node |
 | `app/` | what Flower distributes: two lines that name the installed fedkin |
 
 Backups, upgrades, logs and what happens when something fails: docs/deploy.md of fedkin.
 """
 
+SECURE = {
+    "security": "TLS and node authentication are on.",
+    "keys": ", and\n   registers the keys in `keys/` by their names",
+    "carry": "Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it "
+    "holds the\n   node's private key. Then delete it here.",
+    "unprotected": "node authentication does not protect it: whoever reaches it and\nhas `ca.crt` "
+    "can register a key and start a run",
+    "key_files": """\
+| `certs/ca.key` | signs certificates: keep it offline, bring it back for `fedkin deploy renew` |
+| `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
+| `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
+| `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
+""",
+    "masks": "| `clients.pub` | of secure aggregation: the clients' keys, in order; `deploy add` "
+    "changes it |\n",
+}
+INSECURE = {
+    "security": "Without TLS and without authentication: this machine only.",
+    "keys": "",
+    "carry": "Each folder in `nodes/` is a node, on this machine: there are no keys.",
+    "unprotected": "nothing protects it: whoever reaches it can start a run",
+    "key_files": "| `nodes/NAME/` | one node: `node.toml`, `experiment.toml`, `start` |\n",
+    "masks": "",
+}
 
 CODE = """## Code of your own
 
@@ -99,9 +115,7 @@ def operator_readme(folder: Path, deployment: Deployment, code: Sequence[str] = 
         port=deployment.address.rpartition(":")[2],
         first=deployment.node_port,
         last=deployment.node_port + len(deployment.clients) - 1,
-        security="Without TLS and without authentication: this machine only."
-        if deployment.insecure
-        else "TLS and node authentication are on.",
+        **(INSECURE if deployment.insecure else SECURE),
         data="Put its data there (`data` in `node.toml` names the file: .npz with x_train, "
         "y_train, x_val, …, or a "
         'table with a column "split").'
