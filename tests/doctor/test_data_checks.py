@@ -100,8 +100,8 @@ def test_a_run_says_that_counts_are_taken_for_classes_unless_somebody_said_so(tm
     spec = table(tmp_path, counts)
     (said,) = data_notes(spec)
     assert said.startswith("the labels are 5 whole numbers, 0 to 4, each taken for a class")
-    assert said in [one["sentence"] for one in checked(spec).found["problems"]]
+    assert said in [one["sentence"] for one in check_data(spec).found["problems"]]
     for task in ("classification", "regression"):
         spec = parse({"data": spec.data.model_dump(exclude_unset=True) | {"task": task}})[0]
         assert not any("whole numbers" in one for one in data_notes(spec))
-        assert not any(one["kind"] == "amounts" for one in checked(spec).found["problems"])
+        assert not any(one["kind"] == "amounts" for one in check_data(spec).found["problems"])
