@@ -98,7 +98,7 @@ def join(server: Standing, newcomer: Newcomer, rounds: int | None, most: int) ->
 
     Args:
         server: The run, as it stands.
-        newcomer: The newcomer.
+        newcomer: Who computes on its own data, here or elsewhere.
         rounds: How many in each place, 0 or more; None: after how many its validation loss is
             least.
         most: The most rounds that are tried.
