@@ -17,12 +17,10 @@ experiment
 # %% [markdown]
 # A result shows itself: its numbers, and the chart that its report begins with.
 # %%
-ditto = experiment.run(out="runs/ditto", progress=True)
+ditto = experiment.run(progress=True)
 ditto
 # %%
-local = Experiment("local", **shared, **{"split.alpha": 0.3, "split.floor": 20}).run(
-    out="runs/local"
-)
+local = Experiment("local", **shared, **{"split.alpha": 0.3, "split.floor": 20}).run()
 ditto.compare(local)
 # %% [markdown]
 # Everything tabular is a DataFrame.

@@ -25,7 +25,7 @@ experiment = Experiment(
 found = experiment.check()
 found["samples"], found["clients"]["count"], [one["says"] for one in found["problems"]]
 # %%
-result = experiment.run(out="runs/hospitals", progress=True)
+result = experiment.run(progress=True)
 result
 # %% [markdown]
 # The model of one hospital, asked about its patients.

@@ -21,9 +21,9 @@ shared = {
     "model.rule": "random",
     "model.shares": [0.4, 0.6],
 }
-alone = Experiment("local", **shared).run(out="runs/local")
+alone = Experiment("local", **shared).run()
 together = Experiment("comet", **shared, **{"method.clusters": 3, "method.lam": 0.3}).run(
-    out="runs/comet", progress=True
+    progress=True
 )
 together
 # %%

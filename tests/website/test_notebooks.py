@@ -32,6 +32,12 @@ def test_it_runs_and_what_is_kept_is_of_its_cells(source: Path, tmp_path: Path) 
             assert forms[0] == forms[1], cell.source
 
 
+@pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
+def test_all_its_cells_can_be_run_again(source: Path) -> None:
+    """A run's folder with a name of its own would be there the second time."""
+    assert "out=" not in source.read_text("utf-8")
+
+
 def test_there_are_four_and_each_is_a_page_with_outputs() -> None:
     assert [path.stem for path in sources()] == ["figure", "first_steps", "hospital", "phones"]
     text = pages()["notebooks/first_steps.md"]

@@ -96,6 +96,22 @@ def test_it_leads_with_who_is_best() -> None:
     assert "Training alone is beaten on " in said
 
 
+@pytest.mark.parametrize(
+    ("methods", "expected"),
+    [
+        (("apfl", "local"), "the best method is apfl. Training alone is beaten."),
+        (("local",), "the best method is local. Nothing beats training alone."),
+    ],
+)
+def test_of_one_federation_it_leads_with_a_plain_sentence(
+    methods: tuple[str, ...], expected: str
+) -> None:
+    rows = made_rows()
+    few = [row for row in rows if row.setting == rows[0].setting and row.method in methods]
+    (said,) = re.findall(r'<p class="lead">(.*?)</p>', page(few))
+    assert said == f"At equal rounds {expected}"
+
+
 def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> None:
     rows = [a_row(id=f"{seed}" * 12, seed=seed, rounds=seed, setting="har") for seed in (7, 9)]
     assert ">7–9<" in page(rows)

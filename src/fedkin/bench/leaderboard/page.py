@@ -146,9 +146,11 @@ def _lead(board: Sequence[Entry]) -> str:
     won = Counter(best.values()).most_common()
     named = ", ".join(f"{name} on {count}" for name, count in won)
     alone = dict(won).get(ALONE, 0)
-    over = formatting.many(len(best), "federation")
+    if len(best) == 1:
+        beaten = "Nothing beats training alone." if alone else "Training alone is beaten."
+        return f"At equal rounds the best method is {won[0][0]}. {beaten}"
     return (
-        f"At equal rounds the best method of each of {over}: {named}. "
+        f"At equal rounds the best method of each of {len(best)} federations: {named}. "
         f"Training alone is beaten on {len(best) - alone}, and not on {alone}."
     )
 
