@@ -43,7 +43,7 @@ def test_an_outside_method_enters_and_its_row_is_verified(
     assert own[0].budgets == ("rounds", "bytes", "compute")
     assert {trial.hyper["share"] for trial in own[0].trials} == {0.5, 0.9}
 
-    verify = [word.replace("ROW", own[1].id[:6]) for word in command("bench verify")]
+    verify = [word.replace("ROW", own[1].id[:6]) for word in command("bench verify ROW")]
     methods._code._allowed.clear()
     assert "names code (my_methods:slower)" in told(*verify)
     assert "the same bits" in fedkin(*verify, "--trust-code").stdout

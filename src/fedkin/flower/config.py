@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, near
 from fedkin.core.files import read_file
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.flower.address import check_dialled, check_insecure, host_of
@@ -92,9 +92,19 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
     try:
         return made(kind, str(path), parse_toml(read_file(path, LARGEST).decode("utf-8")))
     except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
+        hint = "" if folder.exists() else _beside(folder, name)
+        raise FedkinError(f"{path} cannot be read: {error.strerror}{hint}") from None
     except (UnicodeDecodeError, BadToml) as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
+
+
+def _beside(folder: Path, name: str) -> str:
+    """The hint at a folder beside one that is not there, with a file of that name; "" for none."""
+    try:
+        others = [one.name for one in folder.parent.iterdir() if (one / name).is_file()]
+    except OSError:
+        return ""
+    return near(folder.name, sorted(others))
 
 
 def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
