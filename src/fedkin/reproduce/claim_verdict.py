@@ -308,12 +308,8 @@ def _rise(rows: Sequence[Values]) -> list[Floats]:
 
 
 def _ratio(first: Values, second: Values) -> list[Floats]:
-    means = (
-        (np.mean(list(one.values())), np.mean(list(other.values())))
-        for one, other in zip(first, second, strict=True)
-    )
     with np.errstate(divide="ignore", invalid="ignore"):  # to nothing there is no ratio
-        return [np.array([a / b]) for a, b in means]
+        return [np.array([ratio]) for ratio in _means(first) / _means(second)]
 
 
 def _steadier(own: Floats, other: Floats, least: int) -> Finding:
