@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import verdicts
 from benchmarks.made_verdicts import SETS
 from fedkin.doctor.candidates import candidates
 from fedkin.doctor.verdict import DRAWS, Gain, _drawn, examined, losers, verdict
 from tests.cli.command import fedkin
 
+ROOT = Path(__file__).parents[2]
 BY_NAME = {made.name: made for made in SETS}
 
 
@@ -101,3 +103,20 @@ def test_rows_that_belong_together_are_drawn_together() -> None:
         for group in (None, np.repeat(np.arange(50), 8))
     ]
     assert spread[1] > 2 * spread[0]
+
+
+def test_the_page_has_the_verdicts_that_are_kept() -> None:
+    kept = verdicts.known()
+    assert [(one.name, one.seed) for one in kept] == [
+        (made.name, seed) for seed in range(verdicts.SEEDS) for made in SETS
+    ]
+    assert verdicts.table(kept) in (ROOT / "docs/doctor.md").read_text(encoding="utf-8")
+
+
+def test_a_kept_verdict_is_what_the_doctor_says_today() -> None:
+    """Two of the quickest, one of each answer; numbers may differ in the last digits elsewhere."""
+    kept = {(one.name, one.seed): one for one in verdicts.known()}
+    for name in ("numbers, one concept", "own concepts"):
+        now, then = verdicts.judged(BY_NAME[name], 1), kept[name, 1]
+        assert (now.federate, now.way) == (then.federate, then.way)
+        assert now.gain == pytest.approx(then.gain, abs=2e-3)
