@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.sums.replies import Alike, RemoteReplies, SummedReplies
+from fedkin.core.sums.replies import RemoteReplies, SummedReplies, UniformReplies
 from fedkin.core.sums.replies import Reply as Reply
 from fedkin.core.tree import Tree, weighted_mean
 
@@ -199,7 +199,7 @@ def aggregated(
         if aggregation.anywhere:
             return _mean(aggregation, replies)
         return _ruled(aggregation, replies, context)
-    return Alike(replies) if aggregation.weight == "uniform" else replies
+    return UniformReplies(replies) if aggregation.weight == "uniform" else replies
 
 
 def _mean(aggregation: WeightedSum, replies: Mapping[int, Reply]) -> Mean:

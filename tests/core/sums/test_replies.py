@@ -3,7 +3,7 @@
 import torch
 
 from fedkin.core.sums.exact import ExactSum
-from fedkin.core.sums.replies import Alike, RemoteReplies, Reply, SummedReplies
+from fedkin.core.sums.replies import RemoteReplies, Reply, SummedReplies, UniformReplies
 
 REPLIES = {
     client: Reply({"parameters": torch.tensor([value]), "control": {"c": client}}, weight)
@@ -36,9 +36,9 @@ def test_what_is_not_summed_is_not_heard_and_weights_are_those_that_count() -> N
 
 
 def test_all_count_alike() -> None:
-    assert [(client, one.weight) for client, one in Alike(REPLIES).items()] == [
+    assert [(client, one.weight) for client, one in UniformReplies(REPLIES).items()] == [
         (9, 1.0),
         (2, 1.0),
         (10, 1.0),
     ]
-    assert Alike(REPLIES)[10].message is REPLIES[10].message
+    assert UniformReplies(REPLIES)[10].message is REPLIES[10].message

@@ -86,8 +86,8 @@ class SummedReplies(Mapping[int, Reply]):
         return len(self._replies)
 
 
-class Alike(Mapping[int, Reply]):
-    """Replies that count alike.
+class UniformReplies(Mapping[int, Reply]):
+    """Replies that all have weight 1.
 
     Args:
         replies: {client: reply}, read when they are asked for.
