@@ -289,6 +289,12 @@ def test_a_last_round_that_is_done_again_finds_nodes_that_take_its_other_model(
     fleet = Fleet(tmp_path, experiment(privacy=NOISE))
     cut_off_at(monkeypatch, fleet, "evaluate", 3)
     assert not result(fleet.run())["events"]
+    with read_only(fleet.out) as database:
+        assert not any("was not evaluated" in sentence for sentence in database.facts()["said"])
+    for name in fleet.nodes:
+        folder = fleet.folder / "nodes" / name
+        details = Kept(config.load(config.NodeConfig, folder, config.NODE), folder, None).details
+        assert (details.trained, details.again) == (3, 1)
 
 
 def test_a_server_that_was_cut_off_in_the_finish_released_nothing_again(tmp_path, monkeypatch):
