@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench import running
+from fedkin.bench.request import cases_of
 from fedkin.bench.running import bench
 from fedkin.core.errors import FedkinError
 from tests.bench.tiny import quiet, tiny, tiny_request
@@ -20,6 +21,13 @@ def test_values_that_come_to_no_trial_are_named(
     said: list[str] = []
     bench(tiny_request(tmp_path, methods=("ditto",), typed_trials=own), said.append)
     assert said == ["ditto: lam=0.3 is not tried, for the suite has 2 trials a method"]
+
+
+def test_values_are_tried_however_the_method_was_typed() -> None:
+    own = ({"lam": 0.1}, {"lam": 0.2})
+    asked = tiny_request(Path("out"), methods=("Ditto",), typed_trials=own)
+    (case,) = [case for case in cases_of(asked, quiet) if case.method == "ditto"]
+    assert case.own == own
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """One run of the leaderboard: what it scored, sent and computed."""
 
+import pytest
+
 from fedkin.bench.trial import epsilon_of, method_of, ran, spec_of, up_and_down
+from fedkin.core.errors import Halted
 from fedkin.runs.record import EPSILON
 
 CONTENT = {
@@ -50,3 +53,18 @@ def test_a_run_is_summed_up_once(tmp_path, monkeypatch) -> None:
     found = ran(content, tmp_path / "run", None)
     assert found.found["finished"]
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["experiment.toml", "run.db"])
+def test_a_run_that_cannot_be_gone_on_with_begins_anew(name, tmp_path) -> None:
+    """A damaged file says nothing of the values that are tried: no trial is lost by it."""
+    content = {**CONTENT, "run": {"rounds": 1, "clients": 3}}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("damaged [")
+    assert ran(content, tmp_path / "run", None).found["finished"]
+
+
+def test_a_folder_that_cannot_be_made_is_no_fault_of_what_is_tried(tmp_path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(Halted, match="cannot be made: Not a directory"):
+        ran({**CONTENT, "run": {"rounds": 1, "clients": 3}}, tmp_path / "runs" / "run", None)

@@ -5,6 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import pytest
+
+from fedkin.bench import workers
+from fedkin.bench.case import case_of
+from tests.bench.tiny import tiny
 
 POOL = """
 import os, time
@@ -12,6 +19,23 @@ from fedkin.bench.workers import _pool
 with _pool(2) as pool:
     print(pool.submit(os.getpid).result(), flush=True)
     time.sleep(600)
+"""
+BUSY = """
+import os, sys, time
+from functools import partial
+from multiprocessing import active_children
+from pathlib import Path
+from types import SimpleNamespace
+from fedkin.bench.workers import _pool, _run_in_worker
+from fedkin.experiment.terminal import ends_tidily
+case, folder = SimpleNamespace(method="local", tried=partial(time.sleep, 600)), Path(sys.argv[1])
+with ends_tidily(), _pool(2) as pool:
+    busy = pool.submit(_run_in_worker, case, folder, None, None)
+    pool.submit(os.getpid).result()
+    while not folder.is_dir():
+        time.sleep(0.1)
+    print(*[worker.pid for worker in active_children()], flush=True)
+    busy.result()
 """
 
 
@@ -25,6 +49,59 @@ def test_an_idle_worker_ends_with_a_bench_that_is_killed() -> None:
     finally:
         if not _ended(worker, 0):
             os.kill(worker, signal.SIGKILL)
+
+
+def test_what_a_method_prints_is_no_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(workers, "rows_of", lambda *given: print("trial 1"))
+    workers._run_case(case_of("tiny", tiny(), "digits", "local", "data"), Path("runs"), None, None)
+    assert capsys.readouterr() == ("", "trial 1\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
+def test_a_bench_that_is_told_to_end_waits_for_no_case(tmp_path: Path) -> None:
+    """The signal reaches one process alone, and a case may take hours. One worker is idle, and
+    breaks the pool; the other one is in the midst of a case.
+    """
+    run = [sys.executable, "-c", BUSY, str(tmp_path / "case")]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:
+        assert told.stdout is not None
+        workers_of = told.stdout.readline().split()
+        told.send_signal(signal.SIGTERM)
+        try:
+            told.wait(60)
+        except subprocess.TimeoutExpired:
+            told.kill()
+            raise
+    assert len(workers_of) == 2
+    assert all(_ended(int(worker)) for worker in workers_of)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
+def test_a_worker_that_is_told_to_end_unwinds_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its run has counted so far is kept."""
+    unwound: list[str] = []
+
+    def case() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            unwound.append("counted")
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(workers, "_run_case", case)
+    monkeypatch.setattr(os, "_exit", leave)
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit):
+            workers._run_in_worker()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert unwound == ["counted"]
 
 
 def _ended(process: int, seconds: float = 30) -> bool:

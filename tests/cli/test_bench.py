@@ -1,11 +1,12 @@
 """``fedkin bench``: where the rows are looked for."""
 
+import json
 from pathlib import Path
 
 import pytest
 import tomli_w
 
-from fedkin.bench.row import ROWS, append, read_rows
+from fedkin.bench.row import ROWS, Row, append, read_rows
 from fedkin.bench.suite import committed
 from tests.bench.made_rows import made_rows
 from tests.bench.tiny import CONTENT
@@ -57,6 +58,25 @@ def test_an_added_method_is_told_where_it_stands(
     assert "rows are those that fedkin has" not in done.stdout
     assert done.stdout.endswith("rows.jsonl\n")
     assert "is the" not in fedkin("bench", "run", tiny_file(), "--out", ".").stdout
+
+
+def test_two_values_of_one_trial_are_refused() -> None:
+    said = told("bench", "add", "ditto", "--try", "lam=1,lam=2")
+    assert said == "--try lam=1,lam=2 has two values of one name: write a --try for each"
+
+
+def test_what_code_prints_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = made_rows()
+
+    def printing(asked: object, tell: object) -> list[Row]:
+        print("imported")
+        return rows
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fedkin.bench.running.bench", printing)
+    done = fedkin("bench", "run", tiny_file(), "--out", ".", "--json")
+    assert len(json.loads(done.stdout)) == len(rows)
+    assert "imported" in done.stderr
 
 
 def test_an_added_method_stands_beside_the_rows_that_fedkin_has_of_its_suite(

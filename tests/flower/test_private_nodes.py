@@ -13,8 +13,10 @@ from fedkin.core.tree import leaves
 from fedkin.engine.codec import decode, encode
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
+from fedkin.flower import config
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
+from fedkin.flower.node.deployed_model import Kept
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.protection import threshold_at
 from fedkin.runs.database import read_only
@@ -235,6 +237,82 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
     for name in fleet.nodes:
         (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
         assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
+
+
+def cut_off_at(monkeypatch, fleet: Fleet, *step):
+    """Run a deployment until nodes were told of a step, where its server is cut off."""
+    push = Grid.push_messages
+
+    def cut_off(grid, messages):
+        ids = push(grid, messages)
+        if told(grid.seen, *step):
+            raise FedkinError("cut off")
+        return ids
+
+    monkeypatch.setattr(Grid, "push_messages", cut_off)
+    with pytest.raises(FedkinError, match="cut off"):
+        fleet.run()
+    monkeypatch.setattr(Grid, "push_messages", push)
+
+
+def test_a_budget_holds_although_a_server_was_cut_off(tmp_path, monkeypatch):
+    """It pays for the round that was released once more: training ends a round earlier."""
+    most = epsilon(mechanism_of(experiment(privacy=NOISE)), 3)
+    fleet = Fleet(tmp_path, experiment(privacy={**NOISE, "budget": most}))
+    cut_off_at(monkeypatch, fleet, "evaluate", 2)
+    fleet.run()
+    with read_only(fleet.out) as database:
+        facts, trained = database.facts(), database.last_trained()
+    assert (facts["released_again"], trained) == (1, 2)
+    assert facts["privacy"]["epsilon"] == pytest.approx(most)
+    assert any("ended after round 2 of 3: privacy.budget had to pay" in s for s in facts["said"])
+    for name in fleet.nodes:
+        folder = fleet.folder / "nodes" / name
+        (kept,) = PrivacyLedger(folder / "state", None).runs()
+        assert (kept.again, kept.epsilon) == (1, pytest.approx(most))
+        details = Kept(config.load(config.NodeConfig, folder, config.NODE), folder, None).details
+        assert (details.trained, details.again) == (2, 1)
+
+
+def test_a_budget_of_one_round_has_no_room_for_it_once_more(tmp_path, monkeypatch):
+    most = epsilon(mechanism_of(experiment(privacy=NOISE)), 1)
+    fleet = Fleet(tmp_path, experiment(privacy={**NOISE, "budget": most}))
+    cut_off_at(monkeypatch, fleet, "evaluate", 1)
+    with pytest.raises(FedkinError, match="which the first round has used up"):
+        fleet.run()
+
+
+def test_a_last_round_that_is_done_again_finds_nodes_that_take_its_other_model(
+    tmp_path, monkeypatch
+):
+    """A node is over once it was asked for the finish: not before the last round is committed."""
+    fleet = Fleet(tmp_path, experiment(privacy=NOISE))
+    cut_off_at(monkeypatch, fleet, "evaluate", 3)
+    assert not result(fleet.run())["events"]
+    with read_only(fleet.out) as database:
+        assert not any("was not evaluated" in sentence for sentence in database.facts()["said"])
+    for name in fleet.nodes:
+        folder = fleet.folder / "nodes" / name
+        details = Kept(config.load(config.NodeConfig, folder, config.NODE), folder, None).details
+        assert (details.trained, details.again) == (3, 1)
+
+
+def test_a_server_that_was_cut_off_in_the_finish_released_nothing_again(tmp_path, monkeypatch):
+    """Its last round was committed, so that nodes are told the same model."""
+
+    def cut_off(*given):
+        raise FedkinError("cut off")
+
+    fleet = Fleet(tmp_path, experiment("finetune", privacy=NOISE))
+    with monkeypatch.context() as patched:
+        patched.setattr("fedkin.experiment.training._final_facts", cut_off)
+        with pytest.raises(FedkinError, match="cut off"):
+            fleet.run()
+    with read_only(fleet.out) as database:
+        assert database.facts()["under_way"]
+    fleet.run()
+    with read_only(fleet.out) as database:
+        assert database.facts()["released_again"] == 0
 
 
 @pytest.mark.parametrize("method", ["fedavg", "finetune"])

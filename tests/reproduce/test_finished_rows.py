@@ -110,6 +110,19 @@ def test_two_files_hide_nothing_of_each_other(tmp_path: Path) -> None:
             ",".join(KEPT) + "\nr,zero,accuracy,1,1,s,f,v\n",
             "line 2 has no numbers where seed, value and seconds belong",
         ),
+        *(
+            (
+                ",".join(KEPT) + f"\nr,{cells},s,f,v\n",
+                "line 2 has no numbers where seed, value and seconds belong",
+            )
+            for cells in (
+                "1_0,accuracy,1,1",
+                "0,accuracy,9_0.5,1",
+                "0,accuracy,1,1_0",
+                "0,accuracy,1e999,1",
+                f"{'9' * 5000},accuracy,1,1",
+            )
+        ),
     ],
 )
 def test_a_csv_that_is_no_file_of_finished_rows_is_refused(
@@ -118,6 +131,15 @@ def test_a_csv_that_is_no_file_of_finished_rows_is_refused(
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(FedkinError, match=said):
         read(tmp_path)
+
+
+def test_finished_rows_that_a_spreadsheet_saved_are_read(tmp_path: Path) -> None:
+    """It begins the file with a byte-order mark and ends lines its own way."""
+    text = line_of("s", "f", 1e-07) + "r,1,accuracy,-2.5E+3,,s,g,v\n"
+    (tmp_path / "x.csv").write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    one, other = read(tmp_path).values()
+    assert (one.seed, one.numbers, one.seconds) == (0, {"accuracy": 1e-07}, 1.0)
+    assert (other.seed, other.numbers, other.seconds) == (1, {"accuracy": -2500.0}, None)
 
 
 def test_a_pipe_among_finished_rows_is_not_waited_for(tmp_path: Path) -> None:

@@ -94,8 +94,13 @@ def _permit(request: BenchRequest) -> None:
 
 
 def _methods(request: BenchRequest) -> tuple[str, ...]:
-    named = tuple(known_name(name) for name in request.methods)
+    named = _named(request)
     return tuple(dict.fromkeys((*BASELINES, *named))) if named else request.suite.all_methods
+
+
+def _named(request: BenchRequest) -> tuple[str, ...]:
+    """The methods that were asked for, by their own names: "Fed-Prox" may be typed."""
+    return tuple(known_name(name) for name in request.methods)
 
 
 def _settings(request: BenchRequest) -> list[str]:
@@ -106,7 +111,7 @@ def _settings(request: BenchRequest) -> list[str]:
 
 
 def _typed_trials(request: BenchRequest, method: str) -> list[Content] | None:
-    typed = method in request.methods and request.typed_trials
+    typed = method in _named(request) and request.typed_trials
     return list(request.typed_trials) if typed else None
 
 
@@ -114,16 +119,16 @@ def _check_typed_trials(request: BenchRequest) -> None:
     """Values that somebody typed are of hyper-parameters that the method has, before it waits for
     the baselines.
     """
-    for method in request.methods if request.typed_trials else ():
+    for method in _named(request) if request.typed_trials else ():
         for label, values in product(_settings(request), request.typed_trials):
             spec = request.suite.settings[label].spec
-            trial = content_of(spec, known_name(method), request.suite.rates[0], values)
+            trial = content_of(spec, method, request.suite.rates[0], values)
             method_of(parse(trial, where=label)[0])
 
 
 def _tell_untried(request: BenchRequest, cases: Sequence[Case], tell: Tell) -> None:
     """Values that somebody typed are not left out without a word."""
-    for method in request.methods if request.typed_trials else ():
+    for method in _named(request) if request.typed_trials else ():
         case = next(case for case in cases if case.method == method)
         left_out = untried(request.suite.rates, case.own, request.suite.trials)
         if left_out:

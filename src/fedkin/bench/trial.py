@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from fedkin.bench.budgets import Used
 from fedkin.bench.counting import counted
 from fedkin.bench.suite import Content
-from fedkin.core.errors import FedkinError
+from fedkin.bench.third_party_code import torch_settings_kept
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
 from fedkin.core.system.own_code import is_own
@@ -84,7 +85,8 @@ def method_of(content: Content) -> Method | None:
 
 
 def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
-    """Run it, or go on with it, or see that it is finished.
+    """Run it, or go on with it, or see that it is finished. A run that cannot be gone on with
+    begins anew: its files may be damaged, which says nothing of its values.
 
     Args:
         content: A specification, as plain values.
@@ -96,8 +98,20 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
 
     Raises:
         FedkinError: It cannot be run, is a link, or has no finite validation score.
+        Halted: The bench is stopped, or the folder cannot be written.
     """
     own(folder.parent, folder.name)
+    gone_on_with = folder.exists()
+    try:
+        return _ran(content, folder, data_dir)
+    except FedkinError as error:
+        if isinstance(error, Halted) or not gone_on_with:
+            raise
+        rmtree(folder)
+    return _ran(content, folder, data_dir)
+
+
+def _ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     _trained(content, folder, data_dir)
     seen, summary = read_with_summary(folder, folder.name)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
@@ -149,6 +163,7 @@ def epsilon_of(summary: Mapping[str, Any]) -> float | None:
     return max(map(float, values)) if values else None
 
 
+@torch_settings_kept()
 def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
     """Run it, or go on, and keep what each of its rounds multiplied."""
     spec = spec_of(content, data_dir)

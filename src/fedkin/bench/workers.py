@@ -1,11 +1,14 @@
 """Worker processes: each runs one case of a bench at a time."""
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context
+from contextlib import contextmanager, redirect_stdout
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import Any
 
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, rows_of
@@ -13,7 +16,9 @@ from fedkin.bench.request import BenchRequest
 from fedkin.bench.row import Row
 from fedkin.core.errors import Halted
 from fedkin.core.system.own_code import is_own
+from fedkin.engine.interrupts import TOLD
 from fedkin.engine.transports.parent import end_with_parent
+from fedkin.experiment.terminal import ends_tidily
 from fedkin.experiment.training import Interrupted
 from fedkin.methods.own import allow
 from fedkin.runs.directory import own as inside
@@ -44,7 +49,7 @@ def results(request: BenchRequest, jobs: Sequence[Job]) -> Iterator[tuple[Case, 
                 for call in calls:
                     yield call[0], _run_case(*call)
                 return
-            waiting = {pool.submit(_run_case, *call): call[0] for call in calls}
+            waiting = {pool.submit(_run_in_worker, *call): call[0] for call in calls}
             while waiting:
                 for job in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(job), job.result()
@@ -67,15 +72,32 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     pool = ProcessPoolExecutor(workers, mp_context=started, initializer=end_with_parent)
     try:
         yield pool
+    except BaseException as error:
+        # Ctrl-C reaches workers too; what else ends a bench reaches this process alone
+        if TOLD or not isinstance(error, KeyboardInterrupt | Interrupted):
+            for worker in active_children():
+                worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_in_worker(*call: Any) -> list[Row]:
+    with ends_tidily():  # what was counted until then is kept
+        try:
+            return _run_case(*call)
+        except (KeyboardInterrupt, Interrupted):
+            if TOLD:  # of a pool that is broken meanwhile nobody would tell it to end
+                os._exit(1)
+            raise
 
 
 def _run_case(
     case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
 ) -> list[Row]:
-    allow(filter(is_own, [case.method]))  # the person at this bench has typed its name
-    return rows_of(case, folder, allowance, data_dir)
+    with redirect_stdout(sys.stderr):  # what a method prints is no result of the command
+        allow(filter(is_own, [case.method]))  # the person at this bench has typed its name
+        return rows_of(case, folder, allowance, data_dir)
 
 
 def folder_of(request: BenchRequest, case: Case) -> Path:

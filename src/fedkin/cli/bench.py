@@ -1,5 +1,7 @@
 """``fedkin bench``: the leaderboard."""
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -225,7 +227,10 @@ def _hyper(text: str) -> "Content":
     pieces = [piece.partition("=") for piece in text.split(",")]
     if not all(key.strip() and equals for key, equals, _ in pieces):
         raise FedkinError(f"--try {text} is not understood: write --try lam=0.1,clusters=3")
-    return {key.strip(): literal(value.strip()) for key, _, value in pieces}
+    values = {key.strip(): literal(value.strip()) for key, _, value in pieces}
+    if len(values) < len(pieces):
+        raise FedkinError(f"--try {text} has two values of one name: write a --try for each")
+    return values
 
 
 def _run(
@@ -261,7 +266,8 @@ def _run(
         keep_runs,
         trust_code or not suite.endswith(".toml"),
     )
-    rows = bench(request, warn)
+    with redirect_stdout(sys.stderr):  # what a module prints that is imported is no result
+        rows = bench(request, warn)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:

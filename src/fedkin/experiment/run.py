@@ -144,7 +144,8 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
         The folder, in which there is nothing.
 
     Raises:
-        FedkinError: It has no name, is a file, has something in it, or cannot be made.
+        FedkinError: It has no name, is a file, or has something in it.
+        Halted: It cannot be made.
     """
     chosen = spec.run.out if out is None else out
     if chosen is not None and not str(chosen).strip():
@@ -186,5 +187,5 @@ def _made(folder: Path, anew: bool = False) -> bool:
     except OSError as error:
         if anew and os.path.lexists(folder):
             return False
-        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+        raise Halted(f"{folder} cannot be made: {error.strerror}") from None
     return True

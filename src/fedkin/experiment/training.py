@@ -172,9 +172,9 @@ def _train(
         rounds_of = _rounds_of_clients(database)
         stopping = _early_stopping(parts, database)
         for number in range(database.last_round() + 1, spec.run.rounds + 2):
-            if stopping.over and number <= spec.run.rounds:
+            trained = stopping.last_round(cut_off.last)
+            if trained < number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            trained = stopping.last_round(spec.run.rounds)
             record = _one_round(coordinator, spec, number, trained)
             if record.phase == "round":
                 rounds_of.update(record.participants)
@@ -194,8 +194,12 @@ def _train(
                 recorder.commit(**cut_off.stopped)
                 raise
         joined = _join_held_out(parts, coordinator, recorder, interrupted)
-        remarks = [*transport.remarks(), *stopping.remarks(spec.run.rounds)]
-        trained = stopping.last_round(spec.run.rounds)
+        trained = stopping.last_round(cut_off.last)
+        remarks = [
+            *transport.remarks(),
+            *stopping.remarks(spec.run.rounds),
+            *cut_off.remarks(spec.run.rounds, trained),
+        ]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
             warnings=_warnings(parts, coordinator.state, database, rounds_of),
@@ -313,7 +317,7 @@ def _one_round(coordinator: Coordinator, spec: Spec, number: int, trained: int) 
     if number > spec.run.rounds:
         return coordinator.finish(number, trained)
     try:
-        return coordinator.round(number, number == spec.run.rounds)
+        return coordinator.round(number, number == trained)
     except FailedAtServer as error:
         raise error.in_round(number) from error.__cause__
 

@@ -211,15 +211,16 @@ class FlowerBackend:
             )
             for client, info in parts.infos.items()
         }
-        rounds = parts.spec.run.rounds
+        rounds, privacy = parts.spec.run.rounds, parts.spec.privacy
         schedule = parts.scheduling(parts.method, parts.federation)
 
         def then(number: int) -> Sequence[Following]:
             """What the coordinator asks for after the evaluation of a round, with the same messages
             down. With noise a round begins when the one before it is committed: begun twice, from
-            two models, it would be released twice.
+            two models, it would be released twice. So does the finish, after which a node would
+            take no other model, where the server's noise makes another one of a round done again.
             """
-            if number < rounds and parts.spec.privacy.on:
+            if privacy.on and (number < rounds or not privacy.at_client):
                 return []
             if number < rounds:
                 return [(WORK, number + 1, schedule.participants(number + 1))]

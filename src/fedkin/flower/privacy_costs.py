@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.runs.spec import Spec
+from fedkin.setup.noise_calibration import last_affordable
 from fedkin.setup.privacy import facts_of
 
 SHOWN = 10  # runs that a sentence names
@@ -66,7 +67,7 @@ def _epsilon(spec: Spec, again: int = 0) -> tuple[float | None, str]:
     if not isinstance(privacy.noise, float) or privacy.of_samples or privacy.seeded:
         return None, ""
     try:
-        facts = facts_of(spec, again=again)
+        facts = facts_of(spec, again=again, trained=last_affordable(spec, again))
     except FedkinError as error:  # no accountant here
         return None, str(error)
     return (None if facts is None else float(facts["epsilon"])), ""

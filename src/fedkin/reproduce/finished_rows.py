@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ from fedkin.runs.spec import Spec
 COLUMNS = ("row", "seed", "measure", "value", "seconds", "settings", "fingerprint", "version")
 CLAIMS = "claims.csv"  # the verdicts of claims, which stand in the same folder
 LARGEST = 16 * 2**20  # bytes of a file that is read
+# int() and float() take 1_0 for 10, and digits of other scripts
+WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,19}")
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 # defaults of the time when the first rows were kept: a later default changes no old row
 FIRST = {"method.name": "comet", "run.patience": None}
 PLAIN = {
@@ -238,7 +242,7 @@ def _lines(path: Path) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """A CSV file of at most ``LARGEST`` bytes.
+    """A CSV file of at most ``LARGEST`` bytes; spreadsheets begin theirs with a byte-order mark.
 
     Args:
         path: The file.
@@ -250,7 +254,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         FedkinError: It cannot be read, is too large, or is no CSV file.
     """
     try:
-        table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8")))
+        table = csv.DictReader(io.StringIO(read_file(path, LARGEST).decode("utf-8-sig")))
         lines = list(table)
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
@@ -263,9 +267,9 @@ def _kept(line: Mapping[str, str], where: str) -> FinishedRun:
     if len(line) > len(COLUMNS) or any(line[column] is None for column in COLUMNS):
         raise FedkinError(f"{where} has not {len(COLUMNS)} cells: {', '.join(COLUMNS)}")
     try:
-        seed, value = int(line["seed"]), _number(line["value"])
-        seconds = _number(line["seconds"])
-    except (TypeError, ValueError):
+        seed, value = whole_number(line["seed"]), number_or_none(line["value"])
+        seconds = number_or_none(line["seconds"])
+    except ValueError:
         raise FedkinError(f"{where} has no numbers where seed, value and seconds belong") from None
     if seconds is not None and seconds < 0:
         raise FedkinError(f"{where} has {seconds:g} seconds: a run takes 0 or more")
@@ -275,8 +279,38 @@ def _kept(line: Mapping[str, str], where: str) -> FinishedRun:
     )
 
 
-def _number(text: str) -> float | None:
-    value = float(text) if text else None
-    if value is not None and not math.isfinite(value):
+def whole_number(text: str) -> int:
+    """The whole number of a cell.
+
+    Args:
+        text: Of the cell.
+
+    Returns:
+        The number.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not WHOLE_NUMBER.fullmatch(text):
+        raise ValueError(text)
+    return int(text)
+
+
+def number_or_none(text: str) -> float | None:
+    """The number of a cell.
+
+    Args:
+        text: Of the cell.
+
+    Returns:
+        A finite number; None of an empty cell.
+
+    Raises:
+        ValueError: It is none, or none that is finite.
+    """
+    if not text:
+        return None
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
         raise ValueError(text)
     return value

@@ -39,3 +39,19 @@ def calibrate_noise(spec: Spec) -> Spec:
             f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
         )
     return spec.replace("run", rounds=rounds)
+
+
+def last_affordable(spec: Spec, again: int) -> int:
+    """The last round that [privacy] budget pays for beside those that were released once more.
+
+    Args:
+        spec: A calibrated one.
+        again: Rounds that the server may have released once more.
+
+    Returns:
+        The last planned round where there is no budget, or room for all; 0: not even the first.
+    """
+    budget, rounds = spec.privacy.budget, spec.run.rounds
+    if budget is None or not again:
+        return rounds
+    return max(0, rounds_within(mechanism_of(spec), budget, rounds + again) - again)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.formats import csv_file
 from fedkin.data.sources import load
 from tests.data.tables.table_examples import write
 
@@ -126,3 +127,13 @@ def test_many_rows_all_arrive(tmp_path: Path) -> None:
     np.testing.assert_array_equal(source.y, np.arange(5000) % 7)
     assert source.client is not None
     assert source.client[12] == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_short_lines_under_many_names_are_refused_however_they_end(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_file, "room", lambda: 1000)
+    (tmp_path / "t.csv").write_bytes(f"a,label{end}{end * 99}".encode())
+    with pytest.raises(FedkinError, match=r"t\.csv has 100 lines of 2 columns, more cells than"):
+        csv_file.read_csv(tmp_path / "t.csv", (), ",", ".", "utf-8")

@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import load
+from fedkin.data.tables.table import is_number
 from tests.data.tables.table_examples import write
 
 GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
@@ -65,3 +66,11 @@ def test_a_column_with_a_role_is_not_left_out_as_well(role: str, tmp_path: Path)
     column = {"label": "label", "client": "site"}[role]
     with pytest.raises(FedkinError, match=f"'{column}' is named by data.drop and by data.{role}"):
         load(path, client="site", drop=[column])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1e5", True), ("-.5", True), ("nan", True), ("1_0", False), ("\uff11\uff10", False)],
+)
+def test_a_number_is_what_pandas_reads_as_one(text: str, number: bool) -> None:
+    assert is_number(text) is number

@@ -319,6 +319,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         place=Place(client=2, clients=6, classes=10, architecture="mlr", joined=joined),
         round=looked,
         trained=None,
+        again=0,
         took_part=None,
         version="1",
         samples={"train": 5},

@@ -269,6 +269,7 @@ def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
             "place": asked.place.model_dump(),
             "round": 4,
             "trained": 3,
+            "again": 0,
             "took_part": 0,
             "samples": {"train": 5, "val": 3, "test": 1},
         }

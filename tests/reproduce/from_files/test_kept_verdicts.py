@@ -38,6 +38,9 @@ def test_a_line_is_a_finding_with_what_it_lacked(tmp_path: Path) -> None:
     [
         (",settings", "", "it has no column settings"),
         ("1.5", "much", "line 2 has no numbers where effect, low, high and seeds belong"),
+        ("1.5", "1_5", "line 2 has no numbers where effect, low, high and seeds belong"),
+        ("1.5", "inf", "line 2 has no numbers where effect, low, high and seeds belong"),
+        (",3,", ",3_0,", "line 2 has no numbers where effect, low, high and seeds belong"),
         (",holds", ",hold", "unknown verdict 'hold': did you mean 'holds'?"),
         (",,abc,,", "", "line 2 has too few cells"),
     ],
@@ -74,6 +77,17 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").write_bytes(b"\xff\xfe")
     with pytest.raises(FedkinError, match="cannot be read"):
         kept_verdicts(tmp_path)
+
+
+def test_a_link_to_nothing_is_no_folder_without_verdicts(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").symlink_to(tmp_path / "gone.csv")
+    with pytest.raises(FedkinError, match=r"claims\.csv cannot be read: No such file"):
+        kept_verdicts(tmp_path)
+
+
+def test_verdicts_that_a_spreadsheet_saved_are_read(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").write_text(HEAD + LINE, encoding="utf-8-sig")
+    assert kept_verdicts(tmp_path)["as-much", ""].finding[:5] == (HOLDS, 1.5, 1.0, 2.0, 3)
 
 
 def test_what_a_case_tests_has_one_digest() -> None:

@@ -204,8 +204,9 @@ def check_columns(path: Path, count: int) -> None:
 def _check_cells(path: Path, columns: int) -> None:
     """Refuse short lines under many names: every line, an empty one too, becomes a whole row."""
     check_columns(path, columns)
-    with path.open("rb") as file:
-        lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(PIECE), b""))
+    with path.open("rb") as file:  # lines may end in a carriage return alone
+        pieces = iter(lambda: file.read(PIECE), b"")
+        lines = sum(max(piece.count(b"\n"), piece.count(b"\r")) for piece in pieces)
     if lines * columns * CELL > room():
         raise FedkinError(
             f"{path} has {lines:,} lines of {many(columns, 'column')}, more cells than the "

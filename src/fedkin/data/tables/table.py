@@ -252,7 +252,7 @@ def numbers_only(source: Source, path: Path) -> Array:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number of any kind, as Python writes them.
+    """Whether a cell is a number of any kind, as pandas reads them: 1_0 is none.
 
     Args:
         text: Of the cell.
@@ -264,7 +264,7 @@ def is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return text.isascii() and "_" not in text
 
 
 def about_of(read: Read, names: tuple[str, ...]) -> dict[str, Array]:

@@ -34,6 +34,7 @@ class Details(BaseModel):
     place: Place
     round: int = Field(ge=0)  # in which the model was looked at: the one after its last
     trained: int | None = Field(default=None, ge=0)  # rounds of the run; None: of a newcomer
+    again: int = Field(default=0, ge=0)  # models of rounds that the server released once more
     took_part: int | None = Field(default=None, ge=0)  # in how many of them; None: as trained
     samples: dict[str, int]
     facts: Facts | None

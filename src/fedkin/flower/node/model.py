@@ -129,17 +129,18 @@ def _card(
         "input": input_of(population, model),
         "output": output_of(population, model),
         "versions": {"fedkin": details.version},
-        "privacy": _privacy(spec, rounds),
+        "privacy": _privacy(spec, rounds, details.again),
     }
 
 
-def _privacy(spec: Spec, rounds: int) -> dict[str, Any] | None:
-    """What the noise of so many rounds gives each client; None where a node cannot say it: of
-    samples it depends on how many the others have.
+def _privacy(spec: Spec, rounds: int, again: int) -> dict[str, Any] | None:
+    """What the noise of so many rounds gives each client, beside those that were released once
+    more; None where a node cannot say it: of samples it depends on how many the others have.
     """
     privacy = spec.privacy
     known = isinstance(privacy.noise, float) and not privacy.of_samples
-    return facts_of(spec, trained=rounds) if known else None
+    again = 0 if privacy.at_client else again  # whose noise is drawn from what a round is made of
+    return facts_of(spec, again=again, trained=rounds) if known else None
 
 
 def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:

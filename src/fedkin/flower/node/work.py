@@ -200,6 +200,7 @@ class Work:
             "place": self.place.model_dump(),
             "round": step.round,
             "trained": self._trained(step),
+            "again": self.asked.again(),
             "took_part": None if self.place.joined is not None else len(self._took_part()),
             "samples": sizes,
         }

@@ -8,6 +8,7 @@ are here have fewer seeds.
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from fedkin.core.errors import FedkinError, cut, unknown
 from fedkin.reproduce.claim import Case
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
-from fedkin.reproduce.finished_rows import CLAIMS, read_csv
+from fedkin.reproduce.finished_rows import CLAIMS, number_or_none, read_csv, whole_number
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
@@ -85,7 +86,7 @@ def kept_verdicts(folder: Path) -> Verdicts:
         FedkinError: The file is none of ours.
     """
     path = folder / CLAIMS
-    if not path.exists():
+    if not os.path.lexists(path):  # a link to nothing is a mistake, not a folder without verdicts
         return {}
     columns, lines = read_csv(path)
     if lacking := [one for one in COLUMNS if one not in columns]:
@@ -111,16 +112,15 @@ def _kept(line: Mapping[str, str | None], where: str) -> KeptVerdict:
     if cells["verdict"] not in (HOLDS, FAILS, OPEN):
         raise FedkinError(f"{where}: {unknown('verdict', cells['verdict'], (HOLDS, FAILS, OPEN))}")
     try:
-        effect, low, high = (
-            float(cells[key]) if cells[key] else math.nan for key in ("effect", "low", "high")
-        )
-        seeds = int(cells["seeds"])
+        numbers = [number_or_none(cells[key]) for key in ("effect", "low", "high")]
+        seeds = whole_number(cells["seeds"])
     except ValueError:
         raise FedkinError(
             f"{where} has no numbers where effect, low, high and seeds belong"
         ) from None
     if seeds < 0:
         raise FedkinError(f"{where} has {seeds} seeds: a verdict is of 0 or more")
+    effect, low, high = (math.nan if value is None else value for value in numbers)
     finding = Finding(cells["verdict"], effect, low, high, seeds, cells["why"])
     reasons = tuple(filter(None, cells[REASONS].split(AND)))
     return KeptVerdict(finding, tuple(cells[LACKING].split()), reasons, cells["settings"])
