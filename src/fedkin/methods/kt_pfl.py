@@ -140,7 +140,7 @@ def project(rows: Tensor) -> Tensor:
     rows = rows - rows.amax(1, keepdim=True)  # changes nothing but the rounding
     falling = rows.sort(dim=1, descending=True).values
     surplus = (falling.cumsum(1) - 1) / torch.arange(1, rows.shape[1] + 1, dtype=rows.dtype)
-    support = (falling > surplus).sum(1, keepdim=True)
+    support = (falling > surplus).sum(1, keepdim=True).clamp_min(1)  # 0 where a row is no number
     return (rows - surplus.gather(1, support - 1)).clamp_min(0)
 
 
