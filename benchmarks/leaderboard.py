@@ -13,7 +13,8 @@ from benchmarks import defaults
 from benchmarks.page import END, line_of
 from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.leaderboard.board import POOLED, Entry, entries
-from fedkin.bench.leaderboard.page import markdown, mean_ranks, titles_of
+from fedkin.bench.leaderboard.page import markdown, mean_ranks
+from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.report import formatting
 

@@ -15,6 +15,7 @@ LEVELS = {
     "centralized": 0.9,
 }
 BYTES = {"local": 0, "fedavg": 4000, "ditto": 4000, "apfl": 9000, "fedrep": 3000}
+OWN = "my_methods:slower"
 ALL = ("rounds", "bytes", "compute")
 
 
@@ -29,6 +30,17 @@ def made_rows() -> list[Row]:
                     _row(rng, setting, method, level, seed, rounds, budgets) for seed in (0, 1)
                 ]
     return [*found, _missing()]
+
+
+def with_own_method() -> list[Row]:
+    """The same, and a method that is not fedkin's, which is what ditto is."""
+    rows = made_rows()
+    own = [
+        row.model_copy(update={"method": OWN, "id": f"0{row.id[1:]}"})
+        for row in rows
+        if row.method == "ditto"
+    ]
+    return [*rows, *own]
 
 
 def _row(

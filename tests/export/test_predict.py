@@ -16,7 +16,6 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.data.tables.table import labels_of
 from fedkin.export.predict import (
-    _by_threshold,
     _of_samples,
     _scores_in_words,
     _table,
@@ -246,14 +245,3 @@ def test_a_frame_is_no_array(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     with pytest.raises(FedkinError, match=r"x is a DataFrame, and .* arrays: give x \[rows, 2\]"):
         Result(tmp_path / "run").predict(0, pd.DataFrame({"a": [1.0], "b": [2.0]}))
-
-
-def test_rows_that_the_threshold_of_sensitivity_answers_otherwise_are_told() -> None:
-    frame = pd.DataFrame(
-        {"prediction": ["no", "yes", "no", None], "p(no)": 0.0, "p(yes)": [0.4, 0.6, 0.1, np.nan]}
-    )
-    assert _by_threshold(frame, 0.3) == (
-        "a prediction is the likelier class; the run's sensitivity and specificity are at p(yes) "
-        ">= 0.3, which validation samples chose: 1 row of 4 would be answered otherwise",
-    )
-    assert _by_threshold(frame, 0.5) == _by_threshold(frame, None) == ()

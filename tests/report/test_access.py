@@ -17,7 +17,7 @@ from fedkin.reproduce.claim_page import write as write_claims
 from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
 from fedkin.reproduce.claim_verdict import OPEN, VERDICTS, Finding
 from fedkin.reproduce.estimate import Estimate
-from tests.bench.made_rows import made_rows
+from tests.bench.made_rows import with_own_method
 from tests.cli.command import fedkin
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
@@ -41,7 +41,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "report": write_report(runs[1]),
         "many": write_report(many),
         "compare": write_comparison(comparison(runs), folder / "compare.html"),
-        "bench": write_bench(made_rows(), folder / "bench.html"),
+        "bench": write_bench(with_own_method(), folder / "bench.html"),
         "reproduce": reproduced(folder / "reproduction"),
         "panel": write_report(write_large(folder / "large" / "panel", 5001, 2)),
         "audit": write_audit(AUDITED, runs[1]),

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from torch import Tensor
@@ -172,7 +172,13 @@ class Result:
             self._held = loaded.at.facts.get("data_digest"), loaded.parts.population
         return self._held[1]
 
-    def predict(self, client: int | str, x: Any, view: str = "personal") -> pd.DataFrame:
+    def predict(
+        self,
+        client: int | str,
+        x: Any,
+        view: str = "personal",
+        threshold: float | Literal["own"] | None = None,
+    ) -> pd.DataFrame:
         """What a client's personal model says of new samples: what ``fedkin predict`` writes.
 
         Args:
@@ -180,16 +186,22 @@ class Result:
             x: A DataFrame or a file with the columns of training; or samples as ``data`` gives
                 them, [rows, …].
             view: "personal", or "global" for the shared model.
+            threshold: Of two classes, the least probability of the second with which it is
+                predicted: in 0..1, or "own", which the client's validation samples chose; None:
+                the likelier class is predicted.
 
         Returns:
             A row a sample: "prediction", and "p(LABEL)" in 0..1 for each class. ``attrs["said"]``
-            holds sentences on what the model never saw.
+            holds sentences on what the model never saw. ``attrs["threshold"]`` is the one that the
+            predictions were made with, ``attrs["own_threshold"]`` the client's own; None where
+            there is none.
 
         Raises:
-            FedkinError: A client or view that is not there, a file that is missing, or samples of
-                other columns, another shape or another type than the model was trained on.
+            FedkinError: A client or view that is not there, a file that is missing, a threshold
+                that is none, or samples of other columns, another shape or another type than the
+                model was trained on.
         """
-        return predicted(*self._member(client), x, view)
+        return predicted(*self._member(client), x, view, threshold)
 
     def compare(
         self,

@@ -109,7 +109,7 @@ def page(
 ) -> None:
     """Write the leaderboard as an HTML page."""
     from fedkin.bench.leaderboard.page import markdown as as_markdown
-    from fedkin.bench.leaderboard.page import mean_ranks, not_run, write_page
+    from fedkin.bench.leaderboard.page import mean_ranks, not_run, own_named, write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
     from fedkin.runs.output_files import MARKDOWN, write_outside
 
@@ -120,7 +120,7 @@ def page(
         warn(remark)
     cases = whole_cases(read)
     if markdown is not None:
-        parts = [as_markdown(cases), mean_ranks(cases), not_run(cases)]
+        parts = [as_markdown(cases), own_named(cases), mean_ranks(cases), not_run(cases)]
         say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
     else:
         say(write_page(cases, out))
@@ -279,9 +279,9 @@ def _run(
 
 def _show_standing(method: str, suite: str, rows: "list[Row]", file: Path) -> None:
     """Where a method that was added stands among all rows of the file and of the suite."""
+    from fedkin.bench.leaderboard.standing import standings
     from fedkin.bench.row import read_rows, whole_cases
     from fedkin.bench.suite import committed
-    from fedkin.cli.talk.bench_rows import standings
     from fedkin.methods import known_name
 
     federations = {row.federation for row in rows}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.options import AsJson, RoundsOfNewcomer, TrustCode
+from fedkin.cli.options import AsJson, RoundsOfNewcomer, Threshold, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, say, warn
 
@@ -280,6 +280,7 @@ def predict(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
+    threshold: Threshold = None,
     run: KeptRun = None,
     as_json: AsJson = False,
 ) -> None:
@@ -287,7 +288,8 @@ def predict(
     from fedkin.cli.export import tell_answers
     from fedkin.export.predict import predict as ask
 
-    tell_answers(*ask(_handed(folder, run), data), data, out, as_json)
+    answers = ask(_handed(folder, run), data, threshold=threshold)
+    tell_answers(*answers, data, out, as_json)
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli.options import AsJson, Folder, TrustCode
+from fedkin.cli.options import AsJson, Folder, Threshold, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
@@ -126,6 +126,7 @@ def predict(
             "--keep", metavar="COLUMN", help="Column of the table to write first. Repeatable."
         ),
     ] = None,
+    threshold: Threshold = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
@@ -143,7 +144,8 @@ def predict(
     else:
         opened = _opened(folder, trust_code, client)
         model = exportable(opened, opened.member(client), view)
-    tell_answers(*ask(model, data, keep=keep or ()), data, out, as_json)
+    answers = ask(model, data, keep=keep or (), threshold=threshold)
+    tell_answers(*answers, data, out, as_json)
 
 
 def tell_answers(
@@ -162,7 +164,9 @@ def tell_answers(
         FedkinError: ``out`` cannot be written, or is ``data``.
     """
     if as_json:
-        print_json({"predictions": frame.to_dict("records"), "said": list(remarks)})
+        records = frame.to_dict("records")
+        thresholds = {name: frame.attrs.get(name) for name in ("threshold", "own_threshold")}
+        print_json({"predictions": records, "said": list(remarks), **thresholds})
     if not as_json or out is not None:
         tell_table(frame, remarks, data, out, quiet=as_json)
 

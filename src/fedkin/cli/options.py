@@ -58,6 +58,15 @@ RoundsOfNewcomer = Annotated[
         "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
     ),
 ]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="P",
+        help="Of two classes: least probability of the second, 0 to 1, or own (the client's).",
+        show_default=False,
+    ),
+]
 TrustCode = Annotated[
     bool,
     typer.Option(

@@ -1,7 +1,7 @@
 """``fedkin reproduce``: the papers' tables and figures, measured beside published."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -95,7 +95,7 @@ def reproduce(
     """
     from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.preset import SCALES, names, preset
-    from fedkin.reproduce.row_spec import check, portable
+    from fedkin.reproduce.row_spec import check
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -136,7 +136,7 @@ def reproduce(
             out,
             changes,
             finished,
-            _command(name, scale, rows, seeds, portable(changes)),
+            rows,
             {} if from_ is None else read(from_),
         ),
         as_json,
@@ -144,8 +144,8 @@ def reproduce(
 
 
 class PresetRequest(NamedTuple):
-    """What is to be run: ``rows`` of the preset. ``finished``: train nothing. ``command``: what
-    gives the same page. ``elsewhere``: finished runs of other machines.
+    """What is to be run: ``rows`` of the preset. ``finished``: train nothing. ``words``: of
+    ``--rows``. ``elsewhere``: finished runs of other machines.
     """
 
     preset: "Preset"
@@ -155,7 +155,7 @@ class PresetRequest(NamedTuple):
     out: Path
     changes: dict[str, Any]
     finished: bool
-    command: str
+    words: str | None
     elsewhere: "FinishedRuns"
 
 
@@ -172,16 +172,19 @@ def _named(chosen_preset: "Preset", words: str | None) -> "tuple[Row, ...]":
     return chosen
 
 
-def _command(
-    name: str, scale: str, rows: str | None, seeds: int, changes: Mapping[str, Any]
-) -> str:
-    """The command that gives the same page."""
-    command = f"fedkin reproduce {name} --scale {scale}"
-    if rows:
-        command += f" --rows {shlex.quote(rows)}"
-    if seeds > 1:
-        command += f" --seeds {seeds}"
-    for key, value in changes.items():
+def _command(request: PresetRequest, all_rows: "Sequence[Outcome]") -> str:
+    """The command that gives the same page: of all rows that it has, also those of calls before."""
+    from fedkin.reproduce.row_spec import portable
+
+    command = f"fedkin reproduce {request.preset.name} --scale {request.scale}"
+    asked = {row.name for row in request.rows}
+    shown = [one.row.name for one in all_rows if one.row.name in asked or not one.missing]
+    if len(shown) < len(all_rows):
+        words = request.words if len(shown) == len(asked) else None
+        command += f" --rows {shlex.quote(words or ','.join(shown))}"
+    if request.seeds > 1:
+        command += f" --seeds {request.seeds}"
+    for key, value in portable(request.changes).items():
         command += f" --set {shlex.quote(f'{key}={value}')}"
     return command
 
@@ -201,7 +204,7 @@ def _run(request: PresetRequest, as_json: bool) -> None:
     all_rows = [
         asked_for.get(row.name) or _known(request, row, machine_speed) for row in table.rows
     ]
-    written = write(table, all_rows, request.scale, request.command, request.out)
+    written = write(table, all_rows, request.scale, _command(request, all_rows), request.out)
     if as_json:
         print_json(
             {

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, many, percent, unknown
-from fedkin.core.measures import TWO
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -24,6 +23,7 @@ from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.opened import PERSONAL, Member, Opened
+from fedkin.export.threshold import answered, in_words, threshold_of
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
 from fedkin.runs.spec import DataSection
 from fedkin.setup.arguments.given import given_data
@@ -43,7 +43,11 @@ class NewSamples(NamedTuple):
 
 
 def predict(
-    exportable: Exportable, path: Path, copy: bool = False, keep: Sequence[str] = ()
+    exportable: Exportable,
+    path: Path,
+    copy: bool = False,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """What a personal model predicts for the samples in a file.
 
@@ -53,15 +57,20 @@ def predict(
         copy: Whether the file is one that fedkin wrote of a DataFrame, not in the way of the run's
             files.
         keep: Columns of the table that stand before the predictions, such as a patient's number.
+        threshold: Of two classes, the least probability of the second with which it is predicted:
+            in 0..1, or "own", the client's; None: the likelier class is predicted.
 
     Returns:
         (a row a sample, remarks on the file and on how well its labels are predicted). Columns:
         those that are kept, "prediction", and "p(LABEL)" in 0..1 for each class.
+        ``attrs["threshold"]`` and ``attrs["own_threshold"]``: the one of the predictions, and the
+        client's own; None where there is none.
 
     Raises:
         FedkinError: The file is not there, lacks a column, or has other samples than the model was
-            trained on.
+            trained on; the threshold is none, or there is no such one.
     """
+    cut = threshold_of(exportable, threshold)
     population = exportable.population
     samples = _read(path, population, exportable.data, copy, tuple(dict.fromkeys(keep)))
     with torch.inference_mode():
@@ -73,41 +82,13 @@ def predict(
         if twice := [name for name in samples.kept.columns if name in frame.columns]:
             raise FedkinError(f"--keep {twice[0]}: a column of predictions is called so")
         frame = pd.concat([samples.kept, frame], axis=1)
+    frame = answered(frame, cut)
     remarks = (
         *samples.remarks,
         *_scores_in_words(frame, samples.labels, population.task),
-        *_by_threshold(frame, _threshold(exportable)),
+        *in_words(frame, cut),
     )
     return frame, remarks
-
-
-def _threshold(exportable: Exportable) -> float | None:
-    """That of a client's sensitivity and specificity; None of more classes than two, and of a model
-    that is nobody's, where a card has the mean over clients.
-    """
-    if exportable.population.classes != TWO or exportable.client is None:
-        return None
-    card = exportable.card()
-    by_split = card.get("scores", {}).get(card.get("view", PERSONAL), {})
-    found = [by["threshold"] for by in by_split.values() if by.get("threshold") is not None]
-    return float(found[0]) if found else None
-
-
-def _by_threshold(frame: pd.DataFrame, threshold: float | None) -> tuple[str, ...]:
-    """How many rows the threshold of sensitivity and specificity would answer otherwise."""
-    if threshold is None:
-        return ()
-    name = frame.columns[-1]  # p(LABEL) of the second class
-    known = frame[name].notna()
-    likelier = frame["prediction"] == str(name)[2:-1]
-    other = int((((frame[name] >= threshold) != likelier) & known).sum())
-    if not other:
-        return ()
-    return (
-        f"a prediction is the likelier class; the run's sensitivity and specificity are at {name} "
-        f">= {threshold:.4g}, which validation samples chose: {many(other, 'row')} of "
-        f"{len(frame):,} would be answered otherwise",
-    )
 
 
 def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
@@ -232,7 +213,13 @@ def _scores_in_words(
     )
 
 
-def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> pd.DataFrame:
+def predicted(
+    opened: Opened,
+    member: Member,
+    x: Any,
+    view: str = PERSONAL,
+    threshold: float | str | None = None,
+) -> pd.DataFrame:
     """What a client's model predicts for a file, a DataFrame, or samples as it takes them.
 
     Args:
@@ -240,17 +227,18 @@ def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> p
         member: Whose model.
         x: The path of a file, a DataFrame with the columns of training, or samples [rows, …].
         view: The name of one of its views: "personal", or "global" for the shared model.
+        threshold: As of ``predict``.
 
     Returns:
         A row a sample, as of ``predict``; ``attrs["said"]`` holds the remarks.
 
     Raises:
-        FedkinError: The view is not there, or the samples are of another kind, shape or type than
-            the model was trained on.
+        FedkinError: The view is not there, the samples are of another kind, shape or type than the
+            model was trained on, or there is no such threshold.
     """
     one = exportable(opened, member, view)
     if isinstance(x, str | Path):
-        frame, remarks = predict(one, Path(x))
+        frame, remarks = predict(one, Path(x), threshold=threshold)
     elif isinstance(x, pd.DataFrame):
         if one.population.encoding is None:
             raise FedkinError(
@@ -258,9 +246,12 @@ def predicted(opened: Opened, member: Member, x: Any, view: str = PERSONAL) -> p
                 f"{', '.join(map(str, one.population.x.shape[1:]))}], as x.to_numpy() may be"
             )
         with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            frame, remarks = predict(one, given_data(x).write(Path(folder)), copy=True)
+            written = given_data(x).write(Path(folder))
+            frame, remarks = predict(one, written, copy=True, threshold=threshold)
     else:
-        frame, remarks = _of_samples(one, x), ()
+        cut = threshold_of(one, threshold)
+        frame = answered(_of_samples(one, x), cut)
+        remarks = in_words(frame, cut)
     frame.attrs["said"] = list(remarks)
     return frame
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fedkin.bench.leaderboard.board import against_best, entries, order, stability
-from fedkin.bench.leaderboard.page import markdown, not_run, page, titles_of
+from fedkin.bench.leaderboard.page import markdown, not_run, page
+from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row
@@ -188,8 +189,8 @@ def test_a_suite_beside_another_takes_no_method_out() -> None:
     )
     alone = [line.split(" | ")[0] for line in markdown(ROWS).splitlines()[2:]]
     lines = markdown([*ROWS, *mine()]).splitlines()[2:]
-    assert {line.split(" | ")[0] for line in lines} == {*alone, "| own"}
-    own = next(line for line in lines if line.startswith("| own")).split(" | ")
+    assert {line.split(" | ")[0] for line in lines} == {*alone, "| **▲ own**"}
+    own = next(line for line in lines if line.startswith("| **▲ own** ")).split(" | ")
     assert own[1:5].count("–") == 3
     assert "Not ranked, for want of a federation: own." in page([*ROWS, *mine()])
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fedkin.bench.leaderboard.board import POOLED, Stability, entries
+from fedkin.bench.leaderboard.board import POOLED, Stability, entries, order, stability
 from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.statistics import Ranked
 from fedkin.bench.suite import ALONE
-from tests.bench.made_rows import LEVELS, SETTINGS, made_rows
+from tests.bench.made_rows import LEVELS, OWN, SETTINGS, made_rows, with_own_method
 
 ROWS = made_rows()
 LABELS = {row.setting: row.federation for row in ROWS}
@@ -34,7 +34,8 @@ def test_ranks_and_bars_over_those_that_cannot_be_told_apart() -> None:
 
 
 def test_the_note_names_who_is_not_ranked_and_where() -> None:
-    found = Ranked(["a", "b"], [1.0, 2.0], 3, 0.5, 0.6, [], ("c", "d"), ("mine/digits",))
+    named = ["ditto", "apfl"]
+    found = Ranked(named, [1.0, 2.0], 3, 0.5, 0.6, [], ("c", "d"), ("mine/digits",))
     note = critical(found, "rounds", {"mine/digits": "Mine"}).note
     assert "Not over Mine, where too few of these methods were run." in note
     assert note.endswith("Not ranked, for want of a federation: c, d.")
@@ -116,3 +117,38 @@ def test_ranks_under_every_seed_in_order() -> None:
     assert "W =" not in steadiness(found, None, "rounds").note
     assert steadiness([Stability("a", (1.0,))], 1.0, "rounds") is None
     assert steadiness([], None, "rounds") is None
+
+
+def named_own(figure):
+    """What the charts' parameter has."""
+    return [one["value"] for one in figure.spec["params"] if one["name"] == "own_methods"]
+
+
+def test_every_chart_knows_which_methods_are_not_fedkins_and_its_note_says_it() -> None:
+    rows_too, board = with_own_method(), entries(with_own_method())
+    drawn = [
+        critical(order(board, "rounds"), "rounds", {}),
+        *against_cost(board, "flops", TITLES),
+        *clients(rows_too, TITLES),
+        steadiness(*stability(rows_too, "rounds"), "rounds"),
+    ]
+    for figure in drawn:
+        assert named_own(figure) == [[OWN]]
+        assert figure.note.endswith(f" ▲ marks {OWN}, which is not one of fedkin's methods.")
+    for figure in [*against_cost(entries(ROWS), "flops", TITLES), *clients(ROWS, TITLES)]:
+        assert named_own(figure) == [[]]
+        assert "▲" not in figure.note
+
+
+def test_in_the_charts_of_costs_it_is_a_triangle_with_its_name() -> None:
+    (drawn,) = against_cost(entries(with_own_method()), "bytes", TITLES)
+    is_own = "indexof(own_methods, datum.method) >= 0"
+    own = [
+        layer["mark"]
+        for layer in drawn.spec["layer"]
+        if layer.get("transform", [{}])[-1].get("filter") == is_own
+    ]
+    assert [(mark["type"], mark.get("shape")) for mark in own] == [
+        ("point", "triangle-up"),
+        ("text", None),
+    ]

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from fedkin.bench.leaderboard.page import markdown, mean_ranks, page, write_page
+from fedkin.bench.leaderboard.page import (
+    markdown,
+    mean_ranks,
+    own_named,
+    page,
+    write_page,
+)
 from fedkin.core.errors import FedkinError
-from tests.bench.made_rows import made_rows
+from tests.bench.made_rows import OWN, made_rows, with_own_method
 from tests.bench.test_verify import a_row
 from tests.report.browser import opened, started
 
@@ -120,3 +126,43 @@ def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> No
 
 def test_the_page_says_that_nobody_stretches_training_alone() -> None:
     assert "local, which sends nothing, has the equal ones" in page(made_rows())
+
+
+def test_a_method_that_is_not_fedkins_is_marked_and_told_where_it_stands() -> None:
+    text = page(with_own_method())
+    (said,) = re.findall(r'<div class="own-method"><p>(.*?)</p><ul>', text)
+    assert said == f"▲ marks {OWN}, which is not one of fedkin&#x27;s methods."
+    assert text.count(f"<li>Digits, 15 clients, Dirichlet 0.3: {OWN} is the 2nd of 6 methods") == 1
+    marked = re.findall(r'<tr class="own-method">.*?<td class="method">(.*?)</td>', text)
+    assert marked == [OWN] * 9
+    (of_fedkin_alone,) = re.findall(r"<main>.*</main>", page(ROWS), re.DOTALL)
+    assert not re.search(r'class="own-method"|▲ ', of_fedkin_alone)
+
+
+def test_the_table_in_markdown_marks_it_too() -> None:
+    rows = with_own_method()
+    assert any(line.startswith(f"| **▲ {OWN}** | ") for line in markdown(rows).splitlines())
+    assert own_named(rows) == f"▲ marks {OWN}, which is not one of fedkin's methods.\n"
+    assert own_named(ROWS) == ""
+    assert "▲" not in markdown(ROWS)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_charts_name_it_within_their_borders(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    path = write_page(with_own_method(), tmp_path / "page.html")
+    sign = "cell => getComputedStyle(cell, '::before').content"
+    with opened(browser, path, width=width, theme="dark") as shown:
+        for name in ("critical-rounds", "clients-accuracy", "stability"):
+            labels = shown.locator(f"#{name} svg text", has_text=f"▲ {OWN}")
+            assert labels.get_attribute("font-weight") == "bold"
+        chart = shown.locator("#cost-bytes-accuracy svg")
+        box, around = chart.locator("text", has_text=OWN).bounding_box(), chart.bounding_box()
+        assert box is not None
+        assert around is not None
+        assert around["x"] <= box["x"]
+        assert box["x"] + box["width"] <= around["x"] + around["width"]
+        assert shown.locator("#all .own-method .method").first.evaluate(sign) == '"▲ "'
+        cells = shown.locator("#all .method").all_inner_texts()
+        assert cells.count(OWN) == 9  # the sign is neither sorted nor saved

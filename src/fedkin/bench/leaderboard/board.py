@@ -13,6 +13,7 @@ from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
 
 BUDGETS = ("rounds", "bytes", "compute")
+EQUAL_ROUNDS = BUDGETS[0]
 POOLED = "centralized"  # has all data in one place: beside the others, never a winner
 
 

@@ -7,18 +7,28 @@ import altair as alt
 import numpy as np
 
 from fedkin.bench.leaderboard.board import POOLED, Entry, Stability
+from fedkin.bench.leaderboard.own_methods import (
+    axis_of_methods,
+    coloured,
+    legend,
+    only_own,
+    own_methods,
+    shaped,
+    with_own,
+)
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
+from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, WINE, Figure, figure
 from fedkin.report.charts.front import against, dashed_front, mark_front
 
 LINE = 18  # pixels of a method
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
+RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
 COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
 # of the clients' gains that are drawn
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
@@ -52,7 +62,8 @@ def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figu
             }
         )
     x = alt.X("rank:Q", title="mean rank (1 is the best)", scale=RANKS)
-    y = alt.Y("method:N", sort=ranked.names, title=None)
+    y = alt.Y("method:N", sort=ranked.names, title=None, axis=axis_of_methods())
+    own = own_methods(ranked.names)
     base = alt.Chart(ROWS)
     bars = (
         base.transform_filter("datum.kind == 'group'")
@@ -61,20 +72,20 @@ def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figu
     )
     dots = (
         base.transform_filter("datum.kind == 'rank'")
-        .mark_circle(size=70, color=BLUE, opacity=1)
-        .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(x=x, y=y, color=coloured(), shape=shaped(), tooltip=["method:N", "rank:Q"])
     )
     note = (
         f"Over {ranked.blocks} federations, with equal {budget}, each a mean over its seeds. "
         f"{by_chance(ranked)} Bars: mean ranks within "
         f"{ranked.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
-        f"{_left_out(ranked, titles)}"
+        f"{_left_out(ranked, titles)}{_sign_of(own)}"
     )
     return figure(
         f"critical-{budget}",
         f"Ranks with their critical difference, equal {budget}",
         note,
-        alt.layer(bars, dots),
+        with_own(alt.layer(bars, dots), own),
         rows,
         max(120, LINE * len(ranked.names)),
     )
@@ -91,6 +102,11 @@ def by_chance(ranked: Ranked) -> str:
     """
     differ = "differ" if ranked.p < LEVEL else "may all be alike"
     return f"Friedman: the methods {differ} (p = {ranked.p:.2g})."
+
+
+def _sign_of(own: Sequence[str]) -> str:
+    """The end of a note: which methods have the sign."""
+    return f" {legend(own)}" if own else ""
 
 
 def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
@@ -147,25 +163,46 @@ def _costs_in(
     chosen = _menu(of, names)
     base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
     front = dashed_front(base)
-    dots = base.mark_circle(size=80, opacity=0.8).encode(
-        color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)),
-        tooltip=["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")],
+    own = own_methods(row["method"] for row in rows)
+    told = ["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")]
+    dots = (
+        only_own(base, False)
+        .mark_circle(size=80, opacity=0.8)
+        .encode(color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)), tooltip=told)
+    )
+    mine = only_own(base).mark_point(
+        filled=True, shape="triangle-up", size=150, color=WINE, opacity=1
     )
     names_of = (
-        base.transform_filter("datum.front || datum.method == 'fedavg'")
+        only_own(base, False)
+        .transform_filter("datum.front || datum.method == 'fedavg'")
         .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
+        .encode(text="method:N")
+    )
+    names_of_mine = (
+        only_own(base)
+        .mark_text(
+            align=alt.expr(f"{RIGHT} ? 'right' : 'left'"),
+            dx=alt.expr(f"{RIGHT} ? -9 : 9"),
+            dy=7,
+            fontSize=12,
+            fontWeight="bold",
+            color=WINE,
+        )
         .encode(text="method:N")
     )
     label = formatting.label(what)
     note = (
         "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
-        f"{'' if measure_named(what).higher else f' Less {label} is better.'}"
+        f"{'' if measure_named(what).higher else f' Less {label} is better.'}{_sign_of(own)}"
     )
     return figure(
         f"cost-{column}-{what}",
         f"Test {label} against {COLUMNS[column]}",
         note,
-        alt.layer(front, dots, names_of).add_params(chosen),
+        with_own(
+            alt.layer(front, dots, names_of, mine.encode(tooltip=told), names_of_mine), own
+        ).add_params(chosen),
         rows,
         320,
     )
@@ -214,27 +251,29 @@ def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure 
     names = list(dict.fromkeys(row["federation"] for row in drawn))
     of = f"of_clients_{what}"
     axis = alt.Axis(format="+~%" if formatting.is_share(what) else "+~g")
-    y = alt.Y("method:N", sort=alt.EncodingSortField("median", order="descending"), title=None)
+    own = own_methods(row["method"] for row in drawn)
+    best_first = alt.EncodingSortField("median", order="descending")
+    y = alt.Y("method:N", sort=best_first, title=None, axis=axis_of_methods())
     base = _of_federation(of).encode(
         y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))]
     )
     label = formatting.label(what)
     x = alt.X("low:Q", title=f"gain of a client on training alone, in {label}", axis=axis)
-    wide = base.mark_bar(height=3, color=BLUE, opacity=0.5).encode(x=x, x2="high:Q")
-    half = base.mark_bar(height=9, color=BLUE).encode(x="quarter:Q", x2="three:Q")
+    wide = base.mark_bar(height=3, opacity=0.5).encode(x=x, x2="high:Q", color=coloured())
+    half = base.mark_bar(height=9).encode(x="quarter:Q", x2="three:Q", color=coloured())
     middle = base.mark_tick(color=ORANGE, thickness=3, size=13).encode(x="median:Q")
     zero = alt.Chart(ROWS).mark_rule(color="#777", strokeDash=[4, 3]).encode(x=alt.datum(0))
     note = (
         "At equal rounds, over all seeds. Thin: eight tenths of the clients; thick: half of them; "
         "orange: the median. Left of the dashed line a client is worse off than alone."
-        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}"
+        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}{_sign_of(own)}"
     )
     count = max(sum(row["federation"] == name for row in drawn) for name in names)
     return figure(
         f"clients-{what}",
         f"What clients gain on training alone, in {label}",
         note,
-        alt.layer(zero, wide, half, middle).add_params(_menu(of, names)),
+        with_own(alt.layer(zero, wide, half, middle), own).add_params(_menu(of, names)),
         drawn,
         max(120, LINE * count),
     )
@@ -281,24 +320,27 @@ def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: st
         return None
     order = sorted(stabilities, key=lambda one: (sum(one.ranks), one.method))
     rows = [{"method": one.method, "rank": round(rank, 4)} for one in order for rank in one.ranks]
-    y = alt.Y("method:N", sort=[one.method for one in order], title=None)
+    names = [one.method for one in order]
+    own = own_methods(names)
+    y = alt.Y("method:N", sort=names, title=None, axis=axis_of_methods())
     x = alt.X("rank:Q", title="mean rank under a seed", scale=RANKS)
     base = alt.Chart(ROWS).encode(y=y)
     span = base.mark_rule(color="#999").encode(x=alt.X("min(rank):Q"), x2="max(rank):Q")
-    dots = base.mark_point(filled=True, size=45, color=BLUE).encode(
-        x=x, tooltip=["method:N", "rank:Q"]
+    dots = base.mark_point(filled=True, size=45).encode(
+        x=x, color=coloured(), shape=shaped(), tooltip=["method:N", "rank:Q"]
     )
     agreement = (
         "" if agree is None else f" The seeds' orders agree by W = {agree:.2f} (1: all alike)."
     )
     note = (
-        f"With equal {budget}. A point is the mean rank over federations under one seed.{agreement}"
+        f"With equal {budget}. A point is the mean rank over federations under one seed."
+        f"{agreement}{_sign_of(own)}"
     )
     return figure(
         "stability",
         "How ranks change with the seed",
         note,
-        alt.layer(span, dots),
+        with_own(alt.layer(span, dots), own),
         rows,
         max(120, LINE * len(order)),
     )

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from fedkin.bench.latest_searches import latest_searches, superseded
 from fedkin.bench.leaderboard.board import (
     BUDGETS,
+    EQUAL_ROUNDS,
     POOLED,
     Entry,
     against_best,
@@ -18,9 +18,12 @@ from fedkin.bench.leaderboard.board import (
     stability,
 )
 from fedkin.bench.leaderboard.charts import against_cost, by_chance, clients, critical, steadiness
+from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
+from fedkin.bench.leaderboard.standing import standings
+from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
-from fedkin.bench.suite import ALONE, BASELINES, names, suite
+from fedkin.bench.suite import ALONE, BASELINES
 from fedkin.core import escaping
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
@@ -29,8 +32,6 @@ from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.output_files import PAGES, write_outside
-
-EQUAL_ROUNDS = BUDGETS[0]
 
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
@@ -71,6 +72,7 @@ def page(rows: Sequence[Row]) -> str:
     parts = [
         "<h1>Leaderboard</h1>",
         f'<p class="lead">{escape(_lead(board))}</p>',
+        *_own(rows),
         f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
         _to_beat(rows, board, titles),
         _all(board, titles),
@@ -101,37 +103,6 @@ def figures(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str])
     return [figure for figure in drawn if figure is not None]
 
 
-def titles_of(rows: Sequence[Row]) -> dict[str, str]:
-    """Titles of the federations: those that fedkin's own suites have, else as the last row with one
-    says, else the labels. Who shares a title has its federation beside it.
-
-    Args:
-        rows: Of any suites.
-
-    Returns:
-        {federation: title}.
-    """
-    known = _titles()
-    in_rows = {(row.suite, row.setting): row.title for row in rows if row.title}
-    by = {**in_rows, **known}
-    named = {row.federation: by.get((row.suite, row.setting), row.setting) for row in rows}
-    several = {title for title, count in Counter(named.values()).items() if count > 1}
-    return {
-        federation: f"{title} ({federation})" if title in several else title
-        for federation, title in named.items()
-    }
-
-
-@cache
-def _titles() -> dict[tuple[str, str], str]:
-    """(suite, label) → title, in fedkin's own suites."""
-    return {
-        (name, label): setting.title
-        for name in names()
-        for label, setting in suite(name).settings.items()
-    }
-
-
 def _lead(board: Sequence[Entry]) -> str:
     """Who is best at equal rounds, on how many federations, and where training alone is enough."""
     best: dict[str, str] = {}
@@ -153,6 +124,16 @@ def _lead(board: Sequence[Entry]) -> str:
         f"At equal rounds the best method of each of {len(best)} federations: {named}. "
         f"Training alone is beaten on {len(best) - alone}, and not on {alone}."
     )
+
+
+def _own(rows: Sequence[Row]) -> list[str]:
+    """What the sign means, and where the methods that are not fedkin's stand."""
+    own = own_methods(row.method for row in rows)
+    if not own:
+        return []
+    places_of = [f"<li>{escape(said)}</li>" for name in own for said in standings(name, rows)]
+    listed = f"<ul>{''.join(places_of)}</ul>" if places_of else ""
+    return [f'<div class="own-method"><p>{escape(legend(own))}</p>{listed}</div>']
 
 
 def _about(rows: Sequence[Row], methods: int, before: int) -> str:
@@ -192,10 +173,10 @@ def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]
             whole = {one.method for one in mine}  # who failed under a seed is not compared
             kept = [row for row in rows if row.method in whole]
             best, others = against_best(kept, federation, budget)
-            near = [one.method for one in others if one.p >= LEVEL]
+            near = [signed(one.method) for one in others if one.p >= LEVEL]
             top = next((one for one in ranked if one.method == best), ranked[0])
             base = {one.method: one for one in mine if one.method in BASELINES}
-            cells: list[Any] = [titles[federation], budget, top.method, _value(top)]
+            cells: list[Any] = [titles[federation], budget, signed(top.method), _value(top)]
             cells += [_value(base[name]) if name in base else "–" for name in BASELINES]
             lines.append([*cells, ", ".join(near) or "nobody"])
     note = (
@@ -209,11 +190,14 @@ def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]
 
 
 def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
-    head = [("federation", ""), ("equal", ""), ("method", ""), ("test", "n"), ("± seeds", "n")]
-    head += [("on local", "n"), ("worst decile", "n"), ("helped", "n"), ("hurt", "n")]
+    head = [("federation", ""), ("equal", ""), ("method", "method")]
+    head += [("test", "n"), ("± seeds", "n"), ("on local", "n"), ("worst decile", "n")]
+    head += [("helped", "n"), ("hurt", "n")]
     head += [("rounds", "n"), ("sent", "n"), ("multiplied", "n"), ("time", "n"), ("ε", "n")]
     head += [("chosen", "long"), ("rows", "long")]
     lines = [_line(one, titles) for one in board]
+    own = set(own_methods(one.method for one in board))
+    marks = ["own-method" if one.method in own else "" for one in board]
     note = (
         "Choose a heading to sort; search for words, such as “digits rounds”. "
         "On local: how much better than training alone, in points of a share. Helped, hurt: "
@@ -221,7 +205,7 @@ def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
         "method may have more rounds, as its suite allows; local, which sends nothing, has the "
         "equal ones, for more would only be more training."
     )
-    content = table(head, lines, marks=[""] * len(lines))
+    content = table(head, lines, marks=marks)
     return section("all", "All methods", note, content, tall=True, above=search_bar("rows"))
 
 
@@ -264,7 +248,9 @@ def _apart(measure: str, apart: float | None, sign: str = "") -> str:
 
 def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
     """Who was not run, and why."""
-    lines = [[titles[row.federation], row.method, row.missing] for row in rows if row.missing]
+    lines = [
+        [titles[row.federation], signed(row.method), row.missing] for row in rows if row.missing
+    ]
     if not lines:
         return []
     head = [("federation", ""), ("method", ""), ("why", "long")]
@@ -300,8 +286,21 @@ def markdown(rows: Sequence[Row]) -> str:
 
     for name in sorted(by, key=place):
         rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
-        lines.append(f"| {' | '.join([_cell(name), *_cells(by[name], federations), rank])} |")
+        lines.append(f"| {' | '.join([_named(name), *_cells(by[name], federations), rank])} |")
     return "\n".join(lines) + "\n"
+
+
+def own_named(rows: Sequence[Row]) -> str:
+    """What the sign in the table means; "" where all methods are fedkin's.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A sentence, or "".
+    """
+    own = own_methods(row.method for row in rows)
+    return f"{_cell(legend(own))}\n" if own else ""
 
 
 def mean_ranks(rows: Sequence[Row]) -> str:
@@ -355,11 +354,16 @@ def not_run(rows: Sequence[Row]) -> str:
     rows = latest_searches(rows)
     titles = titles_of(rows)
     lines = [
-        f"- {_cell(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
+        f"- {_named(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
         for row in rows
         if row.missing
     ]
     return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
+
+
+def _named(method: str) -> str:
+    """Bold where it is not fedkin's, with the sign before it."""
+    return f"**{_cell(signed(method))}**" if own_methods([method]) else _cell(method)
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a bench says when its rows are there: means over seeds, and where a new method stands."""
+"""What a bench says when its rows are there: means over seeds."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -6,17 +6,14 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fedkin.bench.gain_over_local import SAME
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import BUDGETS, POOLED, Entry, against_best, entries
-from fedkin.bench.leaderboard.page import EQUAL_ROUNDS, titles_of
+from fedkin.bench.leaderboard.board import BUDGETS, Entry, entries
+from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import LEVEL
 from fedkin.report import formatting
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.sheet import Sheet
 
-ENDINGS = {1: "st", 2: "nd", 3: "rd"}  # of 1, 21, 31 …; 11, 12 and 13 have "th"
 CAPTION = (
     "equal: the budgets that a line keeps; on local: gain of the mean{points}; hurt: share of "
     "the clients that are worse than alone"
@@ -44,33 +41,6 @@ def means(rows: Sequence[Row]) -> RenderableType:
         if row.missing
     )
     return Group(*tables, *map(Text, lost))
-
-
-def standings(method: str, rows: Sequence[Row]) -> list[str]:
-    """Where a method stands among all that the rows have at equal rounds.
-
-    Args:
-        method: As rows name it.
-        rows: All that stand beside each other.
-
-    Returns:
-        A sentence a federation that it was run on.
-    """
-    newest_rows = latest_searches(rows)
-    titles = titles_of(newest_rows)
-    at_equal_rounds = [
-        entry
-        for entry in entries(newest_rows)
-        if entry.budget == EQUAL_ROUNDS and entry.method != POOLED
-    ]
-    sentences = []
-    for federation, group in groupby(at_equal_rounds, key=lambda entry: entry.federation):
-        entries_here = list(group)
-        if method in {entry.method for entry in entries_here}:
-            sentences.append(
-                f"{titles[federation]}: {_standing(method, entries_here, newest_rows)}"
-            )
-    return sentences
 
 
 def _sheet(title: str, entries_here: Sequence[Entry]) -> Sheet:
@@ -103,39 +73,6 @@ def _cells(same: Sequence[Entry]) -> list[str]:
         formatting.percent_or_dash(one.hurt).removesuffix(" %"),
         formatting.size(one.bytes),
     ]
-
-
-def _standing(method: str, mine: Sequence[Entry], rows: Sequence[Row]) -> str:
-    """``mine``: of one federation, the best first."""
-    names = [one.method for one in mine]
-    own = mine[names.index(method)].score
-    place = 1 + sum(one.score > own + SAME for one in mine)
-    among = f"{_ordinal(place)} of {len(names)} methods at equal rounds"
-    compared = [row for row in rows if row.method in names]  # who failed under a seed is not
-    best, others = against_best(compared, mine[0].federation, EQUAL_ROUNDS)
-    if method == best:
-        near = [one.method for one in others if one.p >= LEVEL]
-        return f"{method} is the {among}; {_near(near, len(others))}"
-    top = next(one for one in mine if one.method == best)
-    p = next(one.p for one in others if one.method == method)
-    apart = "is better" if p < LEVEL else "is not told apart from it"
-    return (
-        f"{method} is the {among}; the best, {best} ({formatting.value(top.measure, top.mean)}), "
-        f"{apart} client by client (p = {p:.2g})"
-    )
-
-
-def _ordinal(place: int) -> str:
-    ending = "th" if place % 100 in (11, 12, 13) else ENDINGS.get(place % 10, "th")
-    return f"{place}{ending}"
-
-
-def _near(near: Sequence[str], others: int) -> str:
-    if not others:
-        return "no other has rows there"
-    if not near:
-        return "client by client it is told apart from all others"
-    return f"client by client it is not told apart from {', '.join(near)}"
 
 
 def _number(measure: str, value: float) -> str:
