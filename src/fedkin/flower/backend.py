@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.op import LAST, WORK
@@ -79,14 +79,18 @@ def unseen(
     method = method_of(spec, method_value)
     check_clients(spec, len(clients))
     if stranger := next((name for name in clients if name not in facts_of_node), None):
-        raise FedkinError(f"{stranger} was not in this run: name the clients that were")
+        raise FedkinError(
+            f"{stranger} was not in this run: name the clients that were: {some(facts_of_node)}"
+        )
     facts = [known for name in clients if (known := facts_of_node[name]) is not None]
     if len(facts) < len(clients):
         raise FedkinError(
             "a node has no data of its own: name its file in node.toml, or set own_data = false"
         )
     if method.needs.pooled:
-        raise FedkinError(f"{method.name} needs everybody's data in one place")
+        raise FedkinError(
+            f"{method.name} needs everybody's data in one place: simulate it with fedkin run"
+        )
     if spec.model.target == "auto":  # nobody knows what the labels are like
         spec = spec.replace("model", target="none")
     if spec.model.target == "standard":
