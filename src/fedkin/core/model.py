@@ -334,9 +334,8 @@ class _Forward(NamedTuple):
         out: Tensor = torch.func.functional_call(
             self.module, tensors, (entering,), tie_weights=self.tied
         )
-        if (
-            own and seen is not None
-        ):  # written in place, or assigned anew: ``tensors`` has that then
+        if own and seen is not None:
+            # written in place, or assigned anew: ``tensors`` has that then
             seen.append(
                 {
                     BUFFER + key: value if tensors[key] is value else tensors[key].detach()

@@ -34,6 +34,7 @@ __all__ = [
     "stack",
     "sub",
     "weighted_mean",
+    "zeros",
 ]
 
 Tree = Any  # dict[str, Tree] | tuple[Tree, ...] | Tensor | int | float

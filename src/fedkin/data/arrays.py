@@ -26,6 +26,7 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Task = Literal["classification", "regression"]
+# the kind of an array's type → what a person calls its values
 IN_WORDS = {
     "U": "texts",
     "S": "texts",
@@ -35,7 +36,7 @@ IN_WORDS = {
     "c": "complex numbers",
     "V": "records of several fields",
     "f": "numbers with a fraction",
-}  # the kind of an array's type → what a person calls its values
+}
 LEFT = 0.5  # of the different targets: where float32 keeps fewer, a model would learn its rounding
 
 

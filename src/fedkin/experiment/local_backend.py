@@ -12,7 +12,6 @@ from fedkin.core.errors import Halted
 from fedkin.core.system.posix import HANDS_OVER, cores
 from fedkin.core.system.scratch import scratch
 from fedkin.data.contiguous import save_side_by_side
-from fedkin.data.population import Population
 from fedkin.engine.transports.base import InProcess, Transport
 from fedkin.engine.transports.placement import Placing
 from fedkin.engine.transports.processes import Processes
@@ -119,10 +118,10 @@ def _roaming(parts: Assembled) -> bool:
 def _share(parts: Assembled, folder: Path) -> None:
     """The samples and the frozen parameters, for worker processes to map into their memory."""
     try:
-        # who trains on everybody's samples draws from them in the order that they have
-        (Population.save if parts.method.needs.pooled else save_side_by_side)(
-            parts.population, folder
-        )
+        if parts.method.needs.pooled:  # it draws from everybody's samples, in the order they have
+            parts.population.save(folder)
+        else:
+            save_side_by_side(parts.population, folder)
         save_frozen(parts.models, folder)
     except OSError as error:
         where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.op import LAST, WORK
@@ -59,8 +59,8 @@ def unseen(
     clients: Sequence[str],
     facts_of_node: Mapping[str, Facts | None],
 ) -> Assembled:
-    """The server's objects of nodes with data of their own: of no sample, but of what the nodes
-    ``facts_of_node`` of theirs.
+    """The server's objects where nodes have data of their own: it sees no sample, only the facts
+    that each node sent about its data.
 
     Args:
         spec: The experiment.
@@ -79,24 +79,26 @@ def unseen(
     method = method_of(spec, method_value)
     check_clients(spec, len(clients))
     if stranger := next((name for name in clients if name not in facts_of_node), None):
-        raise FedkinError(f"{stranger} was not in this run: name the clients that were")
-    facts = [facts_of_one for name in clients if (facts_of_one := facts_of_node[name]) is not None]
+        raise FedkinError(
+            f"{stranger} was not in this run: name the clients that were: {some(facts_of_node)}"
+        )
+    facts = [known for name in clients if (known := facts_of_node[name]) is not None]
     if len(facts) < len(clients):
         raise FedkinError(
             "a node has no data of its own: name its file in node.toml, or set own_data = false"
         )
     if method.needs.pooled:
-        raise FedkinError(f"{method.name} needs everybody's data in one place")
+        raise FedkinError(
+            f"{method.name} needs everybody's data in one place: simulate it with fedkin run"
+        )
     if spec.model.target == "auto":  # nobody knows what the labels are like
         spec = spec.replace("model", target="none")
     if spec.model.target == "standard":
         raise FedkinError(
             "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
         )
-    named = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
-    held = [
-        facts_of_one.architecture or name for facts_of_one, name in zip(facts, named, strict=True)
-    ]
+    named = architectures_of(spec, [known.train for known in facts])
+    held = [known.architecture or name for known, name in zip(facts, named, strict=True)]
     parts = assemble_with_population(spec, method_value, data.unseen(spec, clients, facts), held)
     # no node sends how many samples of which class it holds
     infos = {
@@ -194,23 +196,22 @@ class FlowerBackend:
         """
         frozen = {name: digest(model) for name, model in parts.models.items()}
         public = data.digest_of_public(parts.population)
-        places = {
-            client: (
-                self.deployment.clients[client],
+        places = {}
+        for client, info in parts.infos.items():
+            name = self.deployment.clients[client]
+            known = self.facts[name]
+            places[client] = (
+                name,
                 Place(
                     client=client,
                     clients=len(parts.infos),
                     classes=parts.population.classes,
                     architecture=info.architecture,
-                    data=""
-                    if (facts_of_one := self.facts[self.deployment.clients[client]]) is None
-                    else facts_of_one.digest,
+                    data="" if known is None else known.digest,
                     frozen=frozen.get(info.architecture, ""),
                     public=public,
                 ),
             )
-            for client, info in parts.infos.items()
-        }
         rounds, privacy = parts.spec.run.rounds, parts.spec.privacy
         schedule = parts.scheduling(parts.method, parts.federation)
 

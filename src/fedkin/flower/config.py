@@ -59,17 +59,15 @@ class NodeConfig(Section):
     client: Name
     superlink: str
     data: str | None = None  # .npz, .csv or .parquet; none: its part of the experiment's [data]
-    model: str | None = (
-        None  # this node's own, package.module:Class; none: what the experiment gives it
-    )
+    # this node's own, package.module:Class; none: what the experiment gives it
+    model: str | None = None
     # code that the experiment may name: "package.module", or "package.module:Class"
     imports: tuple[str, ...] = ()
     # ε that all runs with noise may cost this node's data together; none: no limit
     max_epsilon: float | None = Field(default=None, gt=0)
     state: str = "state"
-    port: int = Field(
-        default=9094, gt=0, le=LAST_PORT
-    )  # of this node's own Flower runtime, on loopback
+    # of this node's own Flower runtime, on loopback
+    port: int = Field(default=9094, gt=0, le=LAST_PORT)
     insecure: bool = False
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
 

@@ -13,7 +13,7 @@ from flwr.app import Message
 
 from fedkin.core.errors import named_line
 from fedkin.engine.op import CHANGING
-from fedkin.engine.round.federation import round_up_noise
+from fedkin.engine.round.federation import without_rounding_error
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
@@ -228,7 +228,7 @@ class Dispatcher:
         ``enough``.
         """
         began = time.monotonic()
-        needed = math.ceil(round_up_noise(self.deployment.quorum * len(messages)))
+        needed = math.ceil(without_rounding_error(self.deployment.quorum * len(messages)))
         replies: dict[str, Parts | str] = dict.fromkeys(
             self._overloaded(messages), "its earlier replies are still on their way"
         )

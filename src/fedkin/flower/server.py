@@ -145,10 +145,8 @@ def progress_of(stop: Path, known: Path, facts: dict[str, Facts | None]) -> Prog
 
     def progress(record: Record) -> None:
         if not known.is_file():
-            known_facts = {
-                name: fact and fact.model_dump(mode="json") for name, fact in facts.items()
-            }
-            write_file(known, json.dumps(known_facts).encode())
+            plain = {name: fact and fact.model_dump(mode="json") for name, fact in facts.items()}
+            write_file(known, json.dumps(plain).encode())
         if record.phase != "finish":
             stop_if_asked(stop, f"stopped in round {record.round}")
 

@@ -209,10 +209,8 @@ NUMBERS: dict[str, tuple[str, Reader | None]] = {
     "imitation": ("λ that a client chose", _note("imitation")),
     "teachers": ("different teachers", _distinct("teacher_round")),
     "early teacher": ("teachers of a round before the last", _not_last),
-    "distance to its truth": (
-        "distance to its truth",
-        None,
-    ),  # of COMET's regression, which makes no run
+    # of COMET's regression, which makes no run
+    "distance to its truth": ("distance to its truth", None),
 }
 EXACT = {"scalars", "rounds"}  # the same for every seed
 

@@ -16,10 +16,8 @@ from fedkin.setup.population import rooted
 # Beside a run's records: the settings that it was made of, before data filled them in
 ASKED = "asked.json"
 LARGEST = 16 << 20  # bytes of it
-LEFT_TO_DATA = (
-    None,
-    "auto",
-)  # values of a specification in whose place a run records what it came to
+# values of a specification in whose place a run records what it came to
+LEFT_TO_DATA = (None, "auto")
 
 
 def digest_of(spec: Spec) -> str:

@@ -209,25 +209,31 @@ def _calibrated(
     return float(noise)
 
 
-def rounds_within(mechanism: Mechanism, budget: float, rounds: int) -> int:
+def rounds_within(epsilon_after: Callable[[int], float], budget: float, rounds: int) -> int:
     """How many of the rounds cost at most ε = ``budget``.
 
     Args:
-        mechanism: What a client goes through in a round.
+        epsilon_after: A number of rounds → their ε, which never falls.
         budget: The largest ε, above 0.
         rounds: The most that are asked for.
 
     Returns:
-        From 0 to ``rounds``.
+        From 1 to ``rounds``.
+
+    Raises:
+        FedkinError: One round costs more than the budget.
     """
-    if epsilon(mechanism, rounds) <= budget:
+    if epsilon_after(rounds) <= budget:
         return rounds
-    if epsilon(mechanism, 1) > budget:  # the usual refusal
-        return 0
+    if (one_round := epsilon_after(1)) > budget:
+        raise FedkinError(
+            f"privacy.budget is {budget:g}, and one round costs {one_round:.3g}: raise it, or "
+            "privacy.noise"
+        )
     low, high = 1, rounds
     while high - low > 1:
         middle = (low + high) // 2
-        if epsilon(mechanism, middle) <= budget:
+        if epsilon_after(middle) <= budget:
             low = middle
         else:
             high = middle

@@ -1,6 +1,7 @@
 """Calibrates [privacy]: a noise multiplier and a number of rounds from what is asked."""
 
-from fedkin.core.errors import FedkinError
+from functools import partial
+
 from fedkin.runs.privacy import NoiseTarget
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import epsilon, noise_for, rounds_within
@@ -31,13 +32,8 @@ def calibrate_noise(spec: Spec) -> Spec:
     spec = spec.model_copy(update={"privacy": privacy})
     if privacy.budget is None:
         return spec
-    mechanism = mechanism_of(spec)
-    rounds = rounds_within(mechanism, privacy.budget, spec.run.rounds)
-    if rounds == 0:
-        raise FedkinError(
-            f"privacy.budget is {privacy.budget:g}, and one round costs "
-            f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
-        )
+    epsilon_after = partial(epsilon, mechanism_of(spec))
+    rounds = rounds_within(epsilon_after, privacy.budget, spec.run.rounds)
     return spec.replace("run", rounds=rounds)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError
@@ -16,7 +17,14 @@ from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.round.federation import Federation, participants
 from fedkin.runs.privacy import NoiseTarget, PrivacySection
 from fedkin.runs.spec import Spec
-from fedkin.setup.accountant import COARSE, FINE, Release, epsilon_of, noise_of_samples
+from fedkin.setup.accountant import (
+    COARSE,
+    FINE,
+    Release,
+    epsilon_of,
+    noise_of_samples,
+    rounds_within,
+)
 from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
     Steps,
@@ -304,22 +312,11 @@ def _affordable(privacy: PrivacySection, costs: SampleCosts, rounds: int) -> int
     """How many rounds the budget allows, for the client that pays most."""
     assert isinstance(privacy.noise, float)
     assert privacy.delta is not None
-    noise, delta, budget = privacy.noise, privacy.delta, privacy.budget
-    if budget is None or costs.epsilon(noise, delta, rounds) <= budget:
+    if privacy.budget is None:
         return rounds
-    low, high = 0, rounds
-    while high - low > 1:
-        middle = (low + high) // 2
-        if costs.epsilon(noise, delta, middle) <= budget:
-            low = middle
-        else:
-            high = middle
-    if low == 0:
-        raise FedkinError(
-            f"privacy.budget is {budget:g}, and one round costs "
-            f"{costs.epsilon(noise, delta, 1):.3g}: raise it, or privacy.noise"
-        )
-    return low
+    return rounds_within(
+        partial(costs.epsilon, privacy.noise, privacy.delta), privacy.budget, rounds
+    )
 
 
 def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:

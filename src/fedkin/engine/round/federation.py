@@ -16,7 +16,7 @@ __all__ = [
     "participants",
     "participants_among",
     "participants_of",
-    "round_up_noise",
+    "without_rounding_error",
 ]
 
 
@@ -114,10 +114,10 @@ def participants_among(share: float, clients: int) -> int:
     Returns:
         How many take part in a round.
     """
-    return max(1, math.ceil(round_up_noise(share * clients)))
+    return max(1, math.ceil(without_rounding_error(share * clients)))
 
 
-def round_up_noise(value: float) -> float:
+def without_rounding_error(value: float) -> float:
     """0.07 · 100 is 7.000000000000001 in floating point: its ceiling must be 7.
 
     Args:

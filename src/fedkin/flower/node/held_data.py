@@ -63,7 +63,10 @@ class HeldData:
     def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> LoadedData:
         method = method_of(spec)
         if method.needs.pooled:
-            raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
+            raise FedkinError(
+                f"{spec.method.name} needs everybody's data in one place: simulate it with "
+                "fedkin run"
+            )
         if self.config.data is None:
             whole = population_of(spec, method.needs.public != "none")
             return LoadedData(experiment, stamp, whole, None)

@@ -166,9 +166,7 @@ def measure_name(measure: Any) -> str:
     if isinstance(measure, str) or not callable(measure):
         return str(measure)
     name, file = getattr(measure, "__qualname__", ""), getattr(measure, "__module__", "")
-    importable = (
-        is_own(f"{file}:{name}") and file != "__main__"
-    )  # which workers have another one of
+    importable = is_own(f"{file}:{name}") and file != "__main__"  # workers have another __main__
     text = (
         f"'{file}:{name}'"
         if importable
