@@ -50,4 +50,5 @@ def last_affordable(spec: Spec, again: int) -> int:
     budget, rounds = spec.privacy.budget, spec.run.rounds
     if budget is None or not again:
         return rounds
-    return max(0, rounds_within(mechanism_of(spec), budget, rounds + again) - again)
+    epsilon_after = partial(epsilon, mechanism_of(spec))
+    return max(0, rounds_within(epsilon_after, budget, rounds + again) - again)
