@@ -69,3 +69,16 @@ def test_quietly_it_is_the_run_as_json(quiet, tmp_path, capsys) -> None:
     assert found["clients"] == 6
     assert err.count("'id' is a leak") == 1
     assert quiet == []
+
+
+def test_what_a_method_prints_is_not_among_the_json(quiet, tmp_path, capsys) -> None:
+    folder = record(tmp_path / "run")
+
+    def talking(progress):
+        print("round 1")
+        return work(folder)(progress)
+
+    training.train_quietly(small(), talking)
+    out, err = capsys.readouterr()
+    assert json.loads(out)["folder"] == str(folder)
+    assert "round 1\n" in err

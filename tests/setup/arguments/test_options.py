@@ -109,7 +109,7 @@ def test_what_is_no_experiment(tmp_path) -> None:
         specification(tmp_path / "a.csv", {}, [])
     with pytest.raises(FedkinError, match=r"fedkin run --data a\.csv:client=site"):
         specification(Path("a.csv:client=site"), {}, [])
-    for typed in ("ditto", "ditto:lam=3", "Per-FedAvg"):
+    for typed in ("ditto", "ditto:lam=3", "Per-FedAvg", "my_methods:slower"):
         with pytest.raises(FedkinError, match=f"but a method: fedkin run --method {typed}"):
             specification(Path(typed), {}, [])
     (tmp_path / "ditto").write_text("")

@@ -1,6 +1,7 @@
 """A training run under a live display, and what came out of it."""
 
 import contextlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ def train_quietly(spec: "Spec", work: Callable[[OnRecord], Path], new: bool = Tr
     from fedkin.report.page.report import write_report
     from fedkin.report.summary import summary
 
-    with _reading():
+    with _reading(), contextlib.redirect_stdout(sys.stderr):  # what a method prints is no JSON
         folder = work(_telling_leaks(spec, _unshown) if new else _unshown)
     print_json({"folder": str(folder), "report": str(write_report(folder)), **summary(folder)})
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ def serve(address: str, worker: str, build: Any) -> None:
         build: Setup → host; raises FedkinError, which is sent to the coordinator.
     """
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left
-    # to tell
-    with suppress(EOFError, ConnectionError):
+    # to tell. What a method prints is no result of the command.
+    with suppress(EOFError, ConnectionError), redirect_stdout(sys.stderr):
         if sys.platform == "win32":
             not_here()
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.system.own_code import of_this_folder
+from fedkin.core.system.own_code import is_own, of_this_folder
 from fedkin.runs.short_form import pieces, short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
 from fedkin.setup.arguments.typed_method import typed_method
@@ -92,7 +92,9 @@ def _experiment_file(file: Path, command: str) -> None:
     head = str(file).partition(":")[0]
     if Path(head).suffix.lower() in FILES:
         raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
-    if own_name(head, METHODS) in METHODS and not file.exists():
+    if file.exists():
+        return
+    if own_name(head, METHODS) in METHODS or is_own(str(file)):
         raise FedkinError(f"{file} is no experiment but a method: {asked} --method {file}")
 
 
