@@ -75,5 +75,5 @@ def test_a_strangers_row_commands_neither_a_terminal_nor_a_table() -> None:
     }
     row = row_of(json.dumps(told), "a: line 1")
     assert row.method == "a|b\\x1b[2J\\ud800<img>[x](http://y)"
-    assert r"| a\|b\x1b[2J\ud800&lt;img>[x]\(http:\//y) |" in markdown([row])
+    assert r"| **▲ a\|b\x1b[2J\ud800&lt;img>[x]\(http:\//y)** |" in markdown([row])
     page([row]).encode()

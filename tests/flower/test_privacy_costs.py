@@ -17,14 +17,16 @@ def private(**privacy):
 
 @pytest.mark.parametrize("changes", [{"seeded": True}, {"unit": "sample", "where": "server"}])
 def test_what_the_noise_alone_does_not_say_has_no_epsilon(changes, monkeypatch):
-    monkeypatch.setattr(privacy_costs, "facts_of", lambda spec, again=0: {"epsilon": 2.0 + again})
+    monkeypatch.setattr(
+        privacy_costs, "facts_of", lambda spec, again=0, trained=None: {"epsilon": 2.0 + again}
+    )
     assert cost_of_run("7", private()) == PrivacyCost("7", 2.0, 1e-5, "2.0", 2)
     assert cost_of_run("7", private(), 3) == PrivacyCost("7", 5.0, 1e-5, "2.0", 2, again=3)
     assert cost_of_run("7", private(**changes)) == PrivacyCost("7", None, 1e-5, "2.0", 2)
 
 
 def test_without_the_accountant_the_settings_are_said(monkeypatch):
-    def missing(spec, again=0):
+    def missing(spec, again=0, trained=None):
         raise FedkinError("needs the extra privacy")
 
     monkeypatch.setattr(privacy_costs, "facts_of", missing)

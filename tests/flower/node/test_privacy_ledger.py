@@ -38,7 +38,9 @@ def noted(spent, spec, request, again=0):
 @pytest.fixture(autouse=True)
 def _one_each(monkeypatch):
     """Two in place of the accountant's number, which takes its library a second."""
-    monkeypatch.setattr(privacy_costs, "facts_of", lambda spec, again=0: {"epsilon": 2.0 + again})
+    monkeypatch.setattr(
+        privacy_costs, "facts_of", lambda spec, again=0, trained=None: {"epsilon": 2.0 + again}
+    )
 
 
 def test_runs_are_kept_each_once_and_added_up(tmp_path, capsys):
@@ -143,7 +145,7 @@ def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_l
 ):
     spec, accounted = private(), privacy_costs.facts_of
 
-    def missing(spec, again=0):
+    def missing(spec, again=0, trained=None):
         raise FedkinError("[privacy] needs the package dp-accounting: install fedkin[privacy]")
 
     monkeypatch.setattr(privacy_costs, "facts_of", missing)
