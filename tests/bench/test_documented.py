@@ -22,7 +22,7 @@ def block(language: str) -> str:
 
 def command(beginning: str) -> list[str]:
     (line,) = [line for line in PAGE.splitlines() if line.startswith(f"fedkin {beginning}")]
-    return line.split()[1:]
+    return line.partition("#")[0].split()[1:]
 
 
 @pytest.mark.usefixtures("own_modules")
@@ -47,6 +47,9 @@ def test_an_outside_method_enters_and_its_row_is_verified(
     methods._code._allowed.clear()
     assert "names code (my_methods:slower)" in told(*verify)
     assert "the same bits" in fedkin(*verify, "--trust-code").stdout
+
+    assert fedkin(*command("bench page mine")).exit_code == 0
+    assert "marks my_methods:slower" in Path("leaderboard.html").read_text()
 
     wrong = own[1].model_copy(update={"fingerprint": "0" * 64, "versions": {"torch": "1.0"}})
     append(Path("other.jsonl"), [wrong])
