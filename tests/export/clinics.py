@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.cli.command import fedkin
+
 
 def write_clinics(path: Path, clinics: int = 5, patients: int = 24, seed: int = 0) -> Path:
     """patients.csv: hospital, age, bmi (gaps), ward (words), outcome (home, readmitted); odd
@@ -24,3 +26,16 @@ def write_clinics(path: Path, clinics: int = 5, patients: int = 24, seed: int = 
             lines.append(f"H{clinic:02d},{age},{gap},{ward},{'readmitted' if ill else 'home'}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def run_of_clinics(folder: Path, patients: int) -> tuple[Path, Path]:
+    """The table of two clinics, and the run of one round in which each trained alone."""
+    table, run = (
+        write_clinics(folder / "patients.csv", clinics=2, patients=patients),
+        folder / "run",
+    )
+    given = f"{table}:client=hospital,label=outcome"
+    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
+    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", run)
+    assert done.exit_code == 0, done.output
+    return table, run

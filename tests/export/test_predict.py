@@ -25,16 +25,11 @@ from fedkin.export.predict import (
 from fedkin.runs.spec import DataSection
 from tests import awkward
 from tests.cli.command import fedkin, told
-from tests.export.clinics import write_clinics
+from tests.export.clinics import run_of_clinics
 
 
 def test_columns_that_say_whose_row_it_is_are_kept_as_they_are_written(tmp_path: Path) -> None:
-    table = write_clinics(tmp_path / "patients.csv", clinics=2, patients=20)
-    given = f"{table}:client=hospital,label=outcome"
-    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
-    run = tmp_path / "run"
-    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", run)
-    assert done.exit_code == 0, done.output
+    table, run = run_of_clinics(tmp_path, 20)
     new = pd.read_csv(table).drop(columns=["hospital", "outcome"]).head(3)
     new.insert(0, "patient", ["007", "010", None])
     new.to_csv(tmp_path / "new.csv", index=False)
@@ -82,12 +77,8 @@ def test_whole_numbers_are_classes_in_their_order() -> None:
 
 def test_a_file_a_table_and_samples_get_the_same_answers(tmp_path: Path) -> None:
     """Of more samples than go through the model at a time: 1,024 and some."""
-    table = write_clinics(tmp_path / "patients.csv", clinics=2, patients=600)
-    given = f"{table}:client=hospital,label=outcome"
-    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
-    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
-    result = Result(tmp_path / "run")
+    table, run = run_of_clinics(tmp_path, 600)
+    result = Result(run)
     asked = pd.read_csv(table).drop(columns="hospital").iloc[::-1]  # 1,200 rows, another order
     asked.to_csv(tmp_path / "x.csv", index=False)
     of_file = result.predict(1, tmp_path / "x.csv")

@@ -13,7 +13,7 @@ from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.export.threshold import Threshold, answered, in_words, threshold_of
 from tests.cli.command import fedkin, told
-from tests.export.clinics import write_clinics
+from tests.export.clinics import run_of_clinics
 
 FRAME = pd.DataFrame(
     {"prediction": ["no", "yes", "no", None], "p(no)": 0.0, "p(yes)": [0.4, 0.6, 0.1, np.nan]}
@@ -94,12 +94,7 @@ def test_rows_that_the_threshold_of_sensitivity_answers_otherwise_are_told() -> 
 
 
 def test_the_clients_own_threshold_in_a_terminal_and_in_python(tmp_path: Path) -> None:
-    table = write_clinics(tmp_path / "patients.csv", clinics=2, patients=40)
-    given = f"{table}:client=hospital,label=outcome"
-    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
-    run = tmp_path / "run"
-    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", run)
-    assert done.exit_code == 0, done.output
+    table, run = run_of_clinics(tmp_path, 40)
     new = pd.read_csv(table).drop(columns=["hospital", "outcome"])
     new.to_csv(tmp_path / "new.csv", index=False)
     asked = ("predict", run, "--client", "H01", "--data", tmp_path / "new.csv")

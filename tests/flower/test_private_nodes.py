@@ -205,40 +205,6 @@ def test_a_round_is_told_to_nobody_before_the_one_before_it_is_committed(
     assert committed == {1: 0, 2: 1, 3: 2}
 
 
-def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
-    tmp_path, monkeypatch
-):
-    """Nodes had the model of round 2: with the same noise and a client less, the difference of the
-    two models would be this client's update.
-    """
-    spec = experiment(privacy=NOISE)
-    fleet, push = Fleet(tmp_path, spec), Grid.push_messages
-
-    def cut_off(grid, messages):
-        ids = push(grid, messages)
-        if told(grid.seen, "evaluate", 2):
-            raise FedkinError("cut off")
-        return ids
-
-    monkeypatch.setattr(Grid, "push_messages", cut_off)
-    with pytest.raises(FedkinError, match="cut off"):
-        fleet.run()
-    monkeypatch.setattr(Grid, "push_messages", push)
-    first, done = set(told(fleet.grid.seen, "evaluate", 2)), len(fleet.grid.seen)
-    fleet.run()
-    again = set(told(fleet.grid.seen[done:], "evaluate", 2))
-    assert len(first) == len(again) == 1
-    assert first != again
-    with read_only(fleet.out) as database:
-        facts = database.facts()
-    assert (facts["released_again"], facts["under_way"]) == (1, False)
-    assert facts["privacy"]["epsilon"] == pytest.approx(epsilon(mechanism_of(spec), 3 + 1))
-    assert any("3 rounds and 1 that a server which was cut off" in said for said in facts["said"])
-    for name in fleet.nodes:
-        (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
-        assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
-
-
 def cut_off_at(monkeypatch, fleet: Fleet, *step):
     """Run a deployment until nodes were told of a step, where its server is cut off."""
     push = Grid.push_messages
@@ -253,6 +219,30 @@ def cut_off_at(monkeypatch, fleet: Fleet, *step):
     with pytest.raises(FedkinError, match="cut off"):
         fleet.run()
     monkeypatch.setattr(Grid, "push_messages", push)
+
+
+def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
+    tmp_path, monkeypatch
+):
+    """Nodes had the model of round 2: with the same noise and a client less, the difference of the
+    two models would be this client's update.
+    """
+    spec = experiment(privacy=NOISE)
+    fleet = Fleet(tmp_path, spec)
+    cut_off_at(monkeypatch, fleet, "evaluate", 2)
+    first, done = set(told(fleet.grid.seen, "evaluate", 2)), len(fleet.grid.seen)
+    fleet.run()
+    again = set(told(fleet.grid.seen[done:], "evaluate", 2))
+    assert len(first) == len(again) == 1
+    assert first != again
+    with read_only(fleet.out) as database:
+        facts = database.facts()
+    assert (facts["released_again"], facts["under_way"]) == (1, False)
+    assert facts["privacy"]["epsilon"] == pytest.approx(epsilon(mechanism_of(spec), 3 + 1))
+    assert any("3 rounds and 1 that a server which was cut off" in said for said in facts["said"])
+    for name in fleet.nodes:
+        (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
+        assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
 
 
 def test_a_budget_holds_although_a_server_was_cut_off(tmp_path, monkeypatch):

@@ -32,9 +32,7 @@ def calibrate_noise(spec: Spec) -> Spec:
     spec = spec.model_copy(update={"privacy": privacy})
     if privacy.budget is None:
         return spec
-    epsilon_after = partial(epsilon, mechanism_of(spec))
-    rounds = rounds_within(epsilon_after, privacy.budget, spec.run.rounds)
-    return spec.replace("run", rounds=rounds)
+    return spec.replace("run", rounds=_affordable(spec, spec.run.rounds))
 
 
 def last_affordable(spec: Spec, again: int) -> int:
@@ -47,8 +45,15 @@ def last_affordable(spec: Spec, again: int) -> int:
     Returns:
         The last planned round where there is no budget, or room for all; 0: not even the first.
     """
-    budget, rounds = spec.privacy.budget, spec.run.rounds
-    if budget is None or not again:
+    rounds = spec.run.rounds
+    if not again:  # it was calibrated
         return rounds
-    epsilon_after = partial(epsilon, mechanism_of(spec))
-    return max(0, rounds_within(epsilon_after, budget, rounds + again) - again)
+    return max(0, _affordable(spec, rounds + again) - again)
+
+
+def _affordable(spec: Spec, rounds: int) -> int:
+    """How many of the rounds [privacy] budget pays for."""
+    budget = spec.privacy.budget
+    if budget is None:
+        return rounds
+    return rounds_within(partial(epsilon, mechanism_of(spec)), budget, rounds)
