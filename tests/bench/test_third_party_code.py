@@ -1,10 +1,9 @@
 """Methods of other people's modules in a bench: only those that somebody typed."""
 
 import pytest
-import torch
 
 from fedkin.bench.suite import suite
-from fedkin.bench.third_party_code import third_party_code, torch_settings_kept
+from fedkin.bench.third_party_code import third_party_code
 from fedkin.core.errors import FedkinError
 from fedkin.methods import own
 from fedkin.methods.own import allow
@@ -58,18 +57,3 @@ def test_a_suite_may_name_one_and_no_other_colon(tmp_path) -> None:
     file.write_text(file.read_text().replace("outside7:mine", "ditto:lam=2"))
     with pytest.raises(FedkinError, match="unknown method 'ditto:lam=2'"):
         suite(str(file))
-
-
-def test_what_code_sets_for_the_whole_process_ends_with_it() -> None:
-    @torch_settings_kept()
-    def meddle() -> None:
-        torch.set_default_dtype(torch.float64)
-        torch.set_default_device("meta")
-        torch.set_grad_enabled(False)
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        meddle()
-    assert torch.zeros(1).dtype == torch.float32
-    assert torch.zeros(1).device.type == "cpu"
-    assert torch.is_grad_enabled()

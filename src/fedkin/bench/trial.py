@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from fedkin.bench.budgets import Used
 from fedkin.bench.counting import counted
 from fedkin.bench.suite import Content
-from fedkin.bench.third_party_code import torch_settings_kept
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
 from fedkin.core.system.own_code import is_own
+from fedkin.core.system.process_settings import process_settings_kept
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
@@ -163,7 +163,7 @@ def epsilon_of(summary: Mapping[str, Any]) -> float | None:
     return max(map(float, values)) if values else None
 
 
-@torch_settings_kept()
+@process_settings_kept()
 def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
     """Run it, or go on, and keep what each of its rounds multiplied."""
     spec = spec_of(content, data_dir)

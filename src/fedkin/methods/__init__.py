@@ -13,8 +13,8 @@ from fedkin.core.errors import FedkinError, cut, letters, named_line, near, unkn
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
 from fedkin.core.system.installed import installed
-from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import is_own
+from fedkin.core.system.process_settings import importing
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
 from fedkin.methods.cgpfl import cgpfl
@@ -224,7 +224,7 @@ class Unloadable:
 
 def _loaded(entry: EntryPoint) -> Callable[..., Method]:
     try:
-        with no_exit():
+        with importing():
             found: Callable[..., Method] = entry.load()
     except Exception as error:  # whatever a foreign package raises when imported
         return Unloadable(

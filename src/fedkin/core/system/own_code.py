@@ -17,7 +17,8 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, cut, named_line, near
 from fedkin.core.system.digests import short
-from fedkin.core.system.no_exit import PACKAGE, no_exit
+from fedkin.core.system.no_exit import PACKAGE
+from fedkin.core.system.process_settings import importing
 
 _WORD = r"[^\W\d]\w*"
 _WORDS = re.compile(rf"{_WORD}(\.{_WORD})*")
@@ -125,7 +126,7 @@ class OwnCode:
             )
         module, _, attribute = path.partition(":")
         try:
-            with no_exit():
+            with importing():
                 found = importlib.import_module(module)
                 return getattr(found, attribute)
         except AttributeError as error:
