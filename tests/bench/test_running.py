@@ -152,6 +152,21 @@ def test_a_seed_that_diverges_stops_nobody_else(
     assert bench(tiny_request(tmp_path, suite=suite), quiet) == found
 
 
+@pytest.mark.parametrize("run", [{}, {"seed": 4}])
+@pytest.mark.parametrize("method", ["ditto", "fedavg"])
+def test_whatever_an_error_says_its_row_can_be_read_again(
+    run: dict[str, int], method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that is no row takes all other rows with it."""
+    fails(monkeypatch, method, run, f"letters: \udc80\n{'x' * 5000}")
+    suite = tiny(seeds=[3, 4])
+    found = bench(tiny_request(tmp_path, suite=suite), quiet)
+    reasons = [row.missing for row in read_rows(tmp_path / ROWS) if row.missing]
+    assert all("letters: \\udc80 xxx" in reason for reason in reasons)
+    assert reasons
+    assert {row.method for row in found} == {"local", "fedavg", "ditto"}
+
+
 def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,15 @@ def test_an_error_of_a_library_is_one_line() -> None:
     assert len(first_line(ValueError("x" * 900))) == 200
 
 
+def test_an_error_that_cannot_be_said_ends_nothing() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("it cannot be said")
+
+    assert named_line(Mute()) == "Mute: Mute"
+    assert first_line(OSError("no \udcff.csv")) == "no \\udcff.csv"
+
+
 @pytest.mark.parametrize(
     ("number", "told"), [(0, "0 boxes"), (1, "1 box"), (12_000, "12,000 boxes")]
 )

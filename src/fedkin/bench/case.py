@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fedkin.bench.budgets import Allowance, Used, rounds_within
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.row import Row, Tried
+from fedkin.bench.row import Row, Tried, sentence
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.third_party_code import third_party_code
@@ -225,7 +225,7 @@ def _searched(
         except Halted:
             raise
         except FedkinError as error:
-            tried.append(Tried(hyper=hyper, lost=str(error)))
+            tried.append(Tried(hyper=hyper, lost=sentence(str(error))))
             continue
         tried.append(Tried(hyper=hyper, validation=done.validation))
         sign = measure_named(done.seen.measure).sign
@@ -306,7 +306,7 @@ def _row(case: Case, content: Content, tried: list[Tried]) -> Row:
 
 
 def _missing(case: Case, content: Content, tried: list[Tried], why: str) -> Row:
-    return _row(case, content, tried).model_copy(update={"missing": why})
+    return _row(case, content, tried).model_copy(update={"missing": sentence(why)})
 
 
 def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:

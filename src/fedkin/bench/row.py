@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError
 
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
-from fedkin.core.errors import FedkinError
-from fedkin.core.escaping import plain_values
+from fedkin.core.errors import FedkinError, cut
+from fedkin.core.escaping import plain, plain_values
 from fedkin.core.files import read_file
 from fedkin.core.measures import is_measure
 from fedkin.runs.bounds import LOSS
@@ -69,6 +69,18 @@ def _sections(content: Content) -> Content:
     if content and "lr" not in content["train"]:
         raise ValueError("it has no train.lr")
     return content
+
+
+def sentence(reason: str) -> str:
+    """A reason, which may hold what somebody else's code says, as a row may have it.
+
+    Args:
+        reason: Of any length.
+
+    Returns:
+        One line of at most SENTENCE characters.
+    """
+    return cut(plain(reason), SENTENCE - 1)
 
 
 Values = Annotated[Content, AfterValidator(_small)]

@@ -13,6 +13,7 @@ __all__ = [
     "many",
     "named_line",
     "near",
+    "said",
     "some",
     "unknown",
 ]
@@ -50,6 +51,23 @@ class Halted(FedkinError):
     """
 
 
+def said(error: BaseException) -> str:
+    """What an exception says that may be anybody's: its class may fail to say it, and the name of a
+    file in it may be no text.
+
+    Args:
+        error: Of a library, or of the user's own code.
+
+    Returns:
+        Text that a file can hold; "" where it says nothing.
+    """
+    try:
+        text = str(error)
+    except Exception:  # somebody else's __str__
+        return ""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def first_line(error: BaseException) -> str:
     """What somebody else's error says, in one line; where it says nothing, the name of
     its class.
@@ -60,7 +78,7 @@ def first_line(error: BaseException) -> str:
     Returns:
         At most MOST characters.
     """
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
+    return (said(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
 def named_line(error: BaseException) -> str:

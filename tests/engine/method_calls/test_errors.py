@@ -36,3 +36,13 @@ def test_it_is_the_last_one_outside_of_fedkin_and_libraries():
 
 def test_of_fedkins_own_methods_there_is_no_place():
     assert error_text(ValueError("no place")) == "ValueError: no place"
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("it cannot be said")
+
+
+def test_an_exception_that_says_nothing_or_no_text_ends_no_run():
+    assert error_text(Mute()) == "Mute"
+    assert error_text(FileNotFoundError("\udcff.csv")) == "FileNotFoundError: \\udcff.csv"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from fedkin.core.errors import said
 from fedkin.core.method import Method
 from fedkin.core.system.own_code import own_line
 
@@ -50,7 +51,7 @@ def error_text(error: Exception) -> str:
         Its class and its text; of one that went through a method's own file, its line in there; of
         one that was noted, the function.
     """
-    message = f"{type(error).__name__}: {error}"
+    message = ": ".join(filter(None, [type(error).__name__, said(error)]))
     places = [*filter(None, [own_line(error)]), *_function(error)]
     return f"{message} ({', '.join(places)})" if places else message
 
