@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedkin.core.errors import Halted
 from fedkin.experiment.training import Interrupted
 from fedkin.reproduce import running, same_settings
 from fedkin.reproduce.cost import cost
@@ -79,6 +80,23 @@ def test_ctrl_c_ends_a_preset_and_no_page_is_written(
     result = fedkin("reproduce", "ppfl-figure-8")
     assert (result.exit_code, len(begun)) == (130, 1)
     assert "the same command goes on where it was" in result.output
+    assert not list((tmp_path / "reproduction").glob("*.md"))
+
+
+def test_a_full_disk_is_no_rows_fault_and_ends_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def full(row: Row, *_: object) -> Outcome:
+        begun.append(row.name)
+        raise Halted("runs/a cannot be written: no space left. Committed up to round 3")
+
+    monkeypatch.setitem(running.RUNNERS, "experiment", full)  # type: ignore[index]
+    monkeypatch.chdir(tmp_path)
+    result = fedkin("reproduce", "ppfl-figure-8")
+    assert (result.exit_code, len(begun)) == (2, 1)
+    assert f"stopped in {begun[0]}: runs/a cannot be written: no space left" in result.output
     assert not list((tmp_path / "reproduction").glob("*.md"))
 
 

@@ -10,7 +10,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
 from fedkin.experiment.resume import resume
@@ -62,6 +62,7 @@ def outcomes(
 
     Raises:
         Interrupted: After Ctrl-C; the same call goes on.
+        Halted: The disk is full, or a worker is lost: no row is to blame. The same call goes on.
     """
     part = runners is READERS  # nothing will be trained: a run that lacks a number has the others
     for row in rows:
@@ -83,6 +84,8 @@ def outcomes(
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
             ) from None
+        except Halted as error:  # a full disk, say, which every other row would meet
+            raise Halted(f"stopped in {row.name}: {error}") from None
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
         cost = estimate(row, changes, speed, seeds)
