@@ -94,13 +94,13 @@ def test_no_cell_is_a_formula() -> None:
 
 def test_a_table_goes_where_it_is_told(tmp_path, capsys) -> None:
     frame = pd.DataFrame({"label": ["a"]})
-    tell_table(frame, ["one row is odd"], tmp_path / "new.csv", None)
+    tell_table(frame, ["one row is odd"], [tmp_path / "new.csv"], None)
     out, err = capsys.readouterr()
     assert (out, err) == ("label\na\n", "note: one row is odd\n")
-    tell_table(frame, [], tmp_path / "new.csv", tmp_path / "a.csv")
+    tell_table(frame, [], [tmp_path / "new.csv"], tmp_path / "a.csv")
     assert capsys.readouterr().out == f"{tmp_path / 'a.csv'}\n"
     assert (tmp_path / "a.csv").read_text() == "label\na\n"
-    tell_table(frame, [], tmp_path / "new.csv", tmp_path / "a.csv", quiet=True)
+    tell_table(frame, [], [tmp_path / "new.csv"], tmp_path / "a.csv", quiet=True)
     assert capsys.readouterr().out == ""
 
 

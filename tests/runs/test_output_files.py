@@ -112,6 +112,8 @@ def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
         ("compare", "run", "--markdown", "own.csv"),
         ("predict", "run", "--client", "0", "--data", "own.csv", "--out", "own.csv"),
         ("predict", "run", "--client", "0", "--data", "own.csv", "--out", "./link.csv"),
+        ("predict", "run", "--client", "0", "--data", "other.csv", "--out", "own.csv"),
+        ("predict", "run", "--client", "0", "--data", "other.csv", "--out", "./link.csv", "--json"),
     ],
 )
 def test_no_output_takes_the_place_of_a_table(

@@ -288,8 +288,9 @@ def predict(
     from fedkin.cli.export import tell_answers
     from fedkin.export.predict import predict as ask
 
-    answers = ask(_handed(folder, run), data, threshold=threshold)
-    tell_answers(*answers, data, out, as_json)
+    model = _handed(folder, run)
+    answers = ask(model, data, threshold=threshold)
+    tell_answers(*answers, [data, Path(model.data.name)], out, as_json)
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":

@@ -145,30 +145,34 @@ def predict(
         opened = _opened(folder, trust_code, client)
         model = exportable(opened, opened.member(client), view)
     answers = ask(model, data, keep=keep or (), threshold=threshold)
-    tell_answers(*answers, data, out, as_json)
+    tell_answers(*answers, [data, Path(model.data.name)], out, as_json)
 
 
 def tell_answers(
-    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, as_json: bool
+    frame: "DataFrame",
+    remarks: Sequence[str],
+    read: Sequence[Path],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """What a model says of new samples, as a table or as JSON.
 
     Args:
         frame: A row a sample.
         remarks: Sentences, printed below the table.
-        data: The file of the samples, which is never replaced.
+        read: The file of the samples, and what the run was trained on: they are never replaced.
         out: A file for the table; None: standard output.
         as_json: As JSON.
 
     Raises:
-        FedkinError: ``out`` cannot be written, or is ``data``.
+        FedkinError: ``out`` cannot be written, or was read.
     """
     if as_json:
         records = frame.to_dict("records")
         thresholds = {name: frame.attrs.get(name) for name in ("threshold", "own_threshold")}
         print_json({"predictions": records, "said": list(remarks), **thresholds})
     if not as_json or out is not None:
-        tell_table(frame, remarks, data, out, quiet=as_json)
+        tell_table(frame, remarks, read, out, quiet=as_json)
 
 
 def tell_written(done: "Written", as_json: bool) -> None:
@@ -218,19 +222,23 @@ def as_csv(frame: "DataFrame") -> str:
 
 
 def tell_table(
-    frame: "DataFrame", remarks: Sequence[str], data: Path, out: Path | None, quiet: bool = False
+    frame: "DataFrame",
+    remarks: Sequence[str],
+    read: Sequence[Path],
+    out: Path | None,
+    quiet: bool = False,
 ) -> None:
     """Predictions as CSV, what is worth saying on standard error.
 
     Args:
         frame: A row a sample.
         remarks: Sentences, printed below the table.
-        data: The file of the samples, which is never replaced.
+        read: The file of the samples, and what the run was trained on: they are never replaced.
         out: A file for the table; None: standard output.
         quiet: Whether the file is not named on standard output.
 
     Raises:
-        FedkinError: ``out`` cannot be written, or is ``data``.
+        FedkinError: ``out`` cannot be written, or was read.
     """
     for sentence in remarks:
         warn(f"note: {sentence}")
@@ -240,7 +248,7 @@ def tell_table(
         return
     from fedkin.runs.output_files import write_outside
 
-    written = write_outside(out, text, inputs=[data])
+    written = write_outside(out, text, inputs=read)
     if not quiet:
         say(written)
 

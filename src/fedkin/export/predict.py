@@ -122,7 +122,8 @@ def _read(
     if not path.exists():
         raise FedkinError(f"file {path} does not exist: check the path")
     if not path.is_file():
-        raise FedkinError(f"{path} is a folder: name the file with the new samples")
+        what = "a folder" if path.is_dir() else "a device or a pipe, which is read only once"
+        raise FedkinError(f"{path} is {what}: name the file with the new samples")
     if population.encoding is not None:
         if path.suffix.lower() not in SUFFIXES:
             raise FedkinError(

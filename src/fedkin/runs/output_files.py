@@ -33,7 +33,7 @@ def write_outside(
         path: As the user typed it.
         content: Of the file.
         instead_of: Endings of files that may be replaced; () allows all.
-        inputs: Files that the command has read, which are never replaced.
+        inputs: Files that the command has read, and folders, of which nothing is replaced.
 
     Returns:
         ``path``, which now has the new content.
@@ -66,12 +66,19 @@ def _keep(path: Path, instead_of: Sequence[str], inputs: Sequence[Path]) -> None
     """Refuse to replace what the user may have nowhere else."""
     if not path.is_file():
         return
-    if any(one.is_file() and path.samefile(one) for one in inputs):
+    if any(_within(path, one) for one in inputs):
         raise FedkinError(f"{path} is what this command reads: choose another name to write to")
     if instead_of and path.suffix and path.suffix.lower() not in instead_of:
         raise FedkinError(
             f"{path} is there already, and is no {instead_of[0]} file: choose another name"
         )
+
+
+def _within(path: Path, read: Path) -> bool:
+    """Whether a file is one that was read, or in a folder that was."""
+    if read.is_dir():
+        return read.resolve() in path.resolve().parents
+    return read.is_file() and path.samefile(read)
 
 
 def owner(real: Path) -> Path | None:

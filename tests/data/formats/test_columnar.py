@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedkin.data.formats.columnar import read_arrow, read_parquet
@@ -34,3 +35,19 @@ def test_decimals_are_numbers(tmp_path: Path) -> None:
     assert np.isnan(source.x[1, 0])
     assert source.client is not None
     assert source.client.tolist() == [10, 9, 9]
+
+
+@pytest.mark.parametrize("index", [["site"], ["site", "age"], ["age", None]])
+def test_a_column_that_pandas_took_for_its_index_is_not_dropped(
+    index: list[str | None], tmp_path: Path
+) -> None:
+    pytest.importorskip("pyarrow")
+    columns = {"site": [2, 1, 1], "age": [50.0, 60.0, 70.0], "label": [0, 1, 0]}
+    whole = pd.DataFrame(columns)
+    rows = [whole[name] if name else pd.Series([7, 8, 9], name=None) for name in index]
+    indexed = whole.drop(columns=[name for name in index if name]).set_index(rows)
+    indexed.to_parquet(tmp_path / "t.parquet")
+    frame = read_parquet(tmp_path / "t.parquet")
+    assert {name: frame[name].tolist() for name in frame.columns} == columns
+    whole.set_index("site", drop=False).to_parquet(tmp_path / "t.parquet")
+    assert list(read_parquet(tmp_path / "t.parquet").columns) == list(columns)

@@ -186,3 +186,10 @@ def test_a_file_of_another_kind_is_not_said_to_hold_objects(tmp_path: Path) -> N
     path.write_bytes(pickle.dumps({"x": [1]}))
     with pytest.raises(FedkinError, match="it holds Python objects"):
         load_arrays(path)
+
+
+def test_a_bare_array_is_no_archive(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    path = (tmp_path / "a.npy").rename(tmp_path / "a.npz")
+    with pytest.raises(FedkinError, match="holds a bare array, not an"):
+        load_arrays(path)

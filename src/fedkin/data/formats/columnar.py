@@ -44,7 +44,7 @@ def read_arrow(path: Path) -> pd.DataFrame:
 
 def to_frame(table: Any, pool: Any) -> pd.DataFrame:
     """A table of pyarrow's, once every text and every offset in it was looked at: a damaged one
-    leads beyond its own memory. Decimals become numbers.
+    leads beyond its own memory. Decimals become numbers; a named index is a column.
 
     Args:
         table: A ``pyarrow.Table``.
@@ -55,7 +55,17 @@ def to_frame(table: Any, pool: Any) -> pd.DataFrame:
     """
     table.validate(full=True)
     frame: pd.DataFrame = _with_numbers(table).to_pandas(use_threads=False, memory_pool=pool)
-    return frame
+    return _with_index(frame, table.column_names)
+
+
+def _with_index(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """What pandas once wrote as a named index is a column of the file, as any other."""
+    levels = [
+        level
+        for level, name in enumerate(frame.index.names)
+        if name is not None and str(name) in columns and name not in frame.columns
+    ]
+    return frame.reset_index(level=levels) if levels else frame
 
 
 def _with_numbers(table: Any) -> Any:

@@ -137,12 +137,12 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FedkinError(f"{path} cannot be read: it is a folder, a device or a pipe, not a file")
     try:
         check_size(path)
+        if _is_bare(path):  # which numpy would read whole
+            raise FedkinError(
+                f"{path} holds a bare array, not an .npz archive: save it with "
+                "numpy.savez(x=…, y=…)"
+            )
         with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise FedkinError(
-                    f"{path} holds a bare array, not an .npz archive: save it with "
-                    "numpy.savez(x=…, y=…)"
-                )
             arrays = {key: file[key] for key in file.files}
             other = next((key for key, one in arrays.items() if isinstance(one, bytes)), None)
             if other is not None:
@@ -170,10 +170,16 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FedkinError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
+def _is_bare(path: Path) -> bool:
+    """Whether a file is what numpy.save writes, under another name."""
+    with path.open("rb") as file:
+        return file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX
+
+
 def _objects_or_other(path: Path) -> str:
     """Why numpy asks for pickle, which it does of everything that is no file of its own."""
     with path.open("rb") as file:
-        own = file.read(2) in (b"PK", b"\x93N", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+        own = file.read(2) in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
     return "it holds Python objects" if own else "it is no .npz archive"
 
 

@@ -70,7 +70,9 @@ def exportable(folder: Path, run: str | None = None) -> Exportable:
         else partial(samples_of, node.client, population, [info.client]),
         population,
         # a node's own file is read without [data]'s options, and so are its new samples
-        DataSection(name=details.spec.data.name, label=details.spec.data.label)
+        DataSection(
+            name=str(folder / (node.data or details.spec.data.name)), label=details.spec.data.label
+        )
         if own
         else details.spec.data,
     )
