@@ -11,8 +11,16 @@ import pytest
 
 from fedkin.bench import workers
 from fedkin.bench.case import case_of
-from tests.bench.tiny import tiny
+from fedkin.core.errors import Halted
+from fedkin.methods.own import allow
+from tests.bench.tiny import tiny, tiny_request
 
+LEAVES = """
+import os
+from fedkin.core.method import Method
+def leaves(*, lr: float) -> Method:
+    os._exit(0)
+"""
 POOL = """
 import os, time
 from fedkin.bench.workers import _pool
@@ -57,6 +65,20 @@ def test_what_a_method_prints_is_no_result(
     monkeypatch.setattr(workers, "rows_of", lambda *given: print("trial 1"))
     workers._run_case(case_of("tiny", tiny(), "digits", "local", "data"), Path("runs"), None, None)
     assert capsys.readouterr() == ("", "trial 1\n")
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_method_that_ends_its_process_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaves7.py").write_text(LEAVES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    allow(["leaves7:leaves"])
+    suite = tiny(methods=["leaves7:leaves"])
+    case = case_of("tiny", suite, "digits", "leaves7:leaves", "data")
+    request = tiny_request(tmp_path, suite=suite)._replace(workers=2)
+    with pytest.raises(Halted, match="with leaves7:leaves on digits at work: the same command"):
+        list(workers.results(request, [(case, None)]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")

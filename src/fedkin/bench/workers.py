@@ -14,7 +14,8 @@ from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, rows_of
 from fedkin.bench.request import BenchRequest
 from fedkin.bench.row import Row
-from fedkin.core.errors import Halted
+from fedkin.core.errors import Halted, some
+from fedkin.core.files import write_file
 from fedkin.core.system.own_code import is_own
 from fedkin.engine.interrupts import TOLD
 from fedkin.engine.transports.parent import end_with_parent
@@ -24,6 +25,7 @@ from fedkin.methods.own import allow
 from fedkin.runs.directory import own as inside
 
 RUNS = "runs"  # the folder of all runs in that of a bench
+RUNNING = "running"  # in the folder of a case while a worker is at it
 Job = tuple[Case, Allowance | None]
 
 
@@ -49,16 +51,21 @@ def results(request: BenchRequest, jobs: Sequence[Job]) -> Iterator[tuple[Case, 
                 for call in calls:
                     yield call[0], _run_case(*call)
                 return
-            waiting = {pool.submit(_run_in_worker, *call): call[0] for call in calls}
+            for _, folder, *_ in calls:
+                (folder / RUNNING).unlink(missing_ok=True)  # of a bench that was killed
+            waiting = {pool.submit(_run_marked, *call): call[0] for call in calls}
             while waiting:
                 for job in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(job), job.result()
         except (KeyboardInterrupt, Interrupted):
             raise Interrupted(f"stopped: the same command goes on with {request.out}") from None
         except BrokenProcessPool:
+            running = [case for case, folder, *_ in calls if (folder / RUNNING).exists()]
+            names = [f"{case.method} on {case.label}" for case in running]
             raise Halted(
-                "a worker process was killed (out of memory?): the same command goes on where it "
-                "was; --workers 1 needs the least"
+                "a worker process was killed (out of memory?), or was ended by a method's own "
+                f"code, with {some(names) or 'no method'} at work: the same command goes on where "
+                "it was; --workers 1 needs the least"
             ) from None
 
 
@@ -80,6 +87,17 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_marked(
+    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
+) -> list[Row]:
+    """A process that ends in the midst of a case tells nobody which one it was."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / RUNNING, b"", durable=False, links=False)
+    rows = _run_in_worker(case, folder, allowance, data_dir)
+    (folder / RUNNING).unlink(missing_ok=True)
+    return rows
 
 
 def _run_in_worker(*call: Any) -> list[Row]:
