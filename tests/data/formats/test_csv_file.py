@@ -11,6 +11,7 @@ from fedkin.data.formats import csv_file
 from fedkin.data.sources import load
 from tests.data.tables.table_examples import write
 
+LONG = "1,2,well,a\n" * 20_000
 GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
 
 
@@ -34,6 +35,14 @@ def test_byte_order_mark_and_empty_lines_at_the_end(tmp_path: Path) -> None:
             ("line 2", "5 cells", "4 column names"),
         ),
         (GOOD.replace("40,1,well,007", ""), ("line 3", "empty")),
+        (
+            GOOD.replace("31,", '"31,') + LONG,
+            ("line 2", "a cell has more than 131,072 letters", "quote never closed"),
+        ),
+        (
+            f'{GOOD}50,2,"{LONG}",a\n51,2,well,\n',
+            ("line 5", "a cell has more than 131,072 letters"),
+        ),
         (
             GOOD.replace("label", "lable"),
             ("no label column 'label'", "did you mean 'lable'", "--set data.label=COLUMN"),

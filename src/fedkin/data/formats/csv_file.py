@@ -222,7 +222,7 @@ def _marked(path: Path) -> bool:
 
 def _header(path: Path, separator: str, encoding: str) -> list[str]:
     with path.open(newline="", encoding=encoding) as file:
-        rows = csv.reader(file, delimiter=separator)
+        rows = _rows(path, csv.reader(file, delimiter=separator))
         head, first = next(rows, []), next(rows, None)
     if any("\0" in name for name in head):
         raise FedkinError(
@@ -245,6 +245,21 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
             f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas"
         )
     return head
+
+
+def _rows(path: Path, reader: Any) -> Iterator[list[str]]:
+    """Those of a ``csv.reader``, which names no line where it gives up."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            most = csv.field_size_limit()
+            what = f"a cell has more than {most:,} letters: was a quote never closed?"
+            what = what if "field limit" in str(error) else str(error)
+            raise FedkinError(f"{path}, line {line}: {what}") from None
 
 
 def _one_column(path: Path, mark: str, separator: str) -> Unreadable:
@@ -277,7 +292,7 @@ def _with_points(frame: pd.DataFrame, as_text: Sequence[str], decimal: str) -> p
 def _every_line_whole(path: Path, separator: str, encoding: str, width: int, rows: int) -> None:
     with path.open(newline="", encoding=encoding) as file:
         reader = csv.reader(file, delimiter=separator)
-        for number, cells in enumerate(reader):
+        for number, cells in enumerate(_rows(path, reader)):
             if number > rows:
                 return
             if len(cells) != width and width > 1:
