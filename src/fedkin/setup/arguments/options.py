@@ -140,7 +140,7 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
     section, _, last = key.partition(".")
     if last == "name" and isinstance(value, str):
         return choose(content, section, value, {})
-    assign(content, PLAIN.get(key, key), value)
+    assign(content, SPEC_KEYS.get(key, key), value)
     return []
 
 
@@ -278,7 +278,7 @@ SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "transform": _transforms,
     "measure": _measure,
 }
-PLAIN = {
+SPEC_KEYS = {
     "data_dir": "data.dir",
     "clients": "run.clients",
     "participation": "run.participation",
