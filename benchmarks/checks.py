@@ -115,7 +115,16 @@ def measured(model: dict[str, Any], file: Path, rounds: int) -> tuple[float, flo
 def headers() -> float:
     """Processor seconds that the headers of a round take to open: CLIENTS requests and replies."""
     from fedkin.flower.dispatcher import states_follow
-    from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request, Step, opened, sealed
+    from fedkin.flower.envelope import (
+        Base,
+        Done,
+        NodeReply,
+        Place,
+        RemoteStep,
+        Request,
+        opened,
+        sealed,
+    )
 
     digest, run = "0123456789abcdef" * 4, "0123456789abcdef"
     who = {"version": "0.0.0", "experiment": digest, "run": run, "name": "hospital_north"}
@@ -124,7 +133,7 @@ def headers() -> float:
         place=Place(client=3, clients=CLIENTS, classes=CLASSES, architecture="mlr", data=digest),
         base=Base(round=6, digest=digest),
         keep=6,
-        steps=(Step(op="local", round=7),),
+        steps=(RemoteStep(op="local", round=7),),
     )
     own = Base(round=7, digest=digest)
     done = Done(op="local", round=7, weight=200.0, seconds=0.25, message=True, own=own)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from fedkin.core.model import Part, State
+from fedkin.core.model import LearnerBatch, State
 from fedkin.transforms.black_box_models import Array
 
 
@@ -30,21 +30,21 @@ class Linear:
             "seen": np.zeros(1),
         }
 
-    def fit(self, state: State, parts: Iterator[Part]) -> State:
+    def fit(self, state: State, batches: Iterator[LearnerBatch]) -> State:
         """Private samples with their labels; public ones once a class, weighted by the target's
         probability.
         """
         model = self._model(state)
         every = np.arange(self.classes)
-        for part in parts:
-            x, y, weight = self._rows(part.x), part.y, np.full(len(part.y), 1.0)
-            if part.public is not None and part.target is not None:
+        for batch in batches:
+            x, y, weight = self._rows(batch.x), batch.y, np.full(len(batch.y), 1.0)
+            if batch.public is not None and batch.target is not None:
                 share = (
-                    part.pull * len(part.y) / len(part.public)
+                    batch.pull * len(batch.y) / len(batch.public)
                 )  # a mean of each counts 1 and ``pull``
-                x = np.concatenate([x, np.repeat(self._rows(part.public), self.classes, axis=0)])
-                y = np.concatenate([y, np.tile(every, len(part.public))])
-                weight = np.concatenate([weight, share * part.target.reshape(-1)])
+                x = np.concatenate([x, np.repeat(self._rows(batch.public), self.classes, axis=0)])
+                y = np.concatenate([y, np.tile(every, len(batch.public))])
+                weight = np.concatenate([weight, share * batch.target.reshape(-1)])
             model.partial_fit(x, y, classes=every, sample_weight=weight)
         return {"coef": model.coef_, "intercept": model.intercept_, "seen": np.array([model.t_])}
 

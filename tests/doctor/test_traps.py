@@ -1,11 +1,19 @@
 """Traps of a specification."""
 
 import pytest
+from torch import nn
 
 from fedkin.doctor.traps import traps_of
 from fedkin.experiment.run import experiment
 from fedkin.setup.build import assemble
 from tests.doctor.diagnosis_examples import QUICK
+
+
+class EndsInSoftmax(nn.Sequential):
+    """A module whose author put the softmax in."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__(nn.Flatten(), nn.Linear(64, classes), nn.Softmax(1))
 
 
 @pytest.mark.parametrize(
@@ -16,6 +24,7 @@ from tests.doctor.diagnosis_examples import QUICK
         ({"split__val": 0.0, "split__train": 0.8}, "no validation samples"),
         ({"run__participation": 0.25, "run__rounds": 4}, "1.0 rounds on average"),
         ({"model__name": "tests.parity.normed:Normed"}, "batch norm"),
+        ({"model__name": f"{__name__}:EndsInSoftmax"}, "softmax"),
     ],
 )
 def test_traps_are_told(changes: dict[str, object], said: str) -> None:

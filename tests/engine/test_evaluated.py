@@ -1,10 +1,7 @@
 """Whom an evaluation asks, and what is said of means over some of the clients."""
 
 import math
-import shutil
-import sqlite3
 import statistics
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from fedkin.experiment.progress import Tally, line
 from fedkin.experiment.run import experiment, run
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.formatting import interval
-from fedkin.report.intervals import over_clients
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
@@ -34,12 +30,6 @@ def asked(folder):
         for at, text in database.rows("SELECT round, participants FROM rounds"):
             participants[at] = set(map(int, text.strip("[]").split(", "))) if len(text) > 2 else {}
     return clients, participants
-
-
-def by_client(folder, at, view, split="test"):
-    query = "SELECT client, accuracy FROM metrics WHERE round = ? AND view = ? AND split = ?"
-    with read_only(folder) as database:
-        return dict(database.rows(query, at, view, split))
 
 
 @pytest.fixture(scope="module")
@@ -84,47 +74,6 @@ def test_the_participants_are_asked_to_the_end(tmp_path):
     for picks in told["headline"].values():
         assert all(pick["interval"] is not None for pick in picks.values())
     assert "participants of its round" in write_report(folder).read_text("utf-8")
-
-
-def test_the_best_round_is_the_panels_and_has_an_interval(of_a_panel):
-    """Among the rounds are two of everybody: compared by the panel too."""
-    folder, _ = of_a_panel
-    chosen = panel("panel:3", range(7), 5)
-    with read_only(folder) as database:
-        rows = dict(database.rows("SELECT client, val FROM clients"))
-    validation = {}
-    for at in range(1, FINISH + 1):
-        known = by_client(folder, at, "personal", "val")
-        validation[at] = sum(known[k] * rows[k] for k in chosen) / sum(rows[k] for k in chosen)
-    best = max(validation, key=lambda at: (round(validation[at], 12), -at))
-    told = summary(folder)
-    found = told["headline"]["personal"]["best_by_validation"]
-    test = {k: v for k, v in by_client(folder, best, "personal").items() if k in chosen}
-    assert found["round"] == best
-    assert found["clients"] == 3
-    assert found["mean"] == pytest.approx(statistics.fmean(test.values()), abs=1e-12)
-    assert tuple(found["interval"]) == over_clients(test)
-    final = told["headline"]["personal"]["final"]
-    assert final["clients"] == 7
-    assert tuple(final["interval"]) == over_clients(by_client(folder, FINISH, "personal"))
-    assert told["evaluated"] == {"who": "panel", "clients": 3, "of": 7}
-
-
-def test_who_is_not_of_the_panel_does_not_choose_the_round(of_a_panel, tmp_path):
-    """The others are best in round 3, the panel in round 2."""
-    folder = shutil.copytree(of_a_panel[0], tmp_path / "run")
-    chosen = panel("panel:3", range(7), 5)
-    with closing(sqlite3.connect(folder / "run.db")) as database, database:
-        for at, theirs, others in ((1, 0.3, 0.0), (2, 0.5, 0.0), (3, 0.1, 1.0), (4, 0.4, 0.4)):
-            database.execute("UPDATE metrics SET accuracy = ? WHERE round = ?", (others, at))
-            of_panel = f"client IN ({', '.join(map(str, chosen))})"
-            database.execute(
-                f"UPDATE metrics SET accuracy = ? WHERE round = ? AND {of_panel}", (theirs, at)
-            )
-    picks = summary(folder)["headline"]["personal"]
-    assert [picks[name]["round"] for name in ("best_by_validation", "best_on_test")] == [2, 2]
-    assert picks["best_by_validation"]["mean"] == 0.5
-    assert picks["final"]["mean"] == pytest.approx(0.4)
 
 
 def test_the_panel_is_told_of(of_a_panel):

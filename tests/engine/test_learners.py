@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.model import Part
+from fedkin.core.model import LearnerBatch
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import experiment, run
 from fedkin.methods import METHODS, make
@@ -73,10 +73,10 @@ def test_a_target_teaches_and_none_is_private_training_alone():
     target = np.eye(3)[np.abs(public[:, :3]).argmax(1)]
 
     def after(pull, use=True):
-        part = Part(
+        batch = LearnerBatch(
             x, np.zeros(8, dtype=np.int64), public if use else None, target if use else None, pull
         )
-        return model.fit(model.start(), iter([part] * 40))
+        return model.fit(model.start(), iter([batch] * 40))
 
     alone, taught = after(0.0, use=False), after(20.0)
     near = [
@@ -89,12 +89,13 @@ def test_a_target_teaches_and_none_is_private_training_alone():
 
 def test_a_state_is_all_that_it_remembers():
     model, rng = learner(), np.random.default_rng(1)
-    parts = [
-        Part(rng.normal(size=(6, 4)), rng.integers(3, size=6), None, None, 0.0) for _ in range(10)
+    batches = [
+        LearnerBatch(rng.normal(size=(6, 4)), rng.integers(3, size=6), None, None, 0.0)
+        for _ in range(10)
     ]
-    whole = model.fit(model.start(), iter(parts))
-    half = model.fit(model.start(), islice(parts, 5))
-    other = learner().fit(half, islice(parts, 5, None))  # another object, as in another process
+    whole = model.fit(model.start(), iter(batches))
+    half = model.fit(model.start(), islice(batches, 5))
+    other = learner().fit(half, islice(batches, 5, None))  # another object, as in another process
     np.testing.assert_allclose(other["coef"], whole["coef"], rtol=1e-6)
 
 

@@ -13,7 +13,15 @@ from sklearn import metrics
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN, POISSON
-from fedkin.core.measures import MEASURES, check_measure, chosen_for, kind_of, misleads, suited
+from fedkin.core.measures import (
+    IN_SCORES,
+    MEASURES,
+    check_measure,
+    chosen_for,
+    kind_of,
+    misleads,
+    suited,
+)
 from fedkin.engine.measures import (
     OF,
     Predicted,
@@ -52,6 +60,25 @@ def test_two_classes_are_as_in_scikit_learn(ties: bool, seed: int) -> None:
     }
     for name, value in expected.items():
         assert measure(CATEGORICAL, name, found) == pytest.approx(value, rel=1e-9), name
+
+
+def test_auc_is_the_share_of_pairs_in_order() -> None:
+    rng = np.random.default_rng(0)
+    score, y = rng.integers(0, 5, 40) / 5 + 0.1, rng.integers(0, 2, 40)
+    ones, zeros = score[y == 1], score[y == 0]
+    expected = np.mean([(a > b) + 0.5 * (a == b) for a in ones for b in zeros])
+    p = torch.from_numpy(score)
+    predictions = torch.stack([torch.log(1 - p / 2), torch.log(p / 2)], 1)
+    for family in (CATEGORICAL, BERNOULLI):
+        np.testing.assert_allclose(
+            measures(family, predicted(family, predictions, torch.from_numpy(y)))["auc"], expected
+        )
+    for label, lost in ((0, "sensitivity"), (1, "specificity")):  # nothing else is missing
+        one_class = predicted(CATEGORICAL, predictions, torch.full((40,), label))
+        undefined = {"auc", "average_precision", lost}
+        assert {*measures(CATEGORICAL, one_class)} == {*suited("two classes")} - {
+            *IN_SCORES
+        } - undefined
 
 
 def test_several_classes_are_as_in_scikit_learn() -> None:
@@ -108,6 +135,13 @@ def test_numbers_are_as_in_scikit_learn() -> None:
     assert measure(GAUSSIAN, "r2", flat) == metrics.r2_score(flat.y, flat.p[:, 0]) == 1.0
     assert measure(GAUSSIAN, "r2", flat.rows(np.array([0]))) is None
     assert set(measures(GAUSSIAN, found)) == set(suited("numbers"))
+
+
+def test_rmse_and_mae_by_hand() -> None:
+    numbers = measures(
+        GAUSSIAN, predicted(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0]))
+    )
+    assert (numbers["rmse"], numbers["mae"]) == (4.5**0.5, 1.5)
 
 
 def test_calibration_error_is_the_mean_gap_in_fifteen_bins() -> None:

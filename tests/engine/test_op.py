@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.engine.host import OPS
 from fedkin.engine.op import CHANGING, DRAWN, EVALUATIONS, SCORING, STAGES, Op, RemoteOp
-from fedkin.flower.envelope import Refused, Step, opened
+from fedkin.flower.envelope import Refused, RemoteStep, opened
 
 
 def test_a_host_does_what_it_can_be_asked() -> None:
@@ -17,6 +17,6 @@ def test_a_host_does_what_it_can_be_asked() -> None:
 def test_an_envelope_takes_all_but_the_question_for_a_model() -> None:
     assert {*get_args(Op)} - {*get_args(RemoteOp)} == {"views"}
     for op in get_args(RemoteOp):
-        assert opened(Step, b'{"op": "%s", "round": 1}' % op.encode()).op == op
+        assert opened(RemoteStep, b'{"op": "%s", "round": 1}' % op.encode()).op == op
     with pytest.raises(Refused):
-        opened(Step, b'{"op": "views", "round": 1}')
+        opened(RemoteStep, b'{"op": "views", "round": 1}')

@@ -17,7 +17,7 @@ from fedkin.experiment.run import run
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
-from fedkin.setup.accountant import Mechanism, epsilon, rounds_within
+from fedkin.setup.accountant import Mechanism, affordable_rounds, epsilon
 from fedkin.setup.build import assemble
 from fedkin.setup.method_transforms import with_secret
 from tests.engine.small import FORKED, content, outcome
@@ -34,7 +34,7 @@ def spec(method="fedavg", where="server", rounds=3, **privacy):
 def test_a_budget_ends_a_run_at_its_last_affordable_round(tmp_path):
     mechanism = Mechanism(1.0, 1.0, 1e-5)
     budget = (epsilon(mechanism, 2) + epsilon(mechanism, 3)) / 2
-    assert rounds_within(partial(epsilon, mechanism), budget, 9) == 2
+    assert affordable_rounds(partial(epsilon, mechanism), budget, 9) == 2
     found = summary(run(spec(rounds=9, budget=budget), tmp_path / "run"))
     assert (found["rounds"], found["finished"]) == (2, True)
     assert found["privacy"]["epsilon"] == epsilon(mechanism, 2) <= budget

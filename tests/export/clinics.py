@@ -34,8 +34,13 @@ def run_of_clinics(folder: Path, patients: int) -> tuple[Path, Path]:
         write_clinics(folder / "patients.csv", clinics=2, patients=patients),
         folder / "run",
     )
+    run_table(table, "local", run)
+    return table, run
+
+
+def run_table(table: Path, method: str, out: Path) -> None:
+    """A run of one round of a table of clinics."""
     given = f"{table}:client=hospital,label=outcome"
     few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
-    done = fedkin("run", *few, "--data", given, "--method", "local", "--out", run)
+    done = fedkin("run", *few, "--data", given, "--method", method, "--out", out)
     assert done.exit_code == 0, done.output
-    return table, run

@@ -22,7 +22,7 @@ from fedkin.runs.spec import parse
 from tests import awkward
 from tests.cli.command import fedkin
 from tests.engine.small import content, small
-from tests.export.clinics import write_clinics
+from tests.export.clinics import run_table, write_clinics
 from tests.export.test_card_page import CARD
 from tests.methods.federation import architecture
 
@@ -32,10 +32,7 @@ def exported(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
     table = write_clinics(tmp_path / "patients.csv", clinics=3)
     text = table.read_text().replace(",bmi,", ",body |  mass,", 1)
     table.write_text(text)
-    given = f"{table}:client=hospital,label=outcome"
-    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2"]
-    done = fedkin("run", *few, "--data", given, "--method", method, "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
+    run_table(table, method, tmp_path / "run")
     for format in formats:
         done = fedkin("export", tmp_path / "run", "--client", "H01", "--format", format)
         assert done.exit_code == 0, done.output
@@ -52,10 +49,8 @@ def test_a_class_that_a_client_never_saw_is_named(tmp_path: Path) -> None:
     ]
     assert changed != lines
     table.write_text("\n".join(changed) + "\n")
-    given = f"{table}:client=hospital,label=outcome"
-    few = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=2", "--out"]
     run_folder = tmp_path / "run"
-    fedkin("run", "--data", given, "--method", "fedavg", *few, run_folder)
+    run_table(table, "fedavg", run_folder)
     for client, unseen_classes in (("H01", ["readmitted"]), ("H02", [])):
         assert fedkin("export", run_folder, "--client", client).exit_code == 0
         folder = run_folder / "export" / client

@@ -14,7 +14,7 @@ from fedkin.core.method import plain_prediction
 from fedkin.core.model import from_module
 from fedkin.core.tree import BUFFER
 from fedkin.export import formats
-from fedkin.export.formats import FORMATS, safetensors
+from fedkin.export.formats import FORMATS, check_format, safetensors
 from fedkin.export.personal import Personal, with_frozen
 from tests.methods.federation import architecture
 
@@ -117,3 +117,10 @@ def test_what_torch_says_of_itself_is_not_heard(caplog) -> None:
     assert caplog.records == []
     assert logging.root.manager.disable == before
     assert list(FORMATS) == ["safetensors", "pt2", "onnx"]
+
+
+def test_a_format_that_there_is_none_of_names_the_nearest() -> None:
+    for name in FORMATS:
+        check_format(name)
+    with pytest.raises(FedkinError, match=r"unknown format 'onx': did you mean 'onnx'\?"):
+        check_format("onx")

@@ -16,8 +16,8 @@ from fedkin.flower.envelope import (
     NodeReply,
     Place,
     Refused,
+    RemoteStep,
     Request,
-    Step,
     cleaned,
     opened,
 )
@@ -99,7 +99,7 @@ def test_what_a_header_does_not_say() -> None:
 
 
 def test_a_header_is_strict() -> None:
-    step = Step(op="local", round=1)
+    step = RemoteStep(op="local", round=1)
     with pytest.raises(ValidationError):
         step.round = 2
     for changed in ({"round": "1"}, {"x" * 70: 1}):

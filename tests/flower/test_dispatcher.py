@@ -16,7 +16,16 @@ from fedkin.experiment.training import Interrupted
 from fedkin.flower import dispatcher, waiting
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity, skew_remarks, states_follow
-from fedkin.flower.envelope import PROTOCOL, Base, Done, NodeReply, Refused, Request, Step, sealed
+from fedkin.flower.envelope import (
+    PROTOCOL,
+    Base,
+    Done,
+    NodeReply,
+    Refused,
+    RemoteStep,
+    Request,
+    sealed,
+)
 from fedkin.flower.records import pack
 from fedkin.flower.waiting import hello, word_at
 
@@ -131,7 +140,7 @@ def test_a_reply_is_waited_for_until_the_deadline_itself(clock):
     assert clock.slept == [0.5] * 21
 
 
-STEPS = (Step(op="finish", round=0),)
+STEPS = (RemoteStep(op="finish", round=0),)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,7 @@ def test_a_reply_of_somebody_else_or_too_large_is_refused(clock):
     done = Done(op="evaluate", round=1, own=Base(digest=ONE), message=True)
     grid.changed = {"steps": (done,)}
     assert "another round or work: evaluate 1" in of.exchange(asking(of, "a"))["a"]
-    asked = asking(of, "a", (Step(op="evaluate", round=1),))
+    asked = asking(of, "a", (RemoteStep(op="evaluate", round=1),))
     assert of.exchange(asked) == {"a": "its reply has not the messages that it names"}
     grid.blobs = [b"abc"]
     assert bytes(of.exchange(asked)["a"][1][0]) == b"abc"
@@ -275,7 +284,7 @@ def test_a_clock_that_was_not_asked_for_is_not_looked_at(clock):
     grid = Grid(clock, names=("a",))
     grid.changed = {"clock": 5.0, "steps": (done,)}
     of = dispatching(grid, clients=("a",))
-    (reply, _) = of.exchange(asking(of, "a", steps=(Step(op="evaluate", round=1),)))["a"]
+    (reply, _) = of.exchange(asking(of, "a", steps=(RemoteStep(op="evaluate", round=1),)))["a"]
     assert (reply.clock, of.remarks) == (5.0, [])
 
 

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Base, NodeReply, Place, Step, sealed
+from fedkin.flower.envelope import Base, NodeReply, Place, RemoteStep, sealed
 from fedkin.flower.node import request_log
 from tests.engine.small import small
 from tests.flower.node.host_examples import RUN, ask, down, made, request
@@ -34,7 +34,7 @@ def files(node) -> dict[str, bytes]:
 
 def work(spec, round, base=None, keep=0, op="local", **changes):
     return request(
-        spec, steps=(Step(op=op, round=round),), base=base or Base(), keep=keep, **changes
+        spec, steps=(RemoteStep(op=op, round=round),), base=base or Base(), keep=keep, **changes
     )
 
 
@@ -104,7 +104,7 @@ def test_a_server_that_died_before_it_recorded_the_end_hears_it_again(tmp_path):
     spec = small("finetune", run__clients=4, run__participation=1.0, run__rounds=1)
     node = made(tmp_path, spec)
     base = ask(node, work(spec, 1), down(spec))[0].steps[0].own
-    ends = (Step(op="evaluate", round=1), Step(op="finish", round=2), LAST)
+    ends = (RemoteStep(op="evaluate", round=1), RemoteStep(op="finish", round=2), LAST)
     _, finish, last = ask(node, request(spec, steps=ends, base=base), down(spec))[0].steps
     (finished,) = ask(node, work(spec, 2, base, op="finish"), down(spec))[0].steps
     assert finished.own == finish.own
@@ -113,7 +113,7 @@ def test_a_server_that_died_before_it_recorded_the_end_hears_it_again(tmp_path):
     assert (again.steps[0].scores, again.steps[0].own) == (last.scores, last.own)
 
 
-LAST = Step(op="evaluate_all", round=2)
+LAST = RemoteStep(op="evaluate_all", round=2)
 
 
 def test_a_node_holds_so_many_runs(node, spec, monkeypatch):

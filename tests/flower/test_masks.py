@@ -16,7 +16,7 @@ from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.experiment.run import run
 from fedkin.flower.config import EXPERIMENT
-from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
+from fedkin.flower.envelope import Base, NodeReply, Place, RemoteStep, Request
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.request_log import ASKED, DONE
@@ -279,7 +279,7 @@ def test_a_node_that_signs_reveals_for_no_list_alone(tmp_path, monkeypatch):
     def listening(self, parts):
         if ("agree", 1) in steps(parts):
             asked = Request.model_validate_json(parts[0])
-            asked = asked.model_copy(update={"steps": (Step(op="reveal", round=1),)})
+            asked = asked.model_copy(update={"steps": (RemoteStep(op="reveal", round=1),)})
             reply = answer(self, [asked.model_dump_json().encode(), parts[1]])
             said.append(NodeReply.model_validate_json(reply[0]).steps[0].error)
             assert len(reply) == 1
@@ -488,7 +488,7 @@ def folder(path, name):
 
 
 def _asked(spec, op, round, base, **changes):
-    return request(spec, steps=(Step(op=op, round=round),), base=base, **changes)
+    return request(spec, steps=(RemoteStep(op=op, round=round),), base=base, **changes)
 
 
 def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
@@ -541,7 +541,9 @@ def test_a_node_keeps_its_own_scores_and_is_done_after_the_last_sum(tmp_path):
 def test_stages_are_asked_for_one_by_one_and_not_without_masks(tmp_path):
     spec = experiment()
     node = made(folder(tmp_path, "masked"), spec, insecure=True)
-    both = request(spec, steps=(Step(op="shares", round=1), Step(op="local", round=2)), base=Base())
+    both = request(
+        spec, steps=(RemoteStep(op="shares", round=1), RemoteStep(op="local", round=2)), base=Base()
+    )
     assert "shares is asked for by itself" in ask(node, both, b"x")[0].error
     assert (
         "no work of round 1" in ask(node, _asked(spec, "shares", 1, Base()), b"x")[0].steps[0].error

@@ -28,7 +28,7 @@ from fedkin.data.formats.memory import within_room
 from fedkin.flower import dispatcher, pulls
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import MOST_HELD, Dispatcher, RunIdentity
-from fedkin.flower.envelope import NodeReply, Step, sealed
+from fedkin.flower.envelope import NodeReply, RemoteStep, sealed
 from fedkin.flower.pulls import Pulls
 from fedkin.flower.records import pack
 
@@ -148,7 +148,7 @@ def dispatching(grid, **settings):
 
 
 def asked(of, names=NAMES, work=False):
-    steps = (Step(op="evaluate", round=0),) if work else ()
+    steps = (RemoteStep(op="evaluate", round=0),) if work else ()
     return {name: (of.request(name, steps=steps), None) for name in names}
 
 

@@ -33,8 +33,8 @@ from fedkin.flower.envelope import (
     Facts,
     NodeReply,
     Refused,
+    RemoteStep,
     Request,
-    Step,
     opened,
     sealed,
 )
@@ -109,7 +109,7 @@ def _exchange(case: tuple[bytes, list[bytes]]) -> None:
     """A whole reply, as it comes out of Flower: it is of what was asked, or it is not used."""
     header, blobs = case
     dispatcher = Dispatcher(Grid([header, *blobs]), _deployment(), ABOUT)
-    asked = dispatcher.request("b", steps=(Step(op="local", round=3),))
+    asked = dispatcher.request("b", steps=(RemoteStep(op="local", round=3),))
     (found,) = dispatcher.exchange({"b": (asked, None)}, deadline=1).values()
     if isinstance(found, str):
         assert len(found) <= 400

@@ -5,7 +5,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import FAMILIES
-from fedkin.core.model import PLAIN, Batch, Inputs
+from fedkin.core.model import RAW, Batch, Inputs
 from fedkin.core.ops import gradient
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
@@ -50,7 +50,7 @@ COUNTS = {  # (model, shape, classes) → parameters, by hand
 
 
 def inputs_of(name: str) -> Inputs:
-    return TOKENS if name in TEXTS else PLAIN
+    return TOKENS if name in TEXTS else RAW
 
 
 @pytest.mark.parametrize(("case", "expected"), COUNTS.items(), ids=str)

@@ -2,7 +2,9 @@
 
 import pytest
 import torch
+from torch import nn
 
+from fedkin.core.model import from_module
 from fedkin.core.rng import Key
 from fedkin.models.build import build
 from fedkin.models.softmax import softmax_remark
@@ -27,3 +29,17 @@ def test_probabilities_are_told_and_logits_are_not() -> None:
 def test_what_only_looks_like_it(last) -> None:
     assert softmax_remark(ending_in(last), X) == ""
     assert softmax_remark(ending_in(lambda out: out.softmax(1)), X[:0]) == ""
+
+
+class Twice(nn.Sequential):
+    """A module whose author put the softmax in."""
+
+    def __init__(self, classes: int, last: type[nn.Module] = nn.Softmax) -> None:
+        super().__init__(nn.Flatten(), nn.Linear(4, classes), last(1))
+
+
+def test_a_module_that_its_author_ended_in_a_softmax_is_told() -> None:
+    for last, told in ((nn.Softmax, True), (nn.LogSoftmax, False)):
+        model = from_module("net", Twice(10, last))
+        assert bool(softmax_remark(model, X)) == told
+    assert softmax_remark(from_module("net", nn.Linear(4, 10)), X) == ""

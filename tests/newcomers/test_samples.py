@@ -372,3 +372,17 @@ def test_labels_that_must_be_text_are_read_so(tmp_path: Path) -> None:
     assert run.class_names == ("007", "other")
     (tmp_path / "mine.csv").write_text("\n".join(["age,label", *(f"{i},007" for i in range(9))]))
     assert read_newcomer(tmp_path / "mine.csv", run, TOLD, Key(0)).y.tolist() == [0] * 9
+
+
+def test_labels_have_the_numbers_of_the_run(tmp_path: Path) -> None:
+    """Its file begins with class 10, and lacks most classes: by itself it would be class 1."""
+    labels = [10, 9, 10, 2, 9, 2, 10, 9, 2]
+    rows = [f"{k}.5,1,2,3,4,{label}" for k, label in enumerate(labels)]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["a,b,c,d,e,label", *rows]) + "\n", encoding="utf-8")
+    told = TableLayout("label", None, {}, (0.6, 0.2, 0.2))
+    own = read_newcomer(path, awkward.population(), told, Key(3))
+    assert own.y.tolist() == labels
+    assert own.classes == awkward.CLASSES
+    parts = np.concatenate([own.train[0], own.val[0], own.test[0]])
+    assert sorted(parts.tolist()) == list(range(len(labels)))

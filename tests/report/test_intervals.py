@@ -9,6 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fedkin.report import intervals
 from fedkin.report.intervals import (
+    LARGE,
     apart,
     interval,
     of_error,
@@ -153,3 +154,12 @@ def test_ranks_follow_what_has_chosen() -> None:
     assert ranks(steady, True, [0.5, 0.6, -math.inf]) == [(2, False), (1, False), (3, False)]
     lost = [{0: 0.5}, {}, {}]
     assert ranks(lost, False, [0.5, math.inf, math.inf]) == [(1, False), (2, True), (2, True)]
+
+
+def test_of_many_values_the_interval_is_the_normal_distributions() -> None:
+    """Beside the bootstrap's of one value fewer; skewed values."""
+    values = np.random.default_rng(3).exponential(2.0, LARGE + 1)
+    normal, drawn = interval(values), interval(values[:-1])
+    half = 1.959964 * values.std() / np.sqrt(len(values))
+    assert normal == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-6)
+    assert normal == pytest.approx(drawn, abs=0.004)

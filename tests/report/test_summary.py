@@ -2,14 +2,39 @@
 
 import json
 import math
+import shutil
 import sqlite3
+import statistics
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.evaluated import panel
+from fedkin.experiment.run import run
+from fedkin.report.intervals import over_clients
 from fedkin.report.summary import other_measures, summary
+from fedkin.runs.database import read_only
+from tests.engine.small import small
 from tests.report.records_for_tests import write
+
+FINISH = 4  # the entry after three rounds
+
+
+@pytest.fixture(scope="module")
+def of_a_panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose rounds ask three of seven clients, and whose finish asks all."""
+    spec = small(
+        "ditto", run__evaluate="panel:3", run__clients=7, run__participation=0.4, run__seed=5
+    )
+    return run(spec, tmp_path_factory.mktemp("panel") / "run")
+
+
+def by_client(folder: Path, at: int, view: str, split: str = "test") -> dict[int, float]:
+    query = "SELECT client, accuracy FROM metrics WHERE round = ? AND view = ? AND split = ?"
+    with read_only(folder) as database:
+        return dict(database.rows(query, at, view, split))
 
 
 def test_settings_and_progress(tmp_path: Path) -> None:
@@ -209,3 +234,45 @@ def test_a_global_view_that_is_the_personal_one_is_left_out() -> None:
     assert other_measures(found) == {"personal": {"log_loss": 1, "auc": {"mean": 0.7}}}
     found["loss"]["global"] = {"final": 2}
     assert other_measures(found).keys() == {"personal", "global"}
+
+
+def test_the_best_round_is_the_panels_and_has_an_interval(of_a_panel: Path) -> None:
+    """Among the rounds are two of everybody: compared by the panel too."""
+    chosen = panel("panel:3", range(7), 5)
+    with read_only(of_a_panel) as database:
+        rows = dict(database.rows("SELECT client, val FROM clients"))
+    validation = {}
+    for at in range(1, FINISH + 1):
+        known = by_client(of_a_panel, at, "personal", "val")
+        validation[at] = sum(known[k] * rows[k] for k in chosen) / sum(rows[k] for k in chosen)
+    best = max(validation, key=lambda at: (round(validation[at], 12), -at))
+    told = summary(of_a_panel)
+    found = told["headline"]["personal"]["best_by_validation"]
+    test = {k: v for k, v in by_client(of_a_panel, best, "personal").items() if k in chosen}
+    assert found["round"] == best
+    assert found["clients"] == 3
+    assert found["mean"] == pytest.approx(statistics.fmean(test.values()), abs=1e-12)
+    assert tuple(found["interval"]) == over_clients(test)
+    final = told["headline"]["personal"]["final"]
+    assert final["clients"] == 7
+    assert tuple(final["interval"]) == over_clients(by_client(of_a_panel, FINISH, "personal"))
+    assert told["evaluated"] == {"who": "panel", "clients": 3, "of": 7}
+
+
+def test_who_is_not_of_the_panel_does_not_choose_the_round(
+    of_a_panel: Path, tmp_path: Path
+) -> None:
+    """The others are best in round 3, the panel in round 2."""
+    folder = shutil.copytree(of_a_panel, tmp_path / "run")
+    chosen = panel("panel:3", range(7), 5)
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        for at, theirs, others in ((1, 0.3, 0.0), (2, 0.5, 0.0), (3, 0.1, 1.0), (4, 0.4, 0.4)):
+            database.execute("UPDATE metrics SET accuracy = ? WHERE round = ?", (others, at))
+            of_panel = f"client IN ({', '.join(map(str, chosen))})"
+            database.execute(
+                f"UPDATE metrics SET accuracy = ? WHERE round = ? AND {of_panel}", (theirs, at)
+            )
+    picks = summary(folder)["headline"]["personal"]
+    assert [picks[name]["round"] for name in ("best_by_validation", "best_on_test")] == [2, 2]
+    assert picks["best_by_validation"]["mean"] == 0.5
+    assert picks["final"]["mean"] == pytest.approx(0.4)

@@ -1,17 +1,13 @@
-"""Who has which architecture; what outputs mean; RMSE and AUC."""
+"""Who has which architecture, and what outputs mean."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from fedkin import Result
 from fedkin.core.errors import FedkinError
-from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN
-from fedkin.core.measures import IN_SCORES, suited
-from fedkin.engine.measures import measures, predicted
 from fedkin.experiment.run import experiment
 from fedkin.setup.architectures import described, with_family
 from fedkin.setup.build import assemble
@@ -148,26 +144,3 @@ def test_auto_is_written_out() -> None:
     parts = assemble(experiment({"method": {"name": "local"}, "run": {"clients": 3}}))
     assert parts.spec.model.family == "categorical"
     assert with_family(parts.spec, parts.population) == parts.spec
-
-
-def test_auc_is_the_share_of_pairs_in_order() -> None:
-    rng = np.random.default_rng(0)
-    score, y = rng.integers(0, 5, 40) / 5 + 0.1, rng.integers(0, 2, 40)
-    ones, zeros = score[y == 1], score[y == 0]
-    expected = np.mean([(a > b) + 0.5 * (a == b) for a in ones for b in zeros])
-    p = torch.from_numpy(score)
-    predictions = torch.stack([torch.log(1 - p / 2), torch.log(p / 2)], 1)
-    for family in (CATEGORICAL, BERNOULLI):
-        np.testing.assert_allclose(
-            measures(family, predicted(family, predictions, torch.from_numpy(y)))["auc"], expected
-        )
-    for label, lost in ((0, "sensitivity"), (1, "specificity")):  # nothing else is missing
-        one_class = predicted(CATEGORICAL, predictions, torch.full((40,), label))
-        undefined = {"auc", "average_precision", lost}
-        assert {*measures(CATEGORICAL, one_class)} == {*suited("two classes")} - {
-            *IN_SCORES
-        } - undefined
-    numbers = measures(
-        GAUSSIAN, predicted(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0]))
-    )
-    assert (numbers["rmse"], numbers["mae"]) == (4.5**0.5, 1.5)

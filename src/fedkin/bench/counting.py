@@ -17,7 +17,7 @@ from torch.utils.flop_counter import flop_registry
 
 from fedkin.core.method import Method
 from fedkin.core.model import Model
-from fedkin.core.ops import Step
+from fedkin.core.ops import ScanStep
 from fedkin.core.tree import Tree, leaves, map_tree, row
 from fedkin.engine.contexts import LocalData, ServerTools
 from fedkin.runtime.generators import forked
@@ -142,7 +142,7 @@ class CountedScans:
 
     def scan(
         self,
-        step: Step,
+        step: ScanStep,
         model: Model,
         carry: Tree,
         blocks: Iterable[Tree],
@@ -178,7 +178,7 @@ class CountedScans:
             self.counter.total += each * len(leaves(block)[0])
             yield block
 
-    def _of_one(self, step: Step, model: Model, arguments: Tree) -> int:
+    def _of_one(self, step: ScanStep, model: Model, arguments: Tree) -> int:
         kind = kind_of(step, model, arguments)
         kinds = self.counter.kinds
         if kind not in kinds:

@@ -138,7 +138,7 @@ def add(
     ],
     suite: Annotated[
         str, typer.Option("--suite", metavar="SUITE", help="Suite, as in bench run.")
-    ] = ("small"),
+    ] = "small",
     try_: Annotated[
         list[str] | None,
         typer.Option(

@@ -3,12 +3,12 @@ here.
 """
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedkin.cli.talk.json_output import print_json
+from fedkin.experiment.terminal import say, warn
 
 if TYPE_CHECKING:
     from fedkin.reproduce.claim import Claim, Register
@@ -57,13 +57,13 @@ def judge(options: ClaimOptions) -> None:
     check(list(rows.values()), options.changes)
     outcome_of = known_outcomes(request, rows)
     chosen = _chosen(claims.claims, rows, options.words)
-    _costs(request, rows, outcome_of, chosen, options)
+    _tell_plan(request, rows, outcome_of, chosen, options)
     if options.dry_run:
         return
     if not options.finished:
         with progress_to(ThrottledLines()):
             outcome_of |= complete(
-                request, chosen, {name: outcome_of[name] for name in chosen}, _tell
+                request, chosen, {name: outcome_of[name] for name in chosen}, warn
             )
     judgements = judged(request, rows, outcome_of)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -79,9 +79,9 @@ def judge(options: ClaimOptions) -> None:
         return
     for judgement in judgements:
         claim = judgement.claim
-        print(f"{claim.paper} {claim.id}: {verdict(judgement)}", file=sys.stderr)
+        warn(f"{claim.paper} {claim.id}: {verdict(judgement)}")
     for path in written:
-        print(path)
+        say(path)
 
 
 def _request(options: ClaimOptions, claims: "Register") -> "ClaimRequest":
@@ -151,7 +151,7 @@ def _chosen(
     return chosen
 
 
-def _costs(
+def _tell_plan(
     request: "ClaimRequest",
     rows: "Mapping[str, Row]",
     outcome_of: "Mapping[str, Outcome]",
@@ -177,17 +177,13 @@ def _costs(
     if options.dry_run:
         for name, row in chosen.items():
             done = "finished" if _finished(request, outcome_of[name]) else "kept verdicts"
-            print(f"{row.name}  {str(request.cost(name, row)) if name in rows_left else done}")
+            say(f"{row.name}  {request.cost(name, row) if name in rows_left else done}")
     total = together(request.cost(name, row) for name, row in rows_left.items())
     counts = (
         f"{formatting.many(len(request.register.claims), 'claim')}, "
         f"{formatting.many(len(rows), 'row')}"
     )
-    print(
-        f"{counts}, {len(rows_left)} of them to run: processor time {total}",
-        file=sys.stderr,
-        flush=True,
-    )
+    warn(f"{counts}, {len(rows_left)} of them to run: processor time {total}")
 
 
 def _finished(request: "ClaimRequest", outcome: "Outcome") -> bool:
@@ -207,10 +203,6 @@ def _row(
         "seconds": cost.seconds,
         "estimate_is_rough": cost.rough,
     }
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _command(options: ClaimOptions) -> str:

@@ -101,7 +101,9 @@ def check(
         print_json(result)
     else:
         _show(console(), result)
-        _next(path, typed, spec, result, fix)
+        if fix is not None:
+            _line(console(), "fixed", str(fix))
+        _line(console(), "next", shlex.join(_next(path, typed, spec, result, fix)))
     small = [problem for problem in result["problems"] if problem["kind"] == SMALL_CLIENT]
     if faults or any(not one["fix"] or spec.split.empty != "drop" for one in small):
         raise typer.Exit(UNREADABLE)
@@ -116,31 +118,19 @@ def _with_options(sentence: str) -> str:
 
 def _next(
     path: str, typed: list[str], spec: "Spec", result: dict[str, Any], fix: Path | None
-) -> None:
+) -> list[str]:
+    """The command to type next, word by word: the surest mend first, then a run."""
+    again = ["fedkin", "data", "check", *typed]
+    alone = ["--method", "local"]
     if fix is not None:
-        _line(console(), "fixed", f"{fix}")
-        _line(console(), "next", shlex.join(["fedkin", "run", str(fix), "--method", "local"]))
-    elif result["likely_clients"] and not path.endswith(".toml"):
-        column = next(iter(result["likely_clients"]))
-        _line(
-            console(), "next", shlex.join(["fedkin", "data", "check", *typed, "--client", column])
-        )
-    elif any(problem["fix"] for problem in result["problems"]):
-        _line(
-            console(),
-            "next",
-            shlex.join(["fedkin", "data", "check", *typed, "--fix", "fixed.toml"]),
-        )
-    else:
-        start = [path] if path.endswith(".toml") else ["--data", *typed]
-        natural = (
-            []
-            if spec.split.name == "natural" or result["clients"] is None
-            else ["--split", "natural"]
-        )
-        _line(
-            console(), "next", shlex.join(["fedkin", "run", *start, *natural, "--method", "local"])
-        )
+        return ["fedkin", "run", str(fix), *alone]
+    if result["likely_clients"] and not path.endswith(".toml"):
+        return [*again, "--client", next(iter(result["likely_clients"]))]
+    if any(problem["fix"] for problem in result["problems"]):
+        return [*again, "--fix", "fixed.toml"]
+    start = [path] if path.endswith(".toml") else ["--data", *typed]
+    unsaid = result["clients"] is not None and spec.split.name != "natural"
+    return ["fedkin", "run", *start, *(["--split", "natural"] if unsaid else []), *alone]
 
 
 def _write(fix: Path, read: Path, spec: "Spec", result: dict[str, Any], command: str) -> None:

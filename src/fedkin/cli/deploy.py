@@ -255,12 +255,10 @@ def export(
 ) -> None:
     """On a node: export its personal model, with a card."""
     from fedkin.cli.export import tell_written
-    from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
-    from fedkin.export.formats import FORMATS
+    from fedkin.export.formats import check_format
 
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
+    check_format(format)  # before the run is read
     tell_written(write(_handed(folder, run), format, out or folder / "export"), as_json)
 
 

@@ -57,14 +57,12 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export personal models, or with --view global alone the shared one; each with a card."""
-    from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
     from fedkin.export.exportable import exportable
-    from fedkin.export.formats import FORMATS
+    from fedkin.export.formats import check_format
     from fedkin.export.place import place_of, place_of_shared
 
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
+    check_format(format)  # before the run is read
     if client is None and not everyone and view == "global":
         place = place_of_shared(folder, out, format, view)
         tell_written(write(_shared(folder, trust_code), format, place), as_json)

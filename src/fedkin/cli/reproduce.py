@@ -99,13 +99,13 @@ def reproduce(
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
-    if list_ or name is None:
-        if not list_:
-            raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
-        if name is not None:
-            raise FedkinError(f"--list shows every preset: leave out {name}, or leave out --list")
+    if list_ and name is not None:
+        raise FedkinError(f"--list shows every preset: leave out {name}, or leave out --list")
+    if list_:
         _list([preset(each, scale) for each in names()], as_json)
         return
+    if name is None:
+        raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
     if name == claims.NAME:
         from fedkin.reproduce.claim_verdict import SEEDS  # late: it loads what only claims need
 
@@ -126,21 +126,11 @@ def reproduce(
     chosen = _named(table, rows)
     changes = _changes(set_ or [], data_dir)
     check(chosen, changes)
-    seeds = seeds or 1
-    _run(
-        PresetRequest(
-            table,
-            chosen,
-            scale,
-            seeds,
-            out,
-            changes,
-            finished,
-            rows,
-            {} if from_ is None else read(from_),
-        ),
-        as_json,
+    elsewhere = {} if from_ is None else read(from_)
+    request = PresetRequest(
+        table, chosen, scale, seeds or 1, out, changes, finished, rows, elsewhere
     )
+    _run(request, as_json)
 
 
 class PresetRequest(NamedTuple):
@@ -277,11 +267,9 @@ def _progress_line(cells: Sequence[str], missing: str) -> str:
 
 
 def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
-    from fedkin.runs.spec import literal
+    from fedkin.setup.arguments.options import setting
 
-    if wrong := [text for text in settings if "=" not in text]:
-        raise FedkinError(f"--set {wrong[0]} is not understood: write --set section.key=value")
-    changes = {key: literal(value) for key, _, value in (text.partition("=") for text in settings)}
+    changes = dict(setting(text) for text in settings)
     return changes | ({"data.dir": str(data_dir)} if data_dir is not None else {})
 
 

@@ -108,11 +108,7 @@ def sweep(
     _show(found["trials"], found["lost"], found["running"])
 
 
-def _tell(
-    claim: "Claim",
-    total: int,
-    score: "Score | str | None",
-) -> None:
+def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:
     """A line when a trial begins and one when it is done, on stderr: the table is the result."""
     from fedkin.report import formatting
 
@@ -125,7 +121,7 @@ def _tell(
     warn(f"trial {claim.number + 1} of {total}  {outcome}")
 
 
-def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:
+def _show(trials: list[dict[str, Any]], lost: list[dict[str, Any]], running: int) -> None:
     from rich import box
     from rich.table import Table
 
@@ -138,18 +134,18 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         box=box.SIMPLE_HEAD,
     )
     scores = ("validation", "measure", "rank", "tie", "unscored")
-    searched = [key for key in plain[0] if key not in scores]
-    for column in ("rank", f"validation {formatting.label(plain[0]['measure'])}", *searched):
+    searched = [key for key in trials[0] if key not in scores]
+    for column in ("rank", f"validation {formatting.label(trials[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
-    for row in plain:
+    for row in trials:
         place = formatting.rank(row["rank"], row["tie"])
         table.add_row(place, f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
     table.caption = TIES
     console().print(table)
-    for row in plain:
+    for row in trials:
         if row.get("unscored"):
             say(f"{Path(row['run']).name}: {row['unscored']}")
-    for row in without:
+    for row in lost:
         say(f"{Path(row['run']).name} has no value: {row['lost']}")
     if running:
         say(

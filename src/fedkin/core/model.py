@@ -18,14 +18,14 @@ from fedkin.core.module_state import state_dict_of
 from fedkin.core.tree import BUFFER, Params, is_buffer
 
 __all__ = [
-    "PLAIN",
+    "RAW",
     "Array",
     "Batch",
     "Head",
     "Inputs",
     "Learner",
+    "LearnerBatch",
     "Model",
-    "Part",
     "State",
     "collecting_buffers",
     "from_module",
@@ -47,7 +47,7 @@ class Batch(NamedTuple):
     weight: Tensor  # [batch], sums to 1
 
 
-class Part(NamedTuple):
+class LearnerBatch(NamedTuple):
     """One mini-batch: private samples x [b, …] with labels y [b]; beside them public ones [p, …]
     with a target.
 
@@ -76,12 +76,12 @@ class Learner(Protocol):
             name → array, of any shapes.
         """
 
-    def fit(self, state: State, parts: Iterator[Part]) -> State:
+    def fit(self, state: State, batches: Iterator[LearnerBatch]) -> State:
         """The state after a round's mini-batches, as many as [train] says.
 
         Args:
             state: As ``fit`` or ``start`` left it.
-            parts: One ``Part`` a mini-batch.
+            batches: One a mini-batch.
 
         Returns:
             The new state, again named arrays of numbers.
@@ -136,7 +136,7 @@ class Inputs(NamedTuple):
         return x / _by_channel(self.std, x) if self.std else x
 
 
-PLAIN = Inputs()
+RAW = Inputs()
 
 
 def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
@@ -183,7 +183,7 @@ class Model(NamedTuple):
     """w, with the frozen ones → what ``load_state_dict`` of its torch module takes; None: it has
     none.
     """
-    inputs: Inputs = PLAIN
+    inputs: Inputs = RAW
     """How samples enter its torch module, which ``outputs`` sees to."""
     layers: Callable[[], str] | None = None
     """Its torch module in words; None: it has none."""
@@ -355,7 +355,7 @@ def from_module(
     name: str,
     module: nn.Module,
     family: Family = CATEGORICAL,
-    inputs: Inputs = PLAIN,
+    inputs: Inputs = RAW,
     keep_buffers: bool = True,
     frozen: frozenset[str] = frozenset(),
 ) -> Model:

@@ -62,7 +62,8 @@ def synthetic_mixture(
         noise: The standard deviation of e.
         smallest: The fewest training rows of a client.
         largest: The most.
-        mean: The log-normal's mean, of the logarithm.
+        mean: The log-normal's mean, of the logarithm. Only ``load`` in Python takes it: in an
+            experiment [data] mean is the scale of inputs.
         sigma: Its standard deviation.
         test_rows: Official test rows of a client.
         features: "uniform" or "normal".

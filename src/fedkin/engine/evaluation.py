@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import Batches, Scanner, Step, right, scan
+from fedkin.core.ops import Batches, Scanner, ScanStep, right, scan
 from fedkin.core.tree import Tree, dtype_of, named_leaves
 
 Predict = Callable[[Model, Tree, Tensor], Tensor]
@@ -92,7 +92,7 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
 
 
 @cache
-def grading(predict: Predict) -> Step:
+def grading(predict: Predict) -> ScanStep:
     """A step that adds a batch's grades; one object for one ``predict``, by which graphs are found
     again.
 

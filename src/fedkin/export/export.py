@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import markdown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
-from fedkin.export.formats import FORMATS
+from fedkin.export.formats import FORMATS, check_format
 from fedkin.export.module_io import in_words
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
@@ -66,8 +66,7 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
             the outputs that the model gave in the run, or a folder that holds another model or
             cannot be written.
     """
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
+    check_format(format)
     client, view, personal = exportable.client, exportable.view, exportable.personal
     nested = _nested(view)
     card = exportable.card()

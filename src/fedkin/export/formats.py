@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError, first_line
+from fedkin.core.errors import FedkinError, first_line, unknown
 from fedkin.core.tree import BUFFER, Tree, named_leaves
 from fedkin.export.personal import Personal
 
@@ -137,6 +137,19 @@ FORMATS: dict[str, Callable[[Personal, Tree, Tensor, Mapping[str, Any]], Exporte
     "pt2": pt2,
     "onnx": onnx,
 }
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that nothing is written in.
+
+    Args:
+        name: As it was typed.
+
+    Raises:
+        FedkinError: There is none of that name; names the nearest.
+    """
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
 
 
 def _program(personal: Personal, x: Tensor) -> torch.export.ExportedProgram:

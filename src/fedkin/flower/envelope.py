@@ -141,7 +141,7 @@ class Base(_Header):
     digest: Hash = ""
 
 
-class Step(_Header):
+class RemoteStep(_Header):
     """One thing to do."""
 
     op: RemoteOp
@@ -160,7 +160,7 @@ class Request(_Header):
     place: Place | None = None
     base: Base = Base()
     keep: Round = 0  # states of rounds before this one are not asked for again
-    steps: tuple[Step, ...] = Field(default=(), max_length=STEPS)
+    steps: tuple[RemoteStep, ...] = Field(default=(), max_length=STEPS)
 
 
 class Done(_Header):

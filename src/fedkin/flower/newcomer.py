@@ -19,7 +19,7 @@ from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.commands import deploy
 from fedkin.flower.dispatcher import Dispatcher, RunIdentity
-from fedkin.flower.envelope import Base, Facts, Place, Step
+from fedkin.flower.envelope import Base, Facts, Place, RemoteStep
 from fedkin.flower.node.data import COLUMNS, digest_of_public, same_columns
 from fedkin.flower.run_start import RUN, check_experiment
 from fedkin.flower.stopping import stop_if_asked
@@ -76,7 +76,7 @@ class RemoteNewcomer:
         about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
         dispatcher = Dispatcher(self.grid, self.deployment, about)
-        steps = tuple(Step(op=op, round=round) for op, round in ask.steps)
+        steps = tuple(RemoteStep(op=op, round=round) for op, round in ask.steps)
         base = self._left.get((ask.place, ask.base), Base())
         request = dispatcher.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
         answers = answers_of(

@@ -18,7 +18,7 @@ from fedkin.engine.host import SCORED
 from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
-from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
+from fedkin.flower.envelope import Base, Done, NodeReply, Place, RemoteStep
 from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.runs import checkpoint
 
@@ -210,7 +210,7 @@ class FlowerTransport:
                 place=place,
                 base=self.own[task.client],
                 keep=self._committed.get(task.client, 0),
-                steps=tuple(Step(op=do, round=at, trained=task.trained) for do, at in todo),
+                steps=tuple(RemoteStep(op=do, round=at, trained=task.trained) for do, at in todo),
             )
             requests[name] = request, task.message
         replies = self.dispatcher.exchange(requests, enough=self._enough(steps))

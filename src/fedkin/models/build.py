@@ -12,7 +12,7 @@ from torch import nn
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.layers import Layers
-from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
+from fedkin.core.model import RAW, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import named_line_of
@@ -58,7 +58,7 @@ def build(
     classes: int,
     key: Key,
     family: str = "categorical",
-    inputs: Inputs = PLAIN,
+    inputs: Inputs = RAW,
     buffers: str = "global",
     head: str | None = None,
     frozen: Layers = (),

@@ -5,14 +5,14 @@ samples.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fedkin.report.formatting import label
 from fedkin.report.records import Run
 from fedkin.report.scores import spread
 
 if TYPE_CHECKING:
     from fedkin.report.charts.base import Figure
 
-# the first that a run has is shown
-NAMES = {"accuracy": "accuracy", "rmse": "RMSE", "loss": "loss"}
+SHOWN = ("accuracy", "rmse", "loss")  # the first of these that a run has
 
 
 def unseen(run: Run) -> dict[str, Any] | None:
@@ -62,10 +62,10 @@ def newcomers_measure(unseen: Mapping[str, Any]) -> str:
         unseen: What ``unseen`` gave.
 
     Returns:
-        A key of NAMES.
+        One of SHOWN.
     """
     return next(
-        (what for what in NAMES if any(one[what]["clients"] for one in unseen["by_labels"])), "loss"
+        (what for what in SHOWN if any(one[what]["clients"] for one in unseen["by_labels"])), "loss"
     )
 
 
@@ -91,7 +91,7 @@ def by_labels(unseen: Mapping[str, Any] | None) -> "Figure | None":
     if unseen is None:
         return None
     what = newcomers_measure(unseen)
-    name = NAMES[what]
+    name = label(what)
     rows = [
         {
             "client": one["client"],

@@ -11,7 +11,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.intervals import FEW
-from fedkin.report.newcomers import NAMES, newcomers_measure
+from fedkin.report.newcomers import newcomers_measure
 from fedkin.report.summary import other_measures
 from fedkin.report.words import run_words
 
@@ -129,9 +129,8 @@ def _worst(summary: Mapping[str, Any]) -> Fitting:
 def _unseen(summary: Mapping[str, Any]) -> Fitting:
     measure = newcomers_measure(summary)
     form = formatting.percent_or_dash if measure == "accuracy" else formatting.decimal
-    title = (
-        f"Test {NAMES[measure]} of clients that were not in the run ({summary['clients']} held out)"
-    )
+    who = f"clients that were not in the run ({summary['clients']} held out)"
+    title = f"Test {formatting.label(measure)} of {who}"
     rows = []
     for one in summary["by_labels"]:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])

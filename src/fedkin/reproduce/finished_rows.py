@@ -27,7 +27,7 @@ WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,19}")
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 # defaults of the time when the first rows were kept: a later default changes no old row
 FIRST = {"method.name": "comet", "run.patience": None}
-PLAIN = {
+DEFAULTS = {
     f"{section}.{key}": value
     for section, keys in Spec().model_dump(mode="json").items()
     for key, value in keys.items()
@@ -75,7 +75,7 @@ def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
     """
     method = settings.get("method.name", "")
     once = {f"method.{key}": value for key, value in ONCE_DEFAULT.get(method, {}).items()}
-    plain = PLAIN | once
+    plain = DEFAULTS | once
     asked = {
         key: value for key, value in settings.items() if key not in plain or plain[key] != value
     }

@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.experiment.run_facts import hyper_of
-from fedkin.reproduce.finished_rows import PLAIN, digest
+from fedkin.reproduce.finished_rows import DEFAULTS, digest
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.build import method_of
@@ -44,7 +44,8 @@ def check_same(folder: Path, spec: Spec) -> None:
     """
     now = settings_of(spec)
     try:
-        known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
+        # a setting may be newer than the record
+        known = {key: DEFAULTS[key] for key in now if key in DEFAULTS}
         before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
         before.pop("run.commit_every", None)  # of an older record
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]

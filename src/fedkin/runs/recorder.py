@@ -52,19 +52,13 @@ class Recorder:
         every: float,
         patience: float = PATIENCE,
     ) -> None:
-        self.run, self.database, self.save, self.every, self.patience = (
-            run,
-            database,
-            save,
-            every,
-            patience,
-        )
+        self.run, self.database, self.save = run, database, save
+        self.every, self.patience = every, patience
         # read now: whoever holds run.db later may let nobody read it
         self._again = resumed_by(str(run), database.facts())
         self.waiting: list[Record] = []
-        self._saved: Saved | None = (
-            None  # not saved anew while it waits: nodes keep the states of two savings
-        )
+        # not saved anew while it waits: nodes keep the states of two savings
+        self._saved: Saved | None = None
         self._last = time.monotonic()
         self._files = checkpoint.named(run, database)  # of the last commit
         check_own(run)

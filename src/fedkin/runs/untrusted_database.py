@@ -23,7 +23,7 @@ HEADER = b"SQLite format 3\0"
 FORMATS = slice(18, 20)
 # the last bytes of a journal that names a super-journal
 NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
-PLAIN = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?\w+ ?\([\w\s,()]*\)(?: WITHOUT ROWID)?")
+PLAIN_TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?\w+ ?\([\w\s,()]*\)(?: WITHOUT ROWID)?")
 FORBIDDEN = re.compile(r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|REFERENCES|SELECT)\b", re.IGNORECASE)
 TABLES = 50
 MASTER = "SELECT type, name, sql FROM sqlite_master"
@@ -96,7 +96,8 @@ def check_schema(connection: sqlite3.Connection) -> None:
         raise ValueError("it has too many tables")
     for kind, name, text in entries:
         of_sqlite = kind == "index" and text is None and str(name).startswith("sqlite_autoindex_")
-        plain = kind == "table" and PLAIN.fullmatch(str(text)) and not FORBIDDEN.search(str(text))
+        table = kind == "table" and PLAIN_TABLE.fullmatch(str(text))
+        plain = table and not FORBIDDEN.search(str(text))
         if not (of_sqlite or plain):
             raise ValueError(f"{str(kind)[:20]} {str(name)[:40]!r} is no plain table")
 

@@ -4,6 +4,7 @@ import re
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from fedkin.core.errors import cut, near
 from fedkin.core.system.nearest import closest
@@ -24,7 +25,7 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     Returns:
         A clause to put behind the file's name.
     """
-    first = error.errors()[0]
+    first, a_list = _first(error)
     # the alternative of a union has brackets
     path = [str(part) for part in first["loc"] if "[" not in str(part)]
     key = ".".join(path)
@@ -48,11 +49,27 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
         choices = _literals(path, whole)
         return (
             f"{key}{at}: unknown value {cut(repr(value))}{_nearest(value, choices)} "
-            f"(choices: {', '.join(choices)})"
+            f"(choices: {', '.join(choices)}{a_list})"
         )
-    reason = first["msg"].removeprefix("Value error, ")
+    reason = first["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
     shown = "" if isinstance(value, (dict, BaseModel)) else f", not {cut(repr(value))}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}{closest(first)}"
+
+
+def _first(error: ValidationError) -> tuple[ErrorDetails, str]:
+    """The first mistake; of a key that takes words or a list, the one of the kind that was given,
+    and words for the list.
+    """
+    first, *others = error.errors()
+    lists = [one for one in others if one["loc"][:2] == first["loc"][:2]]
+    if first["type"] != "literal_error" or not lists:
+        return first, ""
+    value = first["input"]
+    if isinstance(value, (list, tuple)):
+        return lists[0], ""
+    any_length = "..." in str(lists[0]["loc"][-1])
+    such = f", such as [{value}]" if any_length and isinstance(value, (int, float)) else ""
+    return first, f"; or a list of numbers{such}" if lists[0]["type"] == "tuple_type" else ""
 
 
 def _explain_transform(path: list[str], at: str) -> str:

@@ -14,7 +14,7 @@ from torch.fx import GraphModule
 
 from fedkin.core.errors import FedkinError, first_line, named_line
 from fedkin.core.model import Model
-from fedkin.core.ops import Step
+from fedkin.core.ops import ScanStep
 from fedkin.core.tree import Tree, fill, leaves, map_tree, named_leaves, row
 from fedkin.runtime.channels_last import with_channels_last
 from fedkin.runtime.code_cache import compiler_folder
@@ -38,7 +38,7 @@ SIZES = (8, 4)  # steps of one call, where …
 LARGEST = 400
 
 
-def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
+def kind_of(step: ScanStep, model: Model, arguments: Tree) -> Any:
     """Equal for calls of a step that one graph serves: the same step, structure, shapes
     and dtypes.
 
@@ -125,7 +125,7 @@ class Runtime:
 
     def scan(
         self,
-        step: Step,
+        step: ScanStep,
         model: Model,
         carry: Tree,
         blocks: Iterable[Tree],
@@ -161,7 +161,7 @@ class Runtime:
     def _there(self, tree: Tree) -> Tree:
         return tree if self.device == CPU else moved(tree, self.device)
 
-    def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
+    def prepare(self, step: ScanStep, model: Model, arguments: Tree) -> Replay:
         """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called
         with their leaves.
 
@@ -178,7 +178,7 @@ class Runtime:
             self._ready[key] = self._build(step, model, arguments)
         return self._ready[key]
 
-    def _build(self, step: Step, model: Model, arguments: Tree) -> Replay:
+    def _build(self, step: ScanStep, model: Model, arguments: Tree) -> Replay:
         def run(*flat: Tensor) -> tuple[Tensor, ...]:
             return _laid_out(_next(step, model, *fill(arguments, iter(flat))))
 
@@ -284,7 +284,7 @@ def _convolves(graph: GraphModule) -> bool:
     return any(node.target is torch.ops.aten.convolution.default for node in graph.graph.nodes)
 
 
-def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
+def _several(step: ScanStep, model: Model, arguments: Tree, size: int) -> Flat:
     """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a
     first axis.
     """
@@ -298,7 +298,7 @@ def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
     return run
 
 
-def _next(step: Step, model: Model, carry: Tree, *rest: Tree) -> Tree:
+def _next(step: ScanStep, model: Model, carry: Tree, *rest: Tree) -> Tree:
     """The carry after a step, in its own dtypes: a rate, which is a double, widens what has no axes
     as it has none (a learned temperature).
     """

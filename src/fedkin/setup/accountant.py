@@ -209,7 +209,7 @@ def _calibrated(
     return float(noise)
 
 
-def rounds_within(epsilon_after: Callable[[int], float], budget: float, rounds: int) -> int:
+def affordable_rounds(epsilon_after: Callable[[int], float], budget: float, rounds: int) -> int:
     """How many of the rounds cost at most ε = ``budget``.
 
     Args:

@@ -4,7 +4,7 @@ from functools import partial
 
 from fedkin.runs.privacy import NoiseTarget
 from fedkin.runs.spec import Spec
-from fedkin.setup.accountant import epsilon, noise_for, rounds_within
+from fedkin.setup.accountant import affordable_rounds, epsilon, noise_for
 from fedkin.setup.privacy import mechanism_of
 
 
@@ -56,4 +56,4 @@ def _affordable(spec: Spec, rounds: int) -> int:
     budget = spec.privacy.budget
     if budget is None:
         return rounds
-    return rounds_within(partial(epsilon, mechanism_of(spec)), budget, rounds)
+    return affordable_rounds(partial(epsilon, mechanism_of(spec)), budget, rounds)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
-from fedkin.core.ops import Step
+from fedkin.core.ops import ScanStep
 from fedkin.core.rng import Key, seeded
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
@@ -21,9 +21,9 @@ from fedkin.setup.accountant import (
     COARSE,
     FINE,
     Release,
+    affordable_rounds,
     epsilon_of,
     noise_of_samples,
-    rounds_within,
 )
 from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
@@ -43,7 +43,7 @@ class _Still:
         return []
 
     def scan(
-        self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: Tree
+        self, step: ScanStep, model: Model, carry: Tree, blocks: Iterable[Tree], constants: Tree
     ) -> Tree:
         return carry
 
@@ -314,7 +314,7 @@ def _affordable(privacy: PrivacySection, costs: SampleCosts, rounds: int) -> int
     assert privacy.delta is not None
     if privacy.budget is None:
         return rounds
-    return rounds_within(
+    return affordable_rounds(
         partial(costs.epsilon, privacy.noise, privacy.delta), privacy.budget, rounds
     )
 

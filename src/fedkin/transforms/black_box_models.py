@@ -15,7 +15,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
 from fedkin.core.method import ClientContext, DistillationTarget, Method, public_set
-from fedkin.core.model import PLAIN, Array, Inputs, Learner, Model, Part, State
+from fedkin.core.model import RAW, Array, Inputs, Learner, LearnerBatch, Model, State
 from fedkin.core.tree import Params, Tree, map_tree, row
 
 __all__ = ["allow_black_box_models", "from_learner"]
@@ -24,7 +24,7 @@ TINY = 1e-7  # the least probability that is passed on, for its logarithm
 
 
 def from_learner(
-    name: str, learner: Learner, inputs: Inputs = PLAIN, family: Family = CATEGORICAL
+    name: str, learner: Learner, inputs: Inputs = RAW, family: Family = CATEGORICAL
 ) -> Model:
     """A learner as a Model: its parameters are its state, its outputs the logarithms of its
     probabilities.
@@ -88,15 +88,15 @@ def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tu
         received, own, _softened(data.model, own["parameters"], public, 1.0)
     )
     state = _arrays(own["parameters"])
-    fitted = learner.fit(state, _parts(target, public, inputs, data))
+    fitted = learner.fit(state, _batches(target, public, inputs, data))
     w = _tensors(fitted)
     predictions = _softened(data.model, w, public, target.temperature)
     return {**own, **target.own, "parameters": w}, {"predictions": predictions}
 
 
-def _parts(
+def _batches(
     target: DistillationTarget, public: Tensor, inputs: Inputs, data: ClientContext
-) -> Iterator[Part]:
+) -> Iterator[LearnerBatch]:
     like = torch.zeros((), dtype=torch.float32)
     batches = data.batches(draw="uniform")
     beside = None
@@ -107,7 +107,7 @@ def _parts(
         for k in range(len((block[0] if beside is not None else block).y)):
             here = row(block, k)
             private, (x, soft_labels) = here if beside is not None else (here, (None, None))
-            yield Part(
+            yield LearnerBatch(
                 inputs(private.x, like).numpy(),
                 private.y.numpy(),
                 None if x is None else inputs(x, like).numpy(),

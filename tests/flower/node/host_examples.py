@@ -3,7 +3,7 @@
 from fedkin.engine.codec import encode
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.envelope import NodeReply, Place, Request, Step, sealed
+from fedkin.flower.envelope import NodeReply, Place, RemoteStep, Request, sealed
 from fedkin.flower.node.host import Node
 from fedkin.setup.build import assemble
 
@@ -32,7 +32,7 @@ def request(spec, **changes) -> Request:
         "run": RUN,
         "name": "c1",
         "place": Place(client=1, clients=4, classes=10, architecture="mlr"),
-        "steps": (Step(op="local", round=1),),
+        "steps": (RemoteStep(op="local", round=1),),
     }
     return Request(**{**content, **changes})
 

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.config import NODE, fingerprint, socket_of
-from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, Step, sealed
+from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, RemoteStep, sealed
 from fedkin.flower.node import held_data, host
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
@@ -41,7 +41,7 @@ def node(tmp_path, spec):
         ({"place": Place(client=4, clients=4, classes=10, architecture="mlr")}, "clients"),
         ({"place": Place(client=1, clients=4, classes=10, architecture="dnn")}, "architecture"),
         (
-            {"base": Base(round=7), "steps": (Step(op="local", round=8),)},
+            {"base": Base(round=7), "steps": (RemoteStep(op="local", round=8),)},
             "round 7 is not on this node",
         ),
     ],
@@ -57,7 +57,9 @@ def test_what_is_not_for_this_node_is_refused(node, spec, changes, reason):
 def test_a_state_that_the_federation_does_not_know_is_refused(node, spec):
     first, _ = ask(node, request(spec), down(spec))
     wrong = Base(round=1, digest="00" * 32)
-    reply, _ = ask(node, request(spec, base=wrong, steps=(Step(op="local", round=2),)), down(spec))
+    reply, _ = ask(
+        node, request(spec, base=wrong, steps=(RemoteStep(op="local", round=2),)), down(spec)
+    )
     assert "not the one that the federation knows" in reply.error
     assert first.steps[0].own.digest != wrong.digest
 
@@ -269,7 +271,9 @@ def test_data_are_read_once_an_experiment_and_steps_are_traced_once_a_place(
     monkeypatch.setattr(held_data, "population_of", lambda *told: [read.append(1), real(*told)][1])
     assert ask(node, request(spec), down(spec))[0].error is None
     first = node._host[2]
-    assert ask(node, request(spec, steps=(Step(op="evaluate", round=1),)), down(spec))[0].steps
+    assert ask(node, request(spec, steps=(RemoteStep(op="evaluate", round=1),)), down(spec))[
+        0
+    ].steps
     assert node._host[2] is first
     other = Place(client=2, clients=4, classes=10, architecture="mlr")
     assert ask(node, request(spec, place=other, steps=()), down(spec))[0].error is None

@@ -10,7 +10,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.flower import config, privacy_costs
-from fedkin.flower.envelope import Place, Refused, Request, Step
+from fedkin.flower.envelope import Place, Refused, RemoteStep, Request
 from fedkin.flower.node.privacy_ledger import SPENT, PrivacyLedger
 from fedkin.flower.privacy_costs import PrivacyCost, cost_of_run, costs_in_words, total_cost
 from fedkin.runs.spec import parse
@@ -201,7 +201,7 @@ def test_a_run_does_not_go_on_with_another_experiment_whatever_it_is_called(tmp_
     assert found.error is None
     dear = parse({**content("fedavg", run__rounds=90, run__clients=4), "privacy": NOISE})[0]
     node = host_examples.made(tmp_path, dear, max_epsilon=most)  # its owner accepts the next one
-    for asked in ({"place": None, "steps": ()}, {"steps": (Step(op="local", round=2),)}):
+    for asked in ({"place": None, "steps": ()}, {"steps": (RemoteStep(op="local", round=2),)}):
         found, sent = host_examples.ask(
             node, host_examples.request(dear, **asked), host_examples.down(dear)
         )

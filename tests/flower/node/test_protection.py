@@ -8,7 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Step
+from fedkin.flower.envelope import RemoteStep
 from fedkin.masks.wire import MAGIC
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
@@ -19,7 +19,7 @@ MASKS = {"secure_aggregation": True}
 NOISE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
 SAMPLES = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "unit": "sample"}
 RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3}
-WORK, INTRODUCTION = Step(op="local", round=1), Step(op="introduce", round=0)
+WORK, INTRODUCTION = RemoteStep(op="local", round=1), RemoteStep(op="introduce", round=0)
 
 
 def asked(folder, method, step, privacy, transforms=()):

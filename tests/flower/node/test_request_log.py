@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
-from fedkin.flower.envelope import Base, Place, Refused, Request, Step
+from fedkin.flower.envelope import Base, Place, Refused, RemoteStep, Request
 from fedkin.flower.node.begun import BEGUN
 from fedkin.flower.node.request_log import ASKED, RequestLog
 from fedkin.runs.spec import parse
@@ -28,7 +28,7 @@ RUN = "0123456789abcdef"
 def asking(op, round, *, joined=None, base=0, keep=0, client=0, **changed):
     place = Place(client=client, clients=4, classes=10, architecture="mlr", joined=joined)
     told = {"version": "", "experiment": "", "run": RUN, "name": "", "place": place, "keep": keep}
-    steps = (Step(op=op, round=round),)
+    steps = (RemoteStep(op=op, round=round),)
     return Request(**{**told, "base": Base(round=base), "steps": steps, **changed})
 
 
@@ -178,7 +178,7 @@ def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):
 def test_a_step_is_known_by_the_state_that_it_begins_from(tmp_path):
     """A server that was killed asks one by one for what it had asked for together."""
     asked = RequestLog(tmp_path / RUN)
-    steps = (Step(op="local", round=1), Step(op="evaluate", round=1))
+    steps = (RemoteStep(op="local", round=1), RemoteStep(op="evaluate", round=1))
     asked.check(SPEC, asking("local", 1, steps=steps), b"one")
     asked.finish()
     asked.check(SPEC, asking("evaluate", 1, base=1), b"one")

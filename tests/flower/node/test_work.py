@@ -13,7 +13,7 @@ from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import Host
 from fedkin.engine.op import TaskResult
 from fedkin.engine.store import Memory
-from fedkin.flower.envelope import Base, Place, Step
+from fedkin.flower.envelope import Base, Place, RemoteStep
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
@@ -59,7 +59,7 @@ def test_a_state_is_encoded_once_to_be_kept_and_to_be_told(node, spec, monkeypat
     own = reply.steps[0].own
     assert own.digest == hashlib.sha256(NodeStore(kept.parent).find(1).state).hexdigest()
     again, _ = ask(
-        node, request(spec, base=own, steps=(Step(op="local", round=2),), keep=0), down(spec)
+        node, request(spec, base=own, steps=(RemoteStep(op="local", round=2),), keep=0), down(spec)
     )
     assert again.steps[0].error is None
 
@@ -67,9 +67,11 @@ def test_a_state_is_encoded_once_to_be_kept_and_to_be_told(node, spec, monkeypat
 def test_work_whose_reply_got_lost_never_happened(node, spec):
     first, _ = ask(node, request(spec), down(spec))
     ask(
-        node, request(spec, base=first.steps[0].own, steps=(Step(op="local", round=2),)), down(spec)
+        node,
+        request(spec, base=first.steps[0].own, steps=(RemoteStep(op="local", round=2),)),
+        down(spec),
     )
-    again = request(spec, base=first.steps[0].own, steps=(Step(op="local", round=3),))
+    again = request(spec, base=first.steps[0].own, steps=(RemoteStep(op="local", round=3),))
     third, sent = ask(node, again, down(spec))  # the server never heard of round 2
     fresh = made_anew(node, spec)
     ask(fresh, request(spec), down(spec))
@@ -82,20 +84,25 @@ def test_a_late_copy_of_an_older_request_changes_no_state_that_is_needed(node, s
     once more what it had asked before.
     """
     first, _ = ask(node, request(spec), down(spec))
-    base, second = first.steps[0].own, (Step(op="local", round=2),)
+    base, second = first.steps[0].own, (RemoteStep(op="local", round=2),)
     before = ask(node, request(spec, base=base, steps=second), down(spec))
     again = ask(node, request(spec, base=base, steps=second), moved(spec))
     assert again[1] != before[1]
     late = ask(node, request(spec, base=base, steps=second), down(spec))
     known = again[0].steps[0].own
     third, _ = ask(
-        node, request(spec, base=known, keep=1, steps=(Step(op="local", round=3),)), moved(spec)
+        node,
+        request(spec, base=known, keep=1, steps=(RemoteStep(op="local", round=3),)),
+        moved(spec),
     )
     assert [third.error, third.steps[0].error, third.steps[0].own.round] == [None, None, 3]
     assert late == before
     assert ask(node, request(spec, base=base, steps=second), moved(spec)) == again
     assert ask(node, request(spec, base=base, steps=second), down(spec)) == before
-    ask(node, request(spec, base=third.steps[0].own, keep=3, steps=(Step(op="evaluate", round=3),)))
+    ask(
+        node,
+        request(spec, base=third.steps[0].own, keep=3, steps=(RemoteStep(op="evaluate", round=3),)),
+    )
     assert [path.name for path in node.state.glob("*/*.commit")] == ["3.commit"]
 
 
@@ -113,7 +120,7 @@ def made_anew(node: Node, spec) -> Node:
 def test_states_that_nobody_will_ask_for_are_removed(node, spec):
     base = Base()
     for number in range(1, 5):
-        step = (Step(op="local", round=number),)
+        step = (RemoteStep(op="local", round=number),)
         reply, _ = ask(
             node, request(spec, base=base, steps=step, keep=max(0, number - 1)), down(spec)
         )
@@ -130,7 +137,9 @@ def test_scores_are_sent_although_the_model_cannot_be_kept(tmp_path, monkeypatch
         raise FedkinError("no room")
 
     monkeypatch.setattr(Work, "_keep_model", full)
-    last = request(spec, base=first.steps[0].own, steps=(Step(op="evaluate_all", round=2),), keep=0)
+    last = request(
+        spec, base=first.steps[0].own, steps=(RemoteStep(op="evaluate_all", round=2),), keep=0
+    )
     reply, _ = ask(node, last, down(spec))
     assert reply.steps[0].error is None
     assert reply.steps[0].scores["personal"]["test"]
@@ -142,7 +151,10 @@ def test_a_finish_after_an_early_end_has_the_rate_of_the_next_round(tmp_path):
     for name, later in (("cut", {"train__milestones": [9]}), ("even", {})):
         spec = small("finetune", run__clients=4, run__rounds=9, **later)
         (tmp_path / name).mkdir()
-        finish = (Step(op="finish", round=10, trained=3), Step(op="evaluate_all", round=10))
+        finish = (
+            RemoteStep(op="finish", round=10, trained=3),
+            RemoteStep(op="evaluate_all", round=10),
+        )
         reply, _ = ask(made(tmp_path / name, spec), request(spec, steps=finish), down(spec))
         assert [one.error for one in reply.steps] == [None, None]
         states.append(reply.steps[0].own.digest)
@@ -207,8 +219,8 @@ def sha(state) -> str:
 
 def work(host, folder, *steps, joined=None, message=b"down", base=None, keep=0) -> Work:
     place = Place(client=2, clients=4, classes=10, architecture="mlr", joined=joined)
-    asked = request(small(), steps=tuple(Step(op=op, round=at) for op, at in steps), place=place,
-                    base=base or Base(), keep=keep)  # fmt: skip
+    asked = tuple(RemoteStep(op=op, round=at) for op, at in steps)
+    asked = request(small(), steps=asked, place=place, base=base or Base(), keep=keep)
     about = lambda: {"version": "1"}  # noqa: E731
     return Work(host, NodeStore(folder), asked, message, about, RequestLog(folder))
 

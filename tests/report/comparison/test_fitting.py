@@ -48,3 +48,17 @@ def test_a_name_of_a_run_is_not_folded_where_there_is_room() -> None:
     Console(file=out, width=80, color_system=None).print(Fitting(sheet))
     assert "fedavg-0" in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
+def test_numbers_of_a_wide_table_are_neither_cut_nor_folded() -> None:
+    cells = [f"{70 + k}.10 ± {k}.83" for k in range(7)]
+    names = [f"measure number {k}" for k in range(7)]
+    sheet = Sheet("Seeds", ["method", *names], [["fedavg", *cells], ["local", *cells]], 1, "note")
+    for width in (30, 60, 200):
+        out = Console(width=width, force_terminal=False, record=True, file=io.StringIO())
+        out.print(Fitting(sheet))
+        text = out.export_text()
+        assert all(len(line.rstrip()) <= width for line in text.splitlines())
+        assert [text.count(cell) for cell in cells] == [2] * 7
+        assert text.count("note") == 1
+        assert ("(continued)" in text) == (width < 200)

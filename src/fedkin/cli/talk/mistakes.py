@@ -45,7 +45,6 @@ def of_the_system(error: OSError | sqlite3.Error) -> str:
 
 
 def interrupted(error: FedkinError) -> bool:
-    # who has not loaded it was not interrupted in it
     """Whether the user stopped a run.
 
     Args:
@@ -54,6 +53,7 @@ def interrupted(error: FedkinError) -> bool:
     Returns:
         False of any other error.
     """
+    # who has not loaded it was not interrupted in it
     training = sys.modules.get("fedkin.experiment.training")
     return training is not None and isinstance(error, training.Interrupted)
 

@@ -7,7 +7,7 @@ from fedkin.core.ops.scans import (
     Batches,
     BatchSampling,
     Scanner,
-    Step,
+    ScanStep,
     home_step,
     over_frozen,
     scan,
@@ -18,8 +18,8 @@ from fedkin.core.protected.sealed import at_home
 __all__ = [
     "BatchSampling",
     "Batches",
+    "ScanStep",
     "Scanner",
-    "Step",
     "at_home",
     "descend",
     "gradient",

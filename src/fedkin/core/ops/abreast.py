@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Model
-from fedkin.core.ops.scans import Batches, Step, scan
+from fedkin.core.ops.scans import Batches, ScanStep, scan
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, stack
@@ -18,7 +18,7 @@ LARGEST_STACKED = 1_000_000  # parameters of a model whose scans are stacked
 
 
 def scan_several(
-    step: Step, carry: Params, batches: Batches, constants: Sequence[Sequence[float]]
+    step: ScanStep, carry: Params, batches: Batches, constants: Sequence[Sequence[float]]
 ) -> list[Params]:
     """Where ``scan`` ends from one start, for each choice of a step's constants.
 
@@ -47,7 +47,7 @@ def scan_several(
 
 
 def _abreast(
-    step: Step, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
+    step: ScanStep, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
 ) -> list[Params]:
     carries: list[Params] = []
     many = side_by_side(step)
@@ -67,7 +67,7 @@ def _stacks(carry: Params, model: Model) -> bool:
 
 
 @cache
-def side_by_side(step: Step) -> Step:
+def side_by_side(step: ScanStep) -> ScanStep:
     """``step`` for stacked parameters and constants and one batch; one object for one step, by
     which graphs are found again.
 

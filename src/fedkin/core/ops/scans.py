@@ -14,7 +14,7 @@ from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Draws, at_home, sealed
 from fedkin.core.tree import Tree, dtype_of, map_tree, row
 
-Step = Callable[..., Tree]
+ScanStep = Callable[..., Tree]
 PASSES = 3  # of a step that is followed: from a carry's part to another, and on to a third
 
 
@@ -29,7 +29,7 @@ class Scanner(Protocol):
 
     def scan(
         self,
-        step: Step,
+        step: ScanStep,
         model: Model,
         carry: Tree,
         blocks: Iterable[Tree],
@@ -95,7 +95,7 @@ class Batches(NamedTuple):
             yield self.gather(first, min(first + self.chunk, self.steps))
 
 
-def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
+def scan(step: ScanStep, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     """carry ← step(model, carry, batch, *constants) for every batch; returns the last carry.
 
     ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is
@@ -124,7 +124,7 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
 
 
 @cache
-def over_frozen(step: Step) -> Step:
+def over_frozen(step: ScanStep) -> ScanStep:
     """``step`` with the model's frozen parameters as its last constant; one object for one step, by
     which graphs are found again.
 
@@ -147,7 +147,7 @@ def over_frozen(step: Step) -> Step:
 
 
 @cache
-def home_step(step: Step) -> Step:
+def home_step(step: ScanStep) -> ScanStep:
     """``step`` for work of which nothing is sent: its mini-batch is ``at_home``. One object for one
     step, by which graphs are found again.
 
@@ -169,7 +169,7 @@ def home_step(step: Step) -> Step:
 class _Optimized:
     """A step whose descents are an optimizer's: its carry is (the step's own, their states)."""
 
-    step: Step
+    step: ScanStep
     optimizer: Optimizer
 
     def __call__(self, model: Model, carry: tuple[Tree, Tree], *rest: Tree) -> tuple[Tree, Tree]:
@@ -180,7 +180,7 @@ class _Optimized:
         return own, {of: descents.states[of] for of in states}
 
 
-def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
+def _optimized(step: ScanStep, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
     """``scan`` with the optimizer's state beside the carry: a new one, or what the client keeps."""
     sought, memory = Descents(batches.optimizer, None), remembered()
     with making(sought), torch.no_grad():
@@ -207,7 +207,7 @@ class _Covered:
     each gradient).
     """
 
-    step: Step
+    step: ScanStep
     clip: float
     open_at_home: bool
 
@@ -218,8 +218,8 @@ class _Covered:
 
 
 def _covered(
-    step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
-) -> tuple[Step, Batches]:
+    step: ScanStep, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
+) -> tuple[ScanStep, Batches]:
     """The step and its batches with noise; which gradients there are is found by asking it once."""
     noise = batches.protected
     assert noise is not None
@@ -237,7 +237,7 @@ def _covered(
     return _Covered(step, noise.clip, noise.open_at_home), batches._replace(gather=gather)
 
 
-def _counted(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
+def _counted(step: ScanStep, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
     """The carry of a scan that is counted and not made. Its numbers are none (nan) where work at
     home, without noise, would have reached them.
     """
@@ -255,7 +255,7 @@ def _counted(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, .
 
 
 def _sought(
-    step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
+    step: ScanStep, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
 ) -> tuple[Draws, Tree]:
     """Which private gradients a step takes, and the carry after it without them."""
     noise = batches.protected

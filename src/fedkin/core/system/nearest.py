@@ -24,6 +24,8 @@ def closest(error: ErrorDetails) -> str:
     known = error.get("ctx", {})
     if error["type"] == "literal_error":
         return near(str(error["input"]), re.findall("'([^']*)'", known["expected"]))
+    if error["type"] == "tuple_type" and type(error["input"]) in (int, float):
+        return f": write [{error['input']}]"
     if error["type"] == "less_than" and isinstance(known["lt"], float):
         return f": the nearest is just below, such as {known['lt'] - STEP:g}"
     return ""

@@ -29,7 +29,7 @@ TEST = "test"
 DESCRIBED = 1 << 26  # bytes of a file that describes a data set
 
 
-class Part(NamedTuple):
+class Split(NamedTuple):
     """One split: its rows, and the names of the classes of its columns of class labels."""
 
     name: str
@@ -93,7 +93,7 @@ def read_saved(
     Returns:
         A Source of cells or of pixels.
     """
-    parts = _saved(path)
+    splits = _saved(path)
     roles = Roles(
         client,
         label,
@@ -107,7 +107,7 @@ def read_saved(
         about=about,
         publicity=publicity,
     )
-    return _source(path.name, str(path), parts, roles, colour, size, [path])
+    return _source(path.name, str(path), splits, roles, colour, size, [path])
 
 
 def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
@@ -133,14 +133,14 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
         ) from None
     plain = name.removeprefix(HUB)
     try:
-        splits = datasets.load_dataset(plain)
-        parts = [_of_hub(str(split), rows) for split, rows in splits.items()]
+        loaded = datasets.load_dataset(plain)
+        splits = [_of_hub(str(split), rows) for split, rows in loaded.items()]
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
     roles = Roles(**options, publicity=publicity)
     homes = _caches(datasets)
-    return _source(plain.replace("/", "-"), name, parts, roles, colour, size, homes)
+    return _source(plain.replace("/", "-"), name, splits, roles, colour, size, homes)
 
 
 def _caches(datasets: Any) -> list[Path]:
@@ -150,20 +150,20 @@ def _caches(datasets: Any) -> list[Path]:
     return [Path(getattr(config, name)) for name in names if hasattr(config, name)]
 
 
-def _of_hub(split: str, rows: Any) -> Part:
+def _of_hub(split: str, rows: Any) -> Split:
     features = {
         key: {"_type": type(value).__name__, "names": getattr(value, "names", None)}
         for key, value in rows.features.items()
     }
     table = rows.data.table if hasattr(rows.data, "table") else rows.data
-    return _part(split, table.to_pandas(), features)
+    return _split(split, table.to_pandas(), features)
 
 
-def _saved(path: Path) -> list[Part]:
+def _saved(path: Path) -> list[Split]:
     if not (path / DICT).is_file():
         return [_one("train", path)]
-    splits = _json(path / DICT).get("splits", [])
-    names = [str(name) for name in splits] if isinstance(splits, list) else []
+    listed = _json(path / DICT).get("splits", [])
+    names = [str(name) for name in listed] if isinstance(listed, list) else []
     if not names or not all((path / name).is_dir() for name in names):
         raise FedkinError(f"{path / DICT} names splits that are not there: save the data set again")
     return [_one(name, _inside(path, name)) for name in names]
@@ -187,7 +187,7 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _one(name: str, folder: Path) -> Part:
+def _one(name: str, folder: Path) -> Split:
     files = [_inside(folder, name) for name in _files(_json(folder / STATE), folder)]
     try:
         import pyarrow as arrow
@@ -213,7 +213,7 @@ def _one(name: str, folder: Path) -> Part:
     features = _json(folder / INFO).get("features") or {}
     if not isinstance(features, dict):
         raise FedkinError(f"{folder / INFO} is damaged: save the data set again")
-    return _part(name, frame, features)
+    return _split(name, frame, features)
 
 
 def _files(state: dict[str, Any], folder: Path) -> list[str]:
@@ -225,7 +225,7 @@ def _files(state: dict[str, Any], folder: Path) -> list[str]:
     return [str(name) for name in names]
 
 
-def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
+def _split(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Split:
     of = {key: value for key, value in features.items() if isinstance(value, dict)}
     of = {key: value for key, value in of.items() if key in frame.columns}
     classes = {
@@ -234,7 +234,7 @@ def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
         if value.get("_type") == "ClassLabel" and isinstance(value.get("names"), list)
     }
     pictures = [key for key, value in of.items() if value.get("_type") == "Image"]
-    return Part(name, frame, {key: one for key, one in classes.items() if one}, pictures)
+    return Split(name, frame, {key: one for key, one in classes.items() if one}, pictures)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -250,32 +250,33 @@ def _json(path: Path) -> dict[str, Any]:
 def _source(
     name: str,
     where: str,
-    parts: list[Part],
+    splits: list[Split],
     roles: Roles,
     colour: Colour,
     size: Sequence[int],
     homes: Sequence[Path],
 ) -> Source:
     """``homes``: the folders in which files of pictures may lie; names are of the first one."""
-    frames = _alike([_with_names(part, where) for part in parts], parts[0].pictures)
+    frames = _alike([_with_names(split, where) for split in splits], splits[0].pictures)
     frame = pd.concat(frames, ignore_index=True)
     if len(frame) == 0:
         raise FedkinError(f"{where} has no rows")
-    test = np.repeat([part.name == TEST for part in parts], [len(part.frame) for part in parts])
+    sizes = [len(split.frame) for split in splits]
+    test = np.repeat([split.name == TEST for split in splits], sizes)
     official = test if test.any() and not test.all() else None
     read = Read(frame, lambda row: f"{where}, row {row}")
-    if parts[0].pictures:
+    if splits[0].pictures:
         content = partial(_bytes, homes=homes)
-        source = pictures_of(read, name, where, parts[0].pictures, roles, colour, size, content)
+        source = pictures_of(read, name, where, splits[0].pictures, roles, colour, size, content)
         return source._replace(official_test=official)
     return table_source(read, name, where, roles)._replace(official_test=official)
 
 
-def _with_names(part: Part, where: str) -> pd.DataFrame:
+def _with_names(split: Split, where: str) -> pd.DataFrame:
     """A split's rows, with its own names of classes: another split may number them otherwise."""
-    frame = part.frame.copy(deep=False)
-    for key, names in part.classes.items():
-        frame[key] = _named(frame[key], names, f"{where}: column {key!r} of {part.name}")
+    frame = split.frame.copy(deep=False)
+    for key, names in split.classes.items():
+        frame[key] = _named(frame[key], names, f"{where}: column {key!r} of {split.name}")
     return frame
 
 

@@ -10,7 +10,7 @@ from fedkin.data.tables.columns import MISSING
 
 FEW = 10  # different values, below which they may be names of groups: "50 mg" and "100 mg"
 LONGEST = 60  # characters of a number with its unit; longer cells are texts
-PLAIN = re.compile(r"[-+]?\d+(\.\d+)?")
+PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 COMMA = re.compile(r"[-+]?\d*,\d+")
 THOUSANDS = re.compile(
     r"[-+]?\d{1,3}((,\d{3})+(\.\d+)?|(\.\d{3})+(,\d+)?|([ '\u00a0\u2009\u202f]\d{3})+([.,]\d+)?)"
@@ -39,7 +39,7 @@ def _way(values: Sequence[str]) -> str | None:
     words = [word for value in values if (word := value.strip()) not in MISSING]
     if max(map(len, words), default=0) > LONGEST:
         return None
-    odd = [word for word in words if not PLAIN.fullmatch(word)]
+    odd = [word for word in words if not PLAIN_NUMBER.fullmatch(word)]
     if len(words) < FEW or 2 * len(odd) < len(words):
         return None
     if all(THOUSANDS.fullmatch(word) for word in odd):
@@ -58,7 +58,7 @@ def _problem(way: str, columns: Sequence[Seen]) -> Problem:
         "thousands": ("separators of thousands", "write them without", {}),
         "unit": ("a unit", "write the number alone", {}),
     }[way]
-    first = next(value for value in columns[0].values if not PLAIN.fullmatch(value.strip()))
+    first = next(value for value in columns[0].values if not PLAIN_NUMBER.fullmatch(value.strip()))
     holds = f"column {names[0]!r} holds"
     if len(names) > 1:
         holds = f"columns {some([repr(name) for name in names])} hold"

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedkin.core.errors import named_line
 from fedkin.core.model import Model
-from fedkin.core.ops import Step
+from fedkin.core.ops import ScanStep
 from fedkin.core.tree import Tree, leaves, map_tree, stack
 from fedkin.engine.vmap.client_thread import ClientThread, ScanRequest
 from fedkin.runtime.replay import Runtime
@@ -33,7 +33,7 @@ class VmapBatcher:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self._here = threading.local()
-        self._steps: dict[Any, Step] = {}
+        self._steps: dict[Any, ScanStep] = {}
         self._apart: set[Any] = set()
 
     @property
@@ -43,7 +43,7 @@ class VmapBatcher:
 
     def scan(
         self,
-        step: Step,
+        step: ScanStep,
         model: Model,
         carry: Tree,
         blocks: Iterable[Tree],
@@ -140,7 +140,7 @@ class VmapBatcher:
         ]
 
 
-def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
+def side_by_side(step: ScanStep, shared: tuple[bool, ...]) -> ScanStep:
     """``step`` for stacked clients; its batch is (who goes on [clients], the batches), others stay
     where they are.
 

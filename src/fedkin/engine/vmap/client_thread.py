@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import torch
 
 from fedkin.core.model import Model
-from fedkin.core.ops import Step
+from fedkin.core.ops import ScanStep
 from fedkin.core.tree import Tree, row
 from fedkin.runtime.device import CPU
 from fedkin.runtime.generators import everyones, kept, restore, states
@@ -23,7 +23,7 @@ class ScanRequest(NamedTuple):
     its blocks.
     """
 
-    step: Step
+    step: ScanStep
     model: Model
     carry: Tree
     first: Tree

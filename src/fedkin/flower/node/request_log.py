@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fedkin.engine.op import CHANGING, EVALUATIONS, LAST, SCORING, WORK, RemoteOp
 from fedkin.engine.store import StoreError
-from fedkin.flower.envelope import Refused, Request, Step
+from fedkin.flower.envelope import Refused, RemoteStep, Request
 from fedkin.flower.node.begun import is_begun, note_begun
 from fedkin.flower.node.lines import add_lines
 from fedkin.runs.spec import Spec
@@ -255,7 +255,7 @@ def _runs(state: Path) -> Iterator[Path]:
     return (path for path in state.iterdir() if RUN.fullmatch(path.name))
 
 
-def _key(step: Step) -> str:
+def _key(step: RemoteStep) -> str:
     return f"{step.op} {step.round}"
 
 

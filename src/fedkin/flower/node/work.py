@@ -16,7 +16,7 @@ from fedkin.engine.evaluation import Evaluation
 from fedkin.engine.host import Host
 from fedkin.engine.op import CHANGING, LAST, SCORE_STAGES, WORK, Task, TaskResult
 from fedkin.engine.store import Memory
-from fedkin.flower.envelope import Base, Done, Request, Step
+from fedkin.flower.envelope import Base, Done, RemoteStep, Request
 from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
@@ -128,7 +128,7 @@ class Work:
         if tree:
             self.host.store.put(self.client, tree)
 
-    def _again(self, step: Step) -> TaskResult | None:
+    def _again(self, step: RemoteStep) -> TaskResult | None:
         """The answer of work that was done before, on an earlier copy of this request. Where what
         was kept of it is damaged, the work is done again, from the same state.
         """
@@ -152,7 +152,7 @@ class Work:
             message = self.host.masking.begin(step.round, self.client, update, weight, sent_digest)
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
-    def _anew(self, step: Step) -> TaskResult:
+    def _anew(self, step: RemoteStep) -> TaskResult:
         self.host.secret = for_content(self.secret, self._content(step))
         (answer,) = self.host.do(step.op, step.round, [self._task(step)])
         if step.op in CHANGING and answer.error is None:
@@ -169,10 +169,10 @@ class Work:
                 print(f"the model of this run is not kept for export: {error}", file=sys.stderr)
         return answer
 
-    def _task(self, step: Step) -> Task:
+    def _task(self, step: RemoteStep) -> Task:
         return Task(self.client, self.message, step.trained)
 
-    def _update_of(self, step: Step, answer: TaskResult) -> bytes | None:
+    def _update_of(self, step: RemoteStep, answer: TaskResult) -> bytes | None:
         """What a commit keeps of an answer: under masks the update itself, which stays here."""
         if self.host.masking is None or step.op != WORK:
             return answer.message
@@ -186,7 +186,7 @@ class Work:
         waiting = self.host.masking.waiting(self.client, SCORE_STAGES[-1])
         return Evaluation() if waiting is None else waiting.record
 
-    def _keep_model(self, step: Step, record: Evaluation) -> None:
+    def _keep_model(self, step: RemoteStep, record: Evaluation) -> None:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for
         it any more.
         """
@@ -213,22 +213,22 @@ class Work:
         # one of before this was kept does not say
         return [] if commit is None else list(commit.details.get("took_part", []))
 
-    def _trained(self, step: Step) -> int | None:
+    def _trained(self, step: RemoteStep) -> int | None:
         """How many rounds the client was trained in; a newcomer came after them."""
         if self.place.joined is not None:
             return None
         return step.round - 1 if step.trained is None else step.trained
 
-    def _key(self, step: Step) -> str:
+    def _key(self, step: RemoteStep) -> str:
         return self._digest_of(step, step.op)
 
-    def _content(self, step: Step) -> str:
+    def _content(self, step: RemoteStep) -> str:
         """What a step is made of, whatever is done with it: what is deployed at the end has the
         noise of what was evaluated.
         """
         return self._digest_of(step, self.request.experiment)
 
-    def _digest_of(self, step: Step, of: str) -> str:
+    def _digest_of(self, step: RemoteStep, of: str) -> str:
         base = self.own
         whole = hashlib.sha256(
             f"{of} {step.round} {base.round} {base.digest} {self.place}".encode()

@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
 
 def setting(facts: Mapping[str, Any], clients: int) -> Setting:
-    """The setting that a run's facts record, where every default is written out;
+    """The setting that a run's facts record, where every default is written out.
 
     Args:
         facts: What the run's record says of it.

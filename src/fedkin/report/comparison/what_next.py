@@ -13,13 +13,13 @@ from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.paired import DEFAULT, best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen, by_experiment
-from fedkin.report.page.next_steps import Step, shown
+from fedkin.report.page.next_steps import NextStep, shown
 from fedkin.runs.directory import SPEC
 
 ENOUGH = 3  # seeds
 
 
-def what_next(comparison: Comparison) -> list[Step]:
+def what_next(comparison: Comparison) -> list[NextStep]:
     """The most important first; nothing where no run has a pair.
 
     Args:
@@ -36,13 +36,13 @@ def what_next(comparison: Comparison) -> list[Step]:
         one for one in comparison.seen if one.finished and one.row["method"] == best["method"]
     ]
     run = max(rivals, key=lambda one: sign * _mean(one), default=None)
-    steps = [Step(_verdict(comparison.pairs, comparison.baseline))]
+    steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
     if run is not None and run.folder is not None:
         steps += _of_best(best, run, comparison)
     if not comparison.settings and rivalries(by_experiment(comparison.seen)):
         names = " ".join(shown(one.folder) for one in comparison.seen if one.folder)
         advice = "Several settings of a method: validation data choose one of each."
-        steps.append(Step(advice, f"fedkin compare {names} --best{_against(comparison)}"))
+        steps.append(NextStep(advice, f"fedkin compare {names} --best{_against(comparison)}"))
     return steps
 
 
@@ -70,7 +70,7 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     )
 
 
-def _of_best(best: Mapping[str, Any], run: Seen, comparison: Comparison) -> list[Step]:
+def _of_best(best: Mapping[str, Any], run: Seen, comparison: Comparison) -> list[NextStep]:
     folder = run.folder
     assert folder is not None
     spec, steps = shown(folder / SPEC), []
@@ -79,14 +79,14 @@ def _of_best(best: Mapping[str, Any], run: Seen, comparison: Comparison) -> list
         fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
         target = shown(folder.parent / f"{folder.name}-seed{fresh}")
         advice = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
-        steps.append(Step(advice, f"fedkin run {spec} --seed {fresh} --out {target}"))
+        steps.append(NextStep(advice, f"fedkin run {spec} --seed {fresh} --out {target}"))
     if best["worse"] > 0 and not run.safe:
         advice = (
             f"{percent(best['worse'], 0)} of the {pairs_of(best)}s do worse. With safe = true "
             "nobody has to:"
         )
-        steps.append(Step(advice, f"fedkin run {spec} --set method.safe=true"))
+        steps.append(NextStep(advice, f"fedkin run {spec} --set method.safe=true"))
     steps.append(
-        Step(f"Every chart and every client of {run.name}:", f"fedkin report {shown(folder)}")
+        NextStep(f"Every chart and every client of {run.name}:", f"fedkin report {shown(folder)}")
     )
     return steps

@@ -26,7 +26,7 @@ LATE = 0.2  # share of the rounds that is the end of a run
 WORTH = 0.005  # of a measure between 0 and 1: a change that is worth more rounds
 
 
-class Step(NamedTuple):
+class NextStep(NamedTuple):
     """A sentence, and the command that does what it says, where there is one."""
 
     text: str
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 def next_steps(
     run: Run, summary: Mapping[str, Any], gain: Gain | None, groups: Groups | None
-) -> list[Step]:
+) -> list[NextStep]:
     """What the record shows, the most important first.
 
     Args:
@@ -51,33 +51,35 @@ def next_steps(
     steps = []
     if not summary["finished"]:
         advice = f"The run stopped after {run_words.progress(summary)}: it can go on from there."
-        steps.append(Step(advice, resumed_by(shlex.split(folder)[0], run.facts)))
+        steps.append(NextStep(advice, resumed_by(shlex.split(folder)[0], run.facts)))
     steps += _of_divergence(run)
     if not summary["headline"]:
         return steps
     steps += _of_gain(run, summary, gain, folder) if gain is not None else []
-    steps += [Step(f"{advice[:1].upper()}{advice[1:]}.") for advice in summed_up(summary)]
-    steps += [Step(advice) for advice in _of_groups(gain, groups)] if gain is not None else []
+    steps += [NextStep(f"{advice[:1].upper()}{advice[1:]}.") for advice in summed_up(summary)]
+    steps += [NextStep(advice) for advice in _of_groups(gain, groups)] if gain is not None else []
     steps += _of_rounds(run, summary)
     summed = bool(run.rows("SELECT 1 FROM metrics WHERE client = ? LIMIT 1", FEDERATION))
     unknown = summary["method"] != LOCAL and (gain is None or gain.against != LOCAL)
     if unknown and not summed:  # of sums nobody can say who is helped
         advice = "How each client would do alone is not known yet: make the same run with local."
         beside = shown(run.folder.parent / LOCAL)
-        steps.append(Step(advice, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
+        steps.append(
+            NextStep(advice, f"fedkin run {_spec_file(run)} --method local --out {beside}")
+        )
     everything = "Every number, for a script:"
-    steps.append(Step(everything, f"fedkin show {folder} --json"))
+    steps.append(NextStep(everything, f"fedkin show {folder} --json"))
     return [_typed(step, run) for step in steps] if of_value(run.facts) else steps
 
 
-def _typed(step: Step, run: Run) -> Step:
+def _typed(step: NextStep, run: Run) -> NextStep:
     """Without a command that would run a method which no command can name."""
     file = _spec_file(run)
     again = step.command.startswith((f"fedkin run {file}", f"fedkin doctor {file}"))
-    return Step(step.text) if again and "--method" not in step.command else step
+    return NextStep(step.text) if again and "--method" not in step.command else step
 
 
-def box(steps: Sequence[Step], what: str = "this run") -> str:
+def box(steps: Sequence[NextStep], what: str = "this run") -> str:
     """The steps as a part of the page.
 
     Args:
@@ -99,22 +101,22 @@ def box(steps: Sequence[Step], what: str = "this run") -> str:
     )
 
 
-def _of_gain(run: Run, summary: Mapping[str, Any], gain: Gain, folder: str) -> list[Step]:
-    steps = [Step(_verdict(gain))]
+def _of_gain(run: Run, summary: Mapping[str, Any], gain: Gain, folder: str) -> list[NextStep]:
+    steps = [NextStep(_verdict(gain))]
     if gain.hurt:
-        steps.append(Step(_who(run, gain)))
+        steps.append(NextStep(_who(run, gain)))
     safe = _spec(run, "method").get("safe")
     if gain.hurt and not safe and summary["method"] != LOCAL:
         advice = (
             "No client has to lose: with safe = true each one keeps what its validation prefers."
         )
-        steps.append(Step(advice, f"fedkin run {_spec_file(run)} --set method.safe=true"))
+        steps.append(NextStep(advice, f"fedkin run {_spec_file(run)} --set method.safe=true"))
     if gain.mean < 0 and gain.sure:
         advice = f"Better here: {gain.name}. The doctor says whether federating can help."
-        steps.append(Step(advice, f"fedkin doctor {_spec_file(run)}"))
+        steps.append(NextStep(advice, f"fedkin doctor {_spec_file(run)}"))
     if gain.run:
         both = f"{shown(Path(gain.run))} {folder}"
-        steps.append(Step("Both side by side:", f"fedkin compare {both} --html compare.html"))
+        steps.append(NextStep("Both side by side:", f"fedkin compare {both} --html compare.html"))
     return steps
 
 
@@ -184,7 +186,7 @@ def _of_groups(gain: Gain, groups: Groups | None) -> list[str]:
     return [f"Most gains: {remarks[0]}. Least: {remarks[1]}."]
 
 
-def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[Step]:
+def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[NextStep]:
     """Whether the rounds were too few, or too many, by validation data."""
     view, picks = next(iter(summary["headline"].items()))
     best, measure = picks["best_by_validation"], summary["measure"]
@@ -206,17 +208,17 @@ def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[Step]:
             f"Validation {formatting.label(measure)} still improved by {apart(measure, changed)} "
             f"since round {late[0]}: more rounds may help."
         )
-        return [Step(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
+        return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
     if sign * (top - last) > 2 * WORTH * scale:
         advice = (
             f"By validation round {best['round']} was better than the last by "
             f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
         )
-        return [Step(advice, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
+        return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
     return []
 
 
-def _of_divergence(run: Run) -> list[Step]:
+def _of_divergence(run: Run) -> list[NextStep]:
     """Whose loss was no finite number, in how many of the rounds that were evaluated. Of a split
     that holds no samples nobody has a loss.
     """
@@ -242,9 +244,9 @@ def _of_divergence(run: Run) -> list[Step]:
     )
     lr = _spec(run, "train").get("lr")
     if not isinstance(lr, int | float) or isinstance(lr, bool) or lr <= 0:
-        return [Step(advice)]
+        return [NextStep(advice)]
     command = f"fedkin run {_spec_file(run)} --set train.lr={lr / 10:g}"
-    return [Step(f"{advice} A smaller learning rate may be enough:", command)]
+    return [NextStep(f"{advice} A smaller learning rate may be enough:", command)]
 
 
 def _spec(run: Run, section: str) -> Mapping[str, Any]:

@@ -13,10 +13,10 @@ from fedkin.models.given import SUFFIX, register
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
-from fedkin.setup.arguments.options import PLAIN, SHORT_FORMS
+from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
 
 PLACES = {
-    **PLAIN,
+    **SPEC_KEYS,
     "out": "run.out",
     **{name: f"train.{name}" for name in ("lr", "batch_size", "steps", "epochs")},
     **{name: f"engine.{name}" for name in ("compile", "device")},

@@ -57,7 +57,7 @@ def specification(
         if value is not None
         for one in (value if isinstance(value, list) else [value])  # --transform repeats
     ]
-    changes += sorted((_setting(text) for text in settings), key=lambda item: not chooses(item[0]))
+    changes += sorted((setting(text) for text in settings), key=lambda item: not chooses(item[0]))
     for key, value in changes:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
@@ -98,7 +98,18 @@ def _experiment_file(file: Path, command: str) -> None:
         raise FedkinError(f"{file} is no experiment but a method: {asked} --method {file}")
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
+    """What somebody typed after --set, taken apart.
+
+    Args:
+        text: "section.key=value".
+
+    Returns:
+        (key, value): a number, a list, … where the text is one; a short form stays text.
+
+    Raises:
+        FedkinError: It has no key, or no value.
+    """
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise FedkinError(f"--set {text} is not understood: write --set section.key=value")
@@ -118,7 +129,7 @@ def chooses_method(settings: Sequence[str]) -> bool:
     Raises:
         FedkinError: One has no key or no value.
     """
-    return any(_setting(text)[0] in ("method", "method.name") for text in settings)
+    return any(setting(text)[0] in ("method", "method.name") for text in settings)
 
 
 def chooses(key: str) -> bool:
@@ -140,7 +151,7 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
     section, _, last = key.partition(".")
     if last == "name" and isinstance(value, str):
         return choose(content, section, value, {})
-    assign(content, PLAIN.get(key, key), value)
+    assign(content, SPEC_KEYS.get(key, key), value)
     return []
 
 
@@ -278,7 +289,7 @@ SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "transform": _transforms,
     "measure": _measure,
 }
-PLAIN = {
+SPEC_KEYS = {
     "data_dir": "data.dir",
     "clients": "run.clients",
     "participation": "run.participation",
