@@ -14,8 +14,8 @@ Setting = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 @contextmanager
 def process_settings_kept() -> Iterator[None]:
-    """PyTorch's default dtype, default device and gradients, and the current folder, are after the
-    block as they were before.
+    """PyTorch's default dtype, default device, gradients, threads, deterministic algorithms and
+    precision of matrix products, and the current folder, are after the block as they were before.
 
     Yields:
         Nothing.
@@ -50,5 +50,8 @@ def _settings() -> tuple[Setting, ...]:
         (torch.get_default_dtype, torch.set_default_dtype),
         (torch.get_default_device, torch.set_default_device),
         (torch.is_grad_enabled, torch.set_grad_enabled),
+        (torch.get_num_threads, torch.set_num_threads),
+        (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+        (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
         (os.getcwd, os.chdir),
     )
