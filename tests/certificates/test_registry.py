@@ -192,7 +192,7 @@ def test_sources_are_those_of_the_methods_it_is_made_of() -> None:
         "fedkin.methods.parts.clusters",
         "fedkin.methods.pfedme",
     ]
-    assert "fedkin.methods.parts.mixing" in sources(METHODS["ppfl"])
+    assert "fedkin.methods.parts.ppfl.mixing" in sources(METHODS["ppfl"])
     assert digest(METHODS["local"]) != digest(METHODS["fedavg"])
 
 

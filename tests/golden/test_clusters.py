@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from fedkin.core.tree import flat, row, sub
-from fedkin.methods.clustered_fl import bipartition, clustered_fl
+from fedkin.methods.clustered_fl import clustered_fl
 from fedkin.methods.ifca import ifca
+from fedkin.methods.parts.bipartition import bipartition
 from tests.golden.recorded import Replay, linear, perceptron
 
 

@@ -1,7 +1,5 @@
 """PPFL beside its authors' code."""
 
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -99,7 +97,7 @@ def test_ppfl_with_their_mirror_step(verdict, monkeypatch, file, optimizer):
         moved = c * torch.exp(torch.exp(-rate * direction))
         return moved / moved.sum()
 
-    monkeypatch.setattr(sys.modules[ppfl.__module__], "simplex_step", theirs)
+    monkeypatch.setattr("fedkin.methods.parts.ppfl.mirror_steps.simplex_step", theirs)
     how = "structure 1, their penalty, their mirror step in the place of ours"
     v = verdict(file, how + (", [train] as theirs" if optimizer != PLAIN else ""))
     replayed(v, 1, optimizer=optimizer)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
-    """[count, count] of ``parts.pairs``: 0 where nothing is known."""
+    """[count, count] of ``parts.fedfomo.pairs``: 0 where nothing is known."""
     of, to, value = (torch.as_tensor(pairs[name]) for name in ("of", "to", "value"))
     found = torch.zeros(count, count, dtype=value.dtype)
     found[of, to] = value

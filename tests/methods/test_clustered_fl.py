@@ -1,11 +1,9 @@
 """Clustered FL beside tests/reference/clustered_fl.py, which tries every bipartition."""
 
-import numpy as np
 import pytest
-import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.methods.clustered_fl import bipartition, clustered_fl
+from fedkin.methods.clustered_fl import clustered_fl
 from tests.methods.federation import (
     Federated,
     agree,
@@ -110,35 +108,6 @@ def test_the_comparison_has_splits_and_refusals():
     assert counts(**{**CASES["loose"], "gamma": 1.0}) == [1] * ROUNDS
     for case in CASES.values():
         assert counts(**case) != [1] * ROUNDS or case["gamma"] > 0.5, case
-
-
-@pytest.mark.parametrize("members", [2, 3, 5, 8])
-def test_single_linkage_is_the_optimal_bipartition(members):
-    """The least largest similarity across, against every bipartition."""
-    rng = np.random.default_rng(members)
-    for _ in range(20):
-        updates = rng.normal(size=(members, 4))
-        one, _, cross = reference.best_bipartition(list(updates))
-        halves = bipartition(torch.from_numpy(updates))
-        assert [i for i, first in enumerate(halves.first) if first] == one
-        assert halves.cross == pytest.approx(cross)
-
-
-def test_bipartition_by_hand():
-    """Directions 0°, 40°, 80°, 130° (a chain with gaps 40, 40, 50): cut at the widest gap, {0, 40,
-    80} | {130}, with cos 50° across. Complete linkage would join 0 and 40, then 80 and 130: cos 40°
-    across, which is more.
-    """
-    angles = np.deg2rad([0.0, 40.0, 80.0, 130.0])
-    halves = bipartition(torch.tensor(np.stack([np.cos(angles), np.sin(angles)], 1)))
-    assert halves.first == [True, True, True, False]
-    assert halves.cross == pytest.approx(np.cos(np.deg2rad(50.0)))
-
-
-def test_equal_updates_are_still_cut_in_two():
-    halves = bipartition(torch.ones(4, 3, dtype=torch.float64))
-    assert 0 < sum(halves.first) < 4
-    assert halves.cross == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.methods import make
-from fedkin.methods.comet import comet, nearest, shrunk
-from fedkin.methods.parts.silhouette import by_silhouette
+from fedkin.methods.comet import comet
+from fedkin.methods.parts.comet.silhouette import by_silhouette
 from tests.methods.federation import (
     Federated,
     agree,
@@ -224,20 +224,6 @@ def best_seeds(run, t, points, clusters, hyper):
     return min(found, key=lambda one: one[:2])
 
 
-@pytest.mark.certifies("comet", "closed form")
-def test_nearest_by_hand():
-    # Two classes, two public rows. Own predictions (1, 0), (1, 0). Squared distances: centroid 0:
-    # 0.5 + 0.5 = 1 for (.5, .5) twice; centroid 1: 0 + 2 = 2 for (1, 0), (0, 1); centroid 2: 0.02 +
-    # 0.72 = 0.74 for (.9, .1), (.4, .6).
-    own = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-    centroids = torch.tensor(
-        [[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]]]
-    )
-    assert nearest(centroids, own) == 2
-    # By the distance of the row sums, or of the last row alone, another one would win.
-    assert nearest(centroids[:2], own) == 0
-
-
 @pytest.mark.certifies("comet", "reference")
 def test_sampling_is_by_size():
     """p_k = n_k / Σ n: of clients with 1 and 99 samples, one a round, the large one takes part in
@@ -273,17 +259,6 @@ def test_as_many_clusters_as_groups(groups, spread, found):
     assert len(by_silhouette(torch.ones(8, 3), 6, Key(1)).centroids) == 1
     three = torch.tensor([[0.0], [0.1], [10.0]])
     assert len(by_silhouette(three, 6, Key(1)).centroids) == 1, "half of three is one"
-
-
-@pytest.mark.certifies("comet", "closed form")
-def test_shrunk_by_hand():
-    """λ at the usual distance, twice that at the centroid, half of it three times as far off; λ
-    where all agree.
-    """
-    assert shrunk(2.0, 0.3, 0.3) == pytest.approx(2.0)
-    assert shrunk(2.0, 0.0, 0.3) == pytest.approx(4.0, rel=1e-4)
-    assert shrunk(2.0, 0.9, 0.3) == pytest.approx(1.0, rel=1e-4)
-    assert shrunk(2.0, 0.0, 0.0) == pytest.approx(2.0)
 
 
 def test_a_wrong_choice_is_told():

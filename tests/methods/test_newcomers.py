@@ -18,9 +18,10 @@ from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
 from fedkin.engine.codec import encode
 from fedkin.methods import make
-from fedkin.methods.fedfomo import fedfomo, pick
+from fedkin.methods.fedfomo import fedfomo
 from fedkin.methods.kt_pfl import kt_pfl
 from fedkin.methods.parts.affinity import laplacian_matrix
+from fedkin.methods.parts.fedfomo.candidates import pick
 from fedkin.methods.ppfl import MEMBERSHIP, ppfl
 from tests.methods.pairs_matrix import matrix
 

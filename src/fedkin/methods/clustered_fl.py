@@ -1,12 +1,12 @@
 """Clustered federated learning (Sattler, Müller & Samek, 2019/2020): FedAvg that splits its clients
 when they disagree.
 
-Algorithm 2 (optimal bipartition) and the recursion around it.
+The recursion around Algorithm 2 (``parts/bipartition.py``).
 """
 
 import math
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -14,39 +14,12 @@ from torch import Tensor
 from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.hyperparameters import Part, Positive, declared
 from fedkin.core.method import FederationInit, Method, Needs, ServerContext
-from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.bipartition import Halves, bipartition
 from fedkin.methods.parts.clusters import in_each_cluster
 
 __all__ = ["clustered_fl"]
-
-
-class Halves(NamedTuple):
-    """A cluster in two: whether each member is in the half of the first one, and the largest
-    similarity across.
-    """
-
-    first: list[bool]
-    cross: float
-
-
-def bipartition(updates: Tensor) -> Halves:
-    """The two halves of rows [m, d], m ≥ 2, whose largest cosine similarity across, α_cross, is
-    least (Algorithm 2).
-
-    That is single linkage cut at two: to make the closest pair ACROSS as far apart as can be, the
-    closest pairs are joined first, until two groups are left; complete linkage would look at the
-    farthest pairs within.
-    """
-    from scipy.cluster.hierarchy import cut_tree, linkage
-
-    unit = torch.nn.functional.normalize(updates, dim=1)
-    similar = (unit @ unit.T).to(torch.float64).numpy()
-    above = [(i, j) for i in range(len(similar)) for j in range(i + 1, len(similar))]
-    far = [max(1 - similar[pair], 0.0) for pair in above]
-    labels = cut_tree(linkage(far, "single"), n_clusters=[2])[:, 0]
-    first = (labels == labels[0]).tolist()
-    return Halves(first, float(max(similar[i, j] for i, j in above if first[i] != first[j])))
 
 
 @declared
@@ -105,37 +78,25 @@ def clustered_fl(
         return {"parameters": row(state["parameters"], int(state["cluster"][client]))}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        place, scale = state["cluster"], state["unit"]
-        models = [row(state["parameters"], k) for k in range(count_of(state))]
+        models, place, scale = models_of(state), state["cluster"], state["unit"]
         cluster = place.clone()
         update, mean_update = state["update"].clone(), state["mean_update"].clone()
-        for k, before in enumerate(list(models)):
+        for k, before in enumerate(models_of(state)):
             members = [client for client in replies if int(place[client]) == k]
             if not members:
                 continue
-            sent = [replies[i].message["parameters"] for i in members]
-            mass = [replies[i].weight for i in members]
-            models[k] = weighted_mean(sent, mass)
-            updates = torch.stack([flat(sub(w, before)) for w in sent])
+            sent = [replies[client] for client in members]
+            models[k] = mean_of(sent)
+            updates = torch.stack([flat(sub(one.message["parameters"], before)) for one in sent])
             norms, mean = updates.norm(dim=1), float(flat(sub(models[k], before)).norm())
             scale = scale or float(norms.max())  # the first round has one cluster
             update[members], mean_update[place == k] = norms / (scale or 1.0), mean / (scale or 1.0)
             complete = len(members) == int((place == k).sum()) > 1
-            if complete and mean < eps1 * scale and float(norms.max()) > eps2 * scale:
-                found = bipartition(updates)
-                if gamma < math.sqrt(max(1 - found.cross, 0.0) / 2):
-                    leaving = [i for i, stays in zip(members, found.first) if not stays]
-                    cluster[leaving] = len(models)
-                    models.append(models[k])
-                    if halves == "means":
-                        parts = [
-                            [i for i in range(len(sent)) if found.first[i] is stays]
-                            for stays in (True, False)
-                        ]
-                        models[k], models[-1] = (
-                            weighted_mean([sent[i] for i in part], [mass[i] for i in part])
-                            for part in parts
-                        )
+            cut = disagreement(updates, mean, scale) if complete else None
+            if cut is not None:
+                cluster[[members[i] for i in cut.half(first=False)]] = len(models)
+                models[k], child = children(models[k], sent, cut, halves)
+                models.append(child)
         return {
             "parameters": stack(models),
             "cluster": cluster,
@@ -143,6 +104,16 @@ def clustered_fl(
             "update": update,
             "mean_update": mean_update,
         }
+
+    def disagreement(updates: Tensor, mean: float, scale: float) -> Halves | None:
+        """The halves of a cluster that came to rest while some member pulls hard, if they are
+        further apart than noise takes them.
+        """
+        if mean < eps1 * scale and float(updates.norm(dim=1).max()) > eps2 * scale:
+            cut = bipartition(updates)
+            if gamma < math.sqrt(max(1 - cut.cross, 0.0) / 2):
+                return cut
+        return None
 
     return base._replace(
         name="clustered_fl",
@@ -155,6 +126,29 @@ def clustered_fl(
         newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
         needs=Needs(full_participation=True),
     )
+
+
+def models_of(state: Tree) -> list[Params]:
+    """The model of each cluster."""
+    return [row(state["parameters"], k) for k in range(count_of(state))]
+
+
+def mean_of(sent: Sequence[Reply]) -> Params:
+    """Σ p_i θ_i."""
+    mean: Params = weighted_mean(
+        [reply.message["parameters"] for reply in sent], [reply.weight for reply in sent]
+    )
+    return mean
+
+
+def children(
+    parent: Params, sent: Sequence[Reply], cut: Halves, start: str
+) -> tuple[Params, Params]:
+    """What the two halves of a cluster start from: ``start`` is "parent" or "means"."""
+    if start == "parent":
+        return parent, parent
+    stay, leave = ([sent[i] for i in cut.half(first)] for first in (True, False))
+    return mean_of(stay), mean_of(leave)
 
 
 def count_of(state: Tree) -> int:

@@ -29,7 +29,8 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, predictions, scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.parts.silhouette import by_silhouette
+from fedkin.methods.parts.comet.pull import pull_of, spread
+from fedkin.methods.parts.comet.silhouette import by_silhouette
 
 __all__ = ["comet"]
 
@@ -38,8 +39,8 @@ def _objective(
     w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor
 ) -> Tensor:
     """Φ_k on mini-batches: f_k(w) + λ/b' Σ ‖s̄_k(x) − s(w, x)‖² (eq. 1, 2)."""
-    apart = (target - model.probabilities(w, x)).square().sum(1).mean()
-    return model.loss(w, private) + lam * apart
+    distance = (target - model.probabilities(w, x)).square().sum(1).mean()
+    return model.loss(w, private) + lam * distance
 
 
 def _step(
@@ -47,28 +48,6 @@ def _step(
 ) -> Params:
     private, (x, target) = batch
     return descend(w, gradient(_objective)(w, model, private, x, target, lam), lr)
-
-
-def nearest(centroids: Tensor, own: Tensor) -> int:
-    """The centroid [c, public, classes] at the least ℓ2 distance from a client's predictions
-    (equation 4).
-    """
-    return int((centroids - own).square().sum((1, 2)).argmin())
-
-
-# A squared distance a public row, where probabilities are 1 apart at most: clients that agree
-NEGLIGIBLE = 1e-6
-
-
-def shrunk(lam: float, apart: float, usual: float) -> float:
-    """λ_k of a client at the squared distance ``apart`` from its centroid, where ``usual`` is the
-    mean.
-
-    λ · 2 usual / (usual + apart): λ at the usual distance, up to 2λ nearer by, towards 0 far off.
-    In Theorem IV.7's linear regression λ_k* falls as 1 / υ_k², the client's variance around what
-    all share; ``apart`` estimates that.
-    """
-    return lam * 2 * (usual + NEGLIGIBLE) / (usual + apart + 2 * NEGLIGIBLE)
 
 
 @declared
@@ -108,21 +87,12 @@ def comet(
         pull: "equal": λ for everybody; "distance": λ_k falls with a client's distance from its
             centroid.
     """
-
-    def grouped(received: Tensor, key: Key) -> Clusters:
-        if clusters == "silhouette":
-            return by_silhouette(received, most_clusters, key, starts)
-        return kmeans(received, clusters, key, starts)
-
-    noted = ("cluster", "lam") if pull == "distance" else ("cluster",)
+    told = ("cluster", "lam") if pull == "distance" else ("cluster",)
 
     def server(start: FederationInit) -> Tree:
         like = next(iter(next(iter(start.parameters.values())).values()))
-        return {
-            "centroids": torch.full(
-                (1, start.public, start.classes), 1 / start.classes, dtype=like.dtype
-            )
-        }
+        even = torch.full((1, start.public, start.classes), 1 / start.classes, dtype=like.dtype)
+        return {"centroids": even}
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial, "cluster": 0, "lam": lam}
@@ -130,50 +100,32 @@ def comet(
     def setup_message(own: Tree, data: ClientContext) -> Tree:
         return {"predictions": predictions(data.model, own["parameters"], public_set(data))}
 
-    def drawn(received: Tree, own: Tensor) -> tuple[int, Tensor, float]:
-        """The number of the nearest centroid to predictions [public, classes], s̄_k itself, and
-        λ_k.
-        """
-        cluster = nearest(received["centroids"], own)
-        target = received["centroids"][cluster]
-        if "control" not in received:
-            return cluster, target, lam
-        apart = float((target - own).to(torch.float64).square().sum(1).mean())
-        return cluster, target, shrunk(lam, apart, received["control"]["spread"])
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        s = torch.stack([reply.message["predictions"] for reply in replies.values()])
+        clustered = c_means(s, server.key)
+        return {"centroids": clustered.centroids, "spread": spread(clustered, s)}
+
+    def c_means(s: Tensor, key: Key) -> Clusters:
+        if clusters == "silhouette":
+            return by_silhouette(s, most_clusters, key, starts)
+        return kmeans(s, clusters, key, starts)
+
+    def broadcast(state: Tree, client: int) -> Tree:
+        if pull == "equal" or "spread" not in state:  # without predictions there is no distance
+            return {"centroids": state["centroids"]}
+        return {"centroids": state["centroids"], "control": {"spread": state["spread"]}}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, public = own["parameters"], public_set(data)
-        cluster, target, strength = drawn(
-            received, predictions(data.model, w, public)
-        )  # fixed during the round
+        drawn = pull_of(received, predictions(data.model, w, public), lam)
         private = data.batches(draw="uniform")
-        both = private.beside(data.rows((public, target), public_batch, private.steps, "public"))
-        w = scan(_step, w, both, lr * data.decay, strength)
-        own = {"parameters": w, "cluster": cluster, "lam": strength}
-        return own, {"predictions": predictions(data.model, w, public)}
+        shared = data.rows((public, drawn.centroid), public_batch, private.steps, "public")
+        w = scan(_step, w, private.beside(shared), lr * data.decay, drawn.lam)
+        return {"parameters": w, **drawn.kept}, {"predictions": predictions(data.model, w, public)}
 
     def distillation_target(received: Tree, own: Tree, sent: Tensor) -> DistillationTarget:
-        cluster, target, strength = drawn(received, sent)
-        return DistillationTarget(
-            target, strength, public_batch, {"cluster": cluster, "lam": strength}
-        )
-
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        received = torch.stack([reply.message["predictions"] for reply in replies.values()])
-        found = grouped(received, server.key)
-        spread = found.cost / (
-            len(received) * received.shape[1]
-        )  # mean over clients and public rows
-        return {"centroids": found.centroids, "spread": spread}
-
-    def broadcast(state: Tree, client: int) -> Tree:
-        asked = (
-            pull == "distance" and "spread" in state
-        )  # before there are predictions there is no distance
-        return {
-            "centroids": state["centroids"],
-            **({"control": {"spread": state["spread"]}} if asked else {}),
-        }
+        drawn = pull_of(received, sent, lam)
+        return DistillationTarget(drawn.centroid, drawn.lam, public_batch, drawn.kept)
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         untrained = torch.full_like(state["centroids"][:1], 1 / info.classes)
@@ -202,7 +154,7 @@ def comet(
         setup_message=setup_message,
         expected_setup=lambda state, info: {"predictions": state["centroids"][0]},
         setup_update=server_update,
-        client_metrics=lambda own: {name: own[name] for name in noted},
+        client_metrics=lambda own: {name: own[name] for name in told},
         server_metrics=lambda state: {"clusters": {-1: len(state["centroids"])}},
         check=check,
         newcomer_placements=newcomer_placements,

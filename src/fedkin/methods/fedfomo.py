@@ -4,7 +4,6 @@ on its own data.
 
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,9 +19,9 @@ from fedkin.core.method import (
     ServerContext,
 )
 from fedkin.core.ops import scan, sgd_step
-from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
-from fedkin.methods.parts.pairs import added, dense_row, no_pairs, replaced, rows_of
+from fedkin.methods.parts.fedfomo.candidates import candidates_of, most_helpful, with_gains
+from fedkin.methods.parts.fedfomo.pairs import no_pairs, rows_of
 
 __all__ = ["fedfomo"]
 
@@ -79,63 +78,45 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
         }
 
     def expected_update(received: Tree, info: ClientInfo) -> Tree:
-        like = received["parameters"]["like"]
-        gains = torch.empty(len(received["parameters"]["models"]) + 1, dtype=dtype_of(like))
+        sent, like = received["parameters"]["models"], received["parameters"]["like"]
         return {
             "parameters": map_tree(lambda x: x.new_empty(x.shape[1:]), like),
-            "coefficients": gains,
+            "coefficients": torch.empty(len(sent) + 1, dtype=dtype_of(like)),
         }
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         before, tried = own["before"], (*received["parameters"]["models"], own["parameters"])
-        found = gains(before, tried, data)
-        if bool((found > 0).any()):
-            before = weighted_mean(tried, found.clamp_min(0).tolist())
+        gain = gains(before, tried, data)
+        if bool((gain > 0).any()):
+            before = weighted_mean(tried, gain.clamp_min(0).tolist())  # θ̄_i + Σ_j w_j (θ_j − θ̄_i)
         theta = scan(sgd_step, before, data.batches(), lr * data.decay)
-        return {"parameters": theta, "before": before}, {"parameters": theta, "coefficients": found}
+        return {"parameters": theta, "before": before}, {"parameters": theta, "coefficients": gain}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         models, trained = list(state["models"]), state["trained"].clone()
         for i, reply in replies.items():
             models[i], trained[i] = reply.message["parameters"], True
-        found = {i: reply.message["coefficients"] for i, reply in replies.items()}
-        affinity, weights = noted(state, found)
-        return {
-            "models": tuple(models),
-            "trained": trained,
-            "affinity": affinity,
-            "weights": weights,
-            "candidates": tuple(
-                chosen(affinity, trained, i, server.key) for i in range(len(models))
-            ),
-        }
+        told = {i: reply.message["coefficients"] for i, reply in replies.items()}
+        after = with_gains({**state, "models": tuple(models), "trained": trained}, told)
+        return {**after, "candidates": tuple(invited(after, i, server) for i in range(len(models)))}
 
-    def chosen(affinity: Tree, trained: Tensor, client: int, key: Key) -> Tensor:
-        """The clients whose models a client is sent next."""
-        known, pool = dense_row(affinity, client, len(trained)), trained.nonzero()[:, 0].numpy()
-        rng = key._replace(client=client).numpy("pick")
-        return torch.from_numpy(pick(known, pool[pool != client], candidates, epsilon, rng))
+    def invited(state: Tree, client: int, server: ServerContext) -> Tensor:
+        return candidates_of(state, client, candidates, epsilon, server.key)
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        gained, count = state["affinity"], len(state["models"])
-        worth = torch.zeros(count, dtype=gained["value"].dtype)  # of each one's model to the others
-        helped = worth.index_add(0, gained["to"], gained["value"].clamp_min(0))
-        pool = state["trained"].nonzero()[:, 0]
-        first = pool[torch.argsort(-helped[pool], stable=True)[:candidates]]
         return (
             {
                 **state,
                 "models": (*state["models"], state["models"][0]),  # never sent: nobody else works
                 "trained": torch.cat([state["trained"], torch.tensor([False])]),
-                "candidates": (*state["candidates"], first),
+                "candidates": (*state["candidates"], most_helpful(state, candidates)),
             },
         )
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
-        affinity, weights = noted(state, {newcomer: reply.message["coefficients"]})
-        others = chosen(affinity, state["trained"], newcomer, server.key)
-        invited = (*state["candidates"][:newcomer], others)
-        return {**state, "affinity": affinity, "weights": weights, "candidates": invited}
+        after = with_gains(state, {newcomer: reply.message["coefficients"]})
+        others = state["candidates"][:newcomer]
+        return {**after, "candidates": (*others, invited(after, newcomer, server))}
 
     def check(start: FederationInit, participants: int) -> None:
         if candidates >= len(start.clients):
@@ -168,21 +149,6 @@ def server_metrics(state: Tree) -> dict[str, dict[int, dict[int, float]]]:
     return {"weights": {client: known.get(client, {}) for client in range(len(state["models"]))}}
 
 
-def noted(state: Tree, found: Mapping[int, Tensor]) -> tuple[Tree, Tree]:
-    """(affinity, weights) with what clients gained by the models that they were sent and, last, by
-    their own.
-    """
-    gained, shares = {}, {}
-    for client, gains in found.items():
-        sent, positive = state["candidates"][client], gains.clamp_min(0)
-        gained[client] = sent, gains[:-1]
-        shares[client] = (
-            torch.cat([sent, torch.tensor([client])]),
-            positive / positive.sum().clamp_min(torch.finfo(gains.dtype).tiny),
-        )
-    return added(state["affinity"], gained), replaced(state["weights"], shares)
-
-
 def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:
     """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate. 0 for one that equals θ̄_i, and
     for one whose loss here is no number: a client is not lost by another one's model that fails.
@@ -192,21 +158,9 @@ def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Ten
         return data.score(w, "val")[0]
 
     here = loss(before)
-    apart = [float(sq_dist(other, before)) ** 0.5 for other in tried]
-    found = [
-        (here - loss(other)) / far if far else 0.0 for other, far in zip(tried, apart, strict=True)
+    distances = [float(sq_dist(theta, before)) ** 0.5 for theta in tried]
+    gain = [
+        (here - loss(theta)) / distance if distance else 0.0
+        for theta, distance in zip(tried, distances, strict=True)
     ]
-    return torch.tensor(found, dtype=dtype_of(before)).nan_to_num(0, 0, 0)
-
-
-def pick(
-    affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng: np.random.Generator
-) -> np.ndarray:
-    """``count`` of the pool (all, if it has fewer): of the highest affinity, but each place with
-    chance ε at random.
-    """
-    count = min(count, len(pool))
-    shuffled = rng.permutation(pool)
-    ranked = shuffled[np.argsort(-affinity[shuffled], kind="stable")]
-    best = count - rng.binomial(count, epsilon)
-    return np.concatenate([ranked[:best], rng.permutation(ranked[best:])[: count - best]])
+    return torch.tensor(gain, dtype=dtype_of(before)).nan_to_num(0, 0, 0)

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, NotNegative, Part, declared
-from fedkin.core.layers import select
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -24,28 +23,24 @@ from fedkin.core.method import (
     ServerContext,
 )
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
-from fedkin.core.optimizers import PLAIN
+from fedkin.core.ops import descend, scan
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
-from fedkin.methods.parts.affinity import (
-    edges,
-    laplacian_of,
-    no_laplacian,
-    pull_of,
-    summed,
-    with_one_more,
+from fedkin.core.tree import Params, Tree, dtype_of
+from fedkin.methods.parts.affinity import edges, laplacian_of
+from fedkin.methods.parts.ppfl.canonical_models import CanonicalModels
+from fedkin.methods.parts.ppfl.memberships import (
+    even,
+    introduced,
+    renewed,
+    row_of_lc,
+    with_newcomer,
 )
-from fedkin.methods.parts.mixing import (
-    apart,
-    mixed_logits,
-    mixed_outputs,
-    mixed_parameters,
-    prediction,
-    together,
-)
+from fedkin.methods.parts.ppfl.mirror_steps import MirrorSteps
+
+__all__ = ["MEMBERSHIP", "THETA", "ppfl"]
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
+KINDS = "parameters", "coefficients"  # as what they are sent
 
 
 @declared
@@ -102,175 +97,73 @@ def ppfl(
     """
     if not isinstance(affinity, str):
         edges(affinity, "method.affinity of ppfl")
-    outputs = mixed_outputs if mixing == "means" else mixed_logits
-    mixed = outputs if structure == 1 else mixed_parameters
-
-    def loss(parts: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
-        return mixed(model, parts, c, batch.x, batch.y, model.train_outputs) @ batch.weight
-
-    def split(theta: Params) -> frozenset[str]:
-        """The names of the canonical parameters: running statistics are shared."""
-        return frozenset(
-            name for name in select(theta, canonical, "canonical layer") if not is_buffer(name)
-        )
-
-    def parts_of(theta: Params) -> Params:
-        """What gradients are taken at."""
-        return apart(theta, split) if structure == 1 else theta
-
-    def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
-        g = gradient(loss)(parts_of(theta), model, c, batch)
-        return descend(theta, together(g, theta), rate)
-
-    def of_membership(own: Params, model: Model, theta: Params, batch: Batch) -> Tensor:
-        return loss(parts_of(theta), model, own["c"], batch)
-
-    def membership_step(
-        model: Model,
-        c: Tensor,
-        batch: Batch,
-        theta: Params,
-        rate: Tensor,
-        share: Tensor,
-        pull: Tensor,
-    ) -> Tensor:
-        g = gradient(of_membership)({"c": c}, model, theta, batch)["c"]
-        return simplex_step(c, share * g + 2 * pull, rate)
-
-    def full_slope(theta: Params, c: Tensor, data: ClientContext) -> Tensor:
-        """∇_c f_i(c; θ) over all training data."""
-        result: Tensor = slope(
-            lambda own, batch: loss(parts_of(theta), data.model, own, batch),
-            c,
-            data.whole("train"),
-        )
-        return result
+    f = CanonicalModels(canonical, structure, mixing)
+    mirror = MirrorSteps(f, membership_steps)
 
     def server(start: FederationInit) -> Tree:
-        drawn = [start.draw(k) for k in range(models)]
-        names = split(start.only())
-        if not names:
-            raise unknown(
-                "canonical layer", str(canonical), [n for n in start.only() if not is_buffer(n)]
-            )
-        theta = {
-            n: torch.stack([w[n] for w in drawn]) if n in names else w0
-            for n, w0 in start.only().items()
-        }
-        count = len(start.clients)
-        even = torch.full((count, models), 1 / models, dtype=dtype_of(theta))
-        nothing = no_laplacian(count)
-        return {
-            "theta": theta,
-            "memberships": even,
-            "laplacian": nothing,
-            "sums": summed(nothing, even),
-            "shares": torch.ones(count),
-            "block": THETA,
-        }
+        theta = f.stacked(start.only(), [start.draw(k) for k in range(models)])
+        memberships = even(len(start.clients), models, dtype_of(theta))
+        return {"theta": theta, **memberships, "block": THETA}
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return {"membership": torch.full((models,), 1 / models, dtype=dtype_of(initial))}
 
-    def expected_setup(state: Tree, info: ClientInfo) -> Tree:
-        return (
-            {"coefficients": info.histogram}
-            if affinity == "label_cosine"
-            else {"control": {"samples": info.samples}}
-        )
+    def broadcast(state: Tree, client: int) -> Tree:
+        return {
+            "parameters": state["theta"],
+            "coefficients": {
+                "pull": lam * row_of_lc(state, client),  # λ(LC)_i
+                "membership": state["memberships"][client],
+            },
+            "control": {"block": state["block"], "share": float(state["shares"][client])},
+        }
 
-    def mass_of(replies: Mapping[int, Reply]) -> list[float]:
-        """p_i before it is normalised: by samples or uniform, for θ and for the "paper" scale of c
-        alike.
-        """
-        return [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        theta, c = received["parameters"], received["coefficients"]["membership"]
+        if MEMBERSHIP in blocks(received):
+            p = received["control"]["share"] if membership_scale == "paper" else 1.0
+            pull = received["coefficients"]["pull"]
+            c = mirror.moved(c, theta, p, pull, membership_lr * data.decay, data)
+        if THETA in blocks(received):
+            theta = scan(theta_step, theta, data.batches(), c, lr * data.decay)
+        return {"membership": c}, upload(received, theta, c)
 
-    def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        count = len(state["memberships"])
-        shares = torch.zeros(count, dtype=torch.float64)
-        shares[list(replies)] = torch.tensor(mass_of(replies), dtype=torch.float64)
-        laplacian = laplacian_of(affinity, replies, count)
-        known = {**state, "laplacian": laplacian, "shares": shares / shares.sum()}
-        return _drawn(with_memberships(known, state["memberships"]), server.key)
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        theta = sent.mean.get("parameters", state["theta"])  # eq. 19
+        moved = {i: own["coefficients"] for i, own in sent.each.items() if "coefficients" in own}
+        return with_next_block(renewed({**state, "theta": theta}, moved), server.key)
 
-    def with_memberships(state: Tree, c: Tensor) -> Tree:
-        return {**state, "memberships": c, "sums": summed(state["laplacian"], c)}
-
-    def _drawn(state: Tree, key: Key) -> Tree:
+    def with_next_block(state: Tree, key: Key) -> Tree:
         """The block of the next round (Algorithm 1, line 3)."""
         theta_next = schedule == "alternate" or key.numpy("block").random() < theta_share
         return {**state, "block": THETA if theta_next else MEMBERSHIP}
 
-    def broadcast(state: Tree, client: int) -> Tree:
-        c = state["memberships"]
-        pull = lam * pull_of(state["laplacian"], state["sums"], client, c[client])  # λ(LC)_i
-        control = {"block": state["block"], "share": float(state["shares"][client])}
-        return {
-            "parameters": state["theta"],
-            "coefficients": {"pull": pull, "membership": c[client]},
-            "control": control,
-        }
+    def blocks(received: Tree) -> tuple[int, ...]:
+        """What moves in a round: both blocks (Algorithm 3), or the one that was drawn."""
+        return (THETA, MEMBERSHIP) if schedule == "alternate" else (received["control"]["block"],)
 
-    def alternate(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        theta, c = received["parameters"], received["coefficients"]["membership"]
-        c = moved(c, theta, received, data)
-        theta = scan(theta_step, theta, data.batches(), c, lr * data.decay)
-        return {"membership": c}, {"parameters": theta, "coefficients": c}
+    def upload(received: Tree, theta: Params, c: Tensor) -> Tree:
+        both = {"parameters": theta, "coefficients": c}
+        return {KINDS[block]: both[KINDS[block]] for block in blocks(received)}
 
-    def moved(c: Tensor, theta: Params, received: Tree, data: ClientContext) -> Tensor:
-        pull, rate = received["coefficients"]["pull"], membership_lr * data.decay
-        share = received["control"]["share"] if membership_scale == "paper" else 1.0
-        if membership_steps == "batches":
-            batches = data.batches(purpose="membership")._replace(optimizer=PLAIN)
-            result: Tensor = scan(membership_step, c, batches, theta, rate, share, pull)
-            return result
-        for _ in range(1 if membership_steps == "full" else membership_steps):
-            c = simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)
-        return c
+    def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
+        return descend(theta, f.theta_gradient(theta, model, c, batch), rate)
 
-    def one_block(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        theta, c = received["parameters"], received["coefficients"]["membership"]
-        if received["control"]["block"] == THETA:
-            return {"membership": c}, {
-                "parameters": scan(theta_step, theta, data.batches(), c, lr * data.decay)
-            }
-        c = moved(c, theta, received, data)
-        return {"membership": c}, {"coefficients": c}
+    def expected_setup(state: Tree, info: ClientInfo) -> Tree:
+        if affinity == "label_cosine":
+            return {"coefficients": info.histogram}
+        return {"control": {"samples": info.samples}}
 
-    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-        theta = sent.mean.get("parameters", state["theta"])
-        memberships = state["memberships"].clone()
-        for client, rest in sent.each.items():
-            memberships[client] = rest.get("coefficients", memberships[client])
-        return _drawn(with_memberships({**state, "theta": theta}, memberships), server.key)
+    def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        laplacian = laplacian_of(affinity, replies, len(state["memberships"]))
+        p = {i: reply.weight if weights == "samples" else 1.0 for i, reply in replies.items()}
+        return with_next_block(introduced(state, laplacian, p), server.key)
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        c, shares = state["memberships"], state["shares"]
-        wider = {
-            **state,
-            "laplacian": with_one_more(state["laplacian"]),
-            "shares": torch.cat([shares, shares.mean()[None]]),
-            "block": MEMBERSHIP,
-        }
-        return (with_memberships(wider, torch.cat([c, c.new_full((1, models), 1 / models)])),)
+        return ({**with_newcomer(state), "block": MEMBERSHIP},)
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
-        c = state["memberships"].clone()
-        c[newcomer] = reply.message["coefficients"]
-        return with_memberships(state, c)
-
-    def expected_update(received: Tree, info: ClientInfo) -> Tree:
-        both = {
-            "parameters": received["parameters"],
-            "coefficients": received["coefficients"]["membership"],
-        }
-        if schedule == "alternate":
-            return both
-        kind = "parameters" if received["control"]["block"] == THETA else "coefficients"
-        return {kind: both[kind]}
-
-    def predict(model: Model, view: Tree, x: Tensor) -> Tensor:
-        return prediction(model, view, x, structure, split, mixing)
+        return renewed(state, {newcomer: reply.message["coefficients"]})
 
     def check(start: FederationInit, participants: int) -> None:
         count = len(start.clients)
@@ -286,8 +179,10 @@ def ppfl(
         server=server,
         client=client,
         broadcast=broadcast,
-        client_update=alternate if schedule == "alternate" else one_block,
-        expected_update=expected_update,
+        client_update=client_update,
+        expected_update=lambda received, info: upload(
+            received, received["parameters"], received["coefficients"]["membership"]
+        ),
         aggregation=WeightedSum(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {
@@ -296,7 +191,7 @@ def ppfl(
                 "membership": received["coefficients"]["membership"],
             }
         },
-        predict=predict,
+        predict=f.predict,
         setup_message=lambda own, data: expected_setup(None, data.info),
         expected_setup=expected_setup,
         setup_update=setup_update,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES
-from fedkin.methods.parts.mixing import (
+from fedkin.methods.parts.ppfl.mixing import (
     apart,
     mixed_logits,
     mixed_outputs,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedkin.core.rng import Key
-from fedkin.methods.parts.silhouette import by_silhouette, distances, silhouette
+from fedkin.methods.parts.comet.silhouette import by_silhouette, distances, silhouette
 
 
 @pytest.mark.certifies("comet", "closed form")
