@@ -37,6 +37,8 @@ def test_values_are_tried_however_the_method_was_typed() -> None:
         ({"settings": ("digit",)}, "unknown setting 'digit': did you mean 'digits'"),
         ({"methods": ("nowhere:method",)}, "cannot be imported: ModuleNotFoundError"),
         ({"methods": ("os:sep",)}, "is no function that makes a method"),
+        ({"methods": (f"os:{'m' * 198}",)}, "a name of 201 letters: a row .* holds 200"),
+        ({"typed_trials": ({"lam": "1" * 10**5},)}, "a trial of 100,011 letters: .* 100,000"),
     ],
 )
 def test_what_does_not_exist_is_refused_before_anything_is_run(

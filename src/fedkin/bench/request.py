@@ -1,11 +1,13 @@
 """What a person asks of a bench: checked before anything is run, and taken apart into cases."""
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from fedkin.bench.case import Case, case_of
+from fedkin.bench.row import LETTERS, VALUES
 from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, many, some, unknown
@@ -48,6 +50,7 @@ def check_request(request: BenchRequest) -> None:
         FedkinError: A method, a setting or a value does not exist, or the suite's file names code
             that is not trusted.
     """
+    _check_lengths(request)
     allow(name for name in request.methods if is_own(name))
     _permit(request)
     _methods(request)
@@ -76,6 +79,21 @@ def cases_of(request: BenchRequest, tell: Tell) -> list[Case]:
     ]
     _tell_untried(request, cases, tell)
     return cases
+
+
+def _check_lengths(request: BenchRequest) -> None:
+    """A row can hold what it was asked for: this is known before anything is run."""
+    for name in (*request.methods, *request.suite.methods):
+        if len(name) > LETTERS:
+            raise FedkinError(
+                f"method {name[:40]}… has a name of {len(name):,} letters: a row of the "
+                f"leaderboard holds {LETTERS} (import it under a shorter name)"
+            )
+    for values in request.typed_trials:
+        if (letters := len(json.dumps(values))) > VALUES:
+            raise FedkinError(
+                f"a trial of {letters:,} letters: a row of the leaderboard holds {VALUES:,}"
+            )
 
 
 def _permit(request: BenchRequest) -> None:
