@@ -8,7 +8,8 @@ ratios.
 The peers are those of `pip install 'fedkin[bench]'` that are there; nothing is installed. Every
 peer is a process of its own; they take turns, and each round but a run's first is a measurement.
 The machine's own speed changes from minute to minute: ratios are those within a turn of everybody,
-and of all turns the median. `by_hand` is a plain torch loop on one core.
+and of all turns the median. `by_hand` is a plain torch loop. It and pfl are one process each, so
+they are compared with fedkin's one worker; Flower's actors with as many workers as cores.
 """
 
 import argparse
@@ -28,6 +29,8 @@ from benchmarks.peers.workload import WORKLOADS, write
 
 PEERS = {"pfl": "pfl_simulation", "flower": "flower_simulation", "by_hand": "by_hand"}
 NEEDS = {"pfl": ("pfl",), "flower": ("flwr", "ray"), "by_hand": ()}
+ONE_PROCESS = "pfl", "by_hand"
+ONE_WORKER = "fedkin fedavg, 1 worker"
 OURS = "fedavg", "pfedme", "cgpfl", "ditto"  # against the machine; the first one against the peers
 PRODUCTS = "torch", "fastest"
 ALIKE = (
@@ -69,8 +72,8 @@ def measure(
     workload: str, present: list[str], methods: list[str], rounds: int, repeat: int, file: Path
 ) -> dict[str, dict[str, Any]]:
     """{who: {seconds, ratio, torch, fastest, accuracy}} of one workload: medians of a round's
-    seconds, of how many times fedkin's FedAvg these are, and of the share that its products alone
-    would take, torch's and the fastest.
+    seconds, of how many times fedkin's FedAvg with as many processes these are, and of the share
+    that its products alone would take, torch's and the fastest.
     """
     write(workload, file)
     seconds: dict[str, list[list[float]]] = defaultdict(list)
@@ -85,7 +88,7 @@ def measure(
             f"fedkin {method}": ("ours", workload, method, os.cpu_count() or 1, rounds)
             for method in methods
         }
-        turns["fedkin fedavg, 1 worker"] = "ours", workload, "fedavg", 1, rounds
+        turns[ONE_WORKER] = "ours", workload, "fedavg", 1, rounds
         for who, (module, *arguments) in turns.items():
             told = call(str(module), *arguments)
             seconds[who].append(told["seconds"][1:])
@@ -93,7 +96,8 @@ def measure(
         now = {who: statistics.median(each[-1]) for who, each in seconds.items()}
         products = {method: machine(workload, method) for method in methods}
         for who in now:
-            ratios[who].append(now[who] / now["fedkin fedavg"])
+            beside = ONE_WORKER if who in ONE_PROCESS else "fedkin fedavg"
+            ratios[who].append(now[who] / now[beside])
             for whose, spent in products[method_of(who)].items():
                 shares[who, whose].append(spent / now[who])
     return {

@@ -1,9 +1,10 @@
 """The contract: a method is a value, a few pure functions written for ONE client.
 
-Nothing in a method knows how many clients there are, where they run, or that messages are counted.
-The server state S, the personal state P, the messages D (received) and U (sent) are trees: dicts
-and tuples of tensors and numbers. The top-level names of a message say what kind of thing is sent:
-they are the columns of the ledger (``core/kinds.py``).
+A client's functions see that client alone; the server's state may have something of each. Nothing
+in a method knows where clients run, or that messages are counted. The server state S, the personal
+state P, the messages D (received) and U (sent) are trees: dicts and tuples of tensors and numbers.
+The top-level names of a message say what kind of thing is sent: they are the columns of the ledger
+(``core/kinds.py``).
 """
 
 from collections.abc import Callable, Mapping

@@ -83,6 +83,8 @@ def persfl(
     last round is a candidate too; values that validation cannot tell apart are decided by the lower
     loss, then by the order of the grid; λ = 0 does not depend on T and is trained once. Stage 2 has
     one rate: the schedule's decay is stage 1's.
+    Deviations: by default the grid is searched coarsely, and students within one standard error of
+    the best are equal to it. The paper's are search = "grid" and margin = 0.
 
     Args:
         lr: Learning rate of both stages.
