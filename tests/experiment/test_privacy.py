@@ -69,6 +69,30 @@ def test_a_resumed_round_repeats_its_noise_whatever_the_engine(
     assert outcome(resume(tmp_path / "stopped")) == plain
 
 
+@pytest.mark.parametrize("engine", ["inprocess", "processes"])
+@pytest.mark.parametrize(
+    ("privacy", "splits"),
+    [
+        ({}, {"train", "val", "test"}),  # the server is trusted
+        ({"where": "client"}, {"val", "test"}),
+        ({"unit": "sample"}, {"val", "test"}),
+        ({"where": "distributed", "secure_aggregation": True}, {"val", "test"}),
+    ],
+    ids=["server", "client", "sample", "distributed"],
+)
+def test_training_scores_stay_at_home_where_epsilon_holds_against_the_server(
+    privacy, splits, engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(processes, "subprocess", FORKED)
+    asked = spec("ditto", **privacy, seeded=True).model_dump(exclude_none=True)
+    asked["engine"] = {"name": engine, "compile": "trace"}
+    folder = run(parse(asked)[0], tmp_path / "run")
+    with read_only(folder) as database:
+        rows = database.rows("SELECT DISTINCT view, split FROM metrics")
+    assert set(rows) == {(view, split) for view in ("personal", "global") for split in splits}
+    assert summary(folder)["finished"]
+
+
 def test_the_secret_is_nobody_elses_and_the_seed_gives_no_noise_away(tmp_path):
     def stop(record):
         if record.round == 1:

@@ -13,7 +13,7 @@ from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.setup.privacy import facts_of, mechanism_of, remarks_of, secret_for
+from fedkin.setup.privacy import facts_of, mechanism_of, outside_of, remarks_of, secret_for
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -102,6 +102,20 @@ def test_a_server_that_is_trusted_hides_who_takes_part():
     facts = facts_of(spec(where="server", secure_aggregation=None))
     assert facts["protects"] == "a client, with all its data"
     assert "epsilon_replaced" not in facts
+
+
+@pytest.mark.parametrize(
+    ("asked", "scores"),
+    [
+        ({"where": "server", "secure_aggregation": None}, "scores"),
+        ({"where": "client", "secure_aggregation": None}, "validation and test scores"),
+        ({"unit": "sample", "where": None}, "validation and test scores"),
+        ({}, "validation and test scores"),
+    ],
+    ids=["server", "client", "sample", "distributed"],
+)
+def test_only_scores_that_are_sent_are_named_as_outside(asked, scores):
+    assert outside_of(spec(**asked)).startswith(f"{scores}, notes, numbers of samples")
 
 
 def test_a_target_is_met_by_what_survives():

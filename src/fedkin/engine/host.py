@@ -35,7 +35,8 @@ from fedkin.masks.signatures import heard_of
 from fedkin.runtime.generators import drawing_from
 from fedkin.runtime.replay import Runtime
 
-SCORED = ("val", "test")  # the splits that every evaluation is of; the last one has train, too
+# the splits that every evaluation is of; the last one has train, too, where it may leave
+SCORED = ("val", "test")
 
 
 class Resources(NamedTuple):
@@ -83,7 +84,8 @@ class Host:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule = population, schedule
         self.seed, self.measure, self.describe_error = seed, measure, describe_error
-        self.secret, self.masking = protection
+        self.secret, self.masking, train_scores = protection
+        self.scored_at_the_end = ("train", *SCORED) if train_scores else SCORED
         runtime, self.store, self.block, self.partial_sums = resources
         self.device = runtime.device
         self._together = VmapBatcher(runtime)
@@ -373,7 +375,7 @@ def _evaluate(host: Host, round: int, task: Task) -> TaskResult:
 
 def _evaluate_all(host: Host, round: int, task: Task) -> TaskResult:
     data, own, views = _viewed(host, round, task)
-    scores = each_view(views, lambda view: _scores(host, data, view, ("train", *SCORED)))
+    scores = each_view(views, lambda view: _scores(host, data, view, host.scored_at_the_end))
     measures = each_view(views, lambda view: data.measures(view, host.method.predict))
     return host.evaluated(task, Evaluation(scores, metrics_of(host.method, own), measures), round)
 

@@ -188,6 +188,9 @@ class Protection(NamedTuple):
 
     secret: Secret | None = None  # where their secrets come from, if they add noise
     masking: Masking | None = None
+    # whether scores of training samples leave: they are exact, and betray who was trained on, so
+    # that noise against the server would be in vain
+    train_scores: bool = True
 
 
 UNPROTECTED = Protection()

@@ -51,6 +51,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, partial_sums: bo
     protection = Protection(
         secret=federation.secret if spec.privacy.at_client else None,
         masking=masking_of(spec, parts.method, federation.threshold, len(federation.infos)),
+        train_scores=not spec.privacy.at_client,
     )
     return Host(
         method=parts.method,

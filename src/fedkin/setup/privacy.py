@@ -11,7 +11,9 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
 from fedkin.setup.sample_privacy import SampleCosts
 
-OUTSIDE = ("scores", "notes", "numbers of samples")  # what clients tell beside their updates
+OUTSIDE = ("notes", "numbers of samples")  # what clients tell beside their updates and scores
+SCORES = "scores"
+HELD_OUT_SCORES = "validation and test scores"  # those of training samples stay at home
 # exact, and with the model wherever it goes
 FITTED = "the scale of columns, pixels and labels where it was fitted to all training rows"
 AGAINST = {
@@ -143,7 +145,7 @@ def outside_of(spec: Spec) -> str:
     Returns:
         Words with commas between.
     """
-    uncovered = [*OUTSIDE]
+    uncovered = [HELD_OUT_SCORES if spec.privacy.at_client else SCORES, *OUTSIDE]
     if spec.privacy.of_samples:
         at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
         uncovered += ["validation samples", at_home]

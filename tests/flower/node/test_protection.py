@@ -8,6 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
+from fedkin.engine.op import SCORE_STAGES
 from fedkin.flower.envelope import RemoteStep
 from fedkin.masks.wire import MAGIC
 from fedkin.runs.spec import parse
@@ -19,6 +20,7 @@ MASKS = {"secure_aggregation": True}
 NOISE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
 SAMPLES = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "unit": "sample"}
 RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3}
+LAST = RemoteStep(op="evaluate_all", round=4)
 WORK, INTRODUCTION = RemoteStep(op="local", round=1), RemoteStep(op="introduce", round=0)
 
 
@@ -28,7 +30,8 @@ def asked(folder, method, step, privacy, transforms=()):
     plain = assemble(parse(content(method, **RUNS))[0])
     sent = encode(plain.method.broadcast(plain.method.server(plain.federation.start), 1))
     node = made(folder, spec, insecure=True)
-    reply, answers = ask(node, request(spec, steps=(step,)), *([sent] if step is WORK else []))
+    sent = [] if step is INTRODUCTION else [sent]
+    reply, answers = ask(node, request(spec, steps=(step,)), *sent)
     return spec, reply, answers, node
 
 
@@ -70,3 +73,34 @@ def test_what_is_covered_leaves(method, privacy, tmp_path):
     assert answer.startswith(MAGIC) == (privacy is not NOISE)
     if privacy is NOISE:
         assert set(decode(answer)) == {"parameters"}
+
+
+@pytest.mark.parametrize("round", [1, 4])
+@pytest.mark.parametrize(
+    ("privacy", "splits"),
+    [
+        (NOISE, {"val", "test"}),
+        (SAMPLES, {"val", "test"}),
+        ({**NOISE, "where": "server"}, {"train", "val", "test"}),  # which trusts the server
+    ],
+    ids=["client", "sample", "server"],
+)
+def test_no_score_of_training_samples_leaves_a_node_that_adds_the_noise(
+    privacy, splits, round, tmp_path
+):
+    step = RemoteStep(op="evaluate_all", round=round)
+    _, reply, answers, _ = asked(tmp_path, "ditto", step, privacy)
+    (done,) = reply.steps
+    assert (reply.error, done.error, answers) == (None, None, [])
+    assert set(done.scores) == {"personal", "global"}
+    for scores in (done.scores, done.measures):
+        assert all(set(by_split) <= splits for by_split in scores.values())
+    assert all(set(by_split) == splits for by_split in done.scores.values())
+
+
+@pytest.mark.parametrize("noise", [{**NOISE, "where": "distributed"}, NOISE, SAMPLES, {}])
+def test_under_masks_a_training_score_is_not_even_counted(noise, tmp_path):
+    _, reply, _, node = asked(tmp_path, "fedavg", LAST, {**MASKS, **noise})
+    assert (reply.error, reply.steps[0].error, reply.steps[0].scores) == (None, None, {})
+    waiting = node._host[2].masking.waiting(1, SCORE_STAGES[-1])
+    assert set(waiting.record.scores["personal"]) == {"val", "test", *([] if noise else ["train"])}

@@ -243,7 +243,8 @@ class Node:
             ),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
-            protection=Protection(masking=masking),
+            # by its own experiment, whatever its server asks
+            protection=Protection(masking=masking, train_scores=not spec.privacy.at_client),
             describe_error=reasons.of_failure,
         )
 
