@@ -83,7 +83,7 @@ MISTAKES = [
     (
         ["--set", "model.target=standart"],
         "model.target: unknown value 'standart': did you mean 'standard'? (choices: auto, none, "
-        "standard)",
+        "standard; or a list of numbers)",
     ),
     (["--public", "held-out:sample=3"], "'sample': did you mean 'samples'?"),
     (["--participation", "0"], "run.participation: input should be greater than 0"),
