@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
+from fedkin.report.intervals import over_seeds_and_clients
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_verdict import (
     FAILS,
@@ -16,7 +17,6 @@ from fedkin.reproduce.claim_verdict import (
     OPEN,
     Finding,
     Values,
-    interval,
     judge,
     together,
 )
@@ -266,22 +266,6 @@ def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
     assert judge(ratio, {"a": whole(2, 4, 6), "b": whole(2, 4, 6)}).verdict == FAILS
 
 
-def test_the_interval_is_over_seeds_and_clients() -> None:
-    assert interval([np.full(4, 3.0), np.full(9, 3.0)]) == (3.0, 3.0)
-    low, high = interval([np.array([0.0]), np.array([1.0]), np.array([5.0])])  # seeds only
-    assert (low, high) == (0.0, 5.0)
-    wide = interval([np.array([-9.0, 0.0, 9.0])] * 3)  # clients only
-    narrow = interval([np.tile([-9.0, 0.0, 9.0], 50)] * 3)
-    assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
-    normal = np.random.default_rng(1).normal(2, 3, 400)
-    low, high = interval([normal])
-    half = 1.96 * normal.std() / 20
-    assert (low, high) == (
-        pytest.approx(normal.mean() - half, abs=0.03),
-        pytest.approx(normal.mean() + half, abs=0.03),
-    )
-
-
 def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
     """Nine seeds make it no surer who is drawn: the interval is that of one seed."""
     own = np.random.default_rng(3).normal(1, 5, 50)
@@ -291,7 +275,7 @@ def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
     dealt = judge(ABOVE, {"a": high, "b": low})
     same = judge(ABOVE, {"a": high, "b": low}, persons=True)
     assert (dealt.effect, dealt.seeds) == (same.effect, same.seeds)
-    one = interval([own])
+    one = over_seeds_and_clients([own])
     assert same.high - same.low == pytest.approx(one[1] - one[0], rel=0.05)
     assert dealt.high - dealt.low < 0.5 * (same.high - same.low)
     assert (dealt.verdict, same.verdict) == (HOLDS, OPEN)
