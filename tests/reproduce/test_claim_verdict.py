@@ -164,6 +164,17 @@ def test_an_order_has_every_row_above_the_one_before() -> None:
     assert judge(test._replace(kind="trend"), bent).verdict == HOLDS
 
 
+def test_an_order_says_nothing_of_two_rows_that_are_one_run() -> None:
+    test = case("order", over=["a", "b", "c"])
+    found = judge(test, {"a": seeds(1, 2, 3), "b": seeds(5, 6, 7), "c": seeds(5, 6, 7)})
+    assert (found.verdict, found.effect) == (OPEN, 0)
+    assert found.why == "the runs are the same for every client, against b"
+    found = judge(test, {"a": seeds(9, 9, 9), "b": seeds(5, 6, 7), "c": seeds(5, 6, 7)})
+    assert (found.verdict, found.why) == (FAILS, "against a")  # the others are two runs
+    sent = test._replace(measure="scalars")
+    assert judge(sent, {"a": whole(1), "b": whole(5), "c": whole(5)}).verdict == FAILS  # exact
+
+
 def test_best_is_above_each_of_the_others() -> None:
     test = case("best", row="b", among=["a", "b", "c"])
     numbers = {"a": seeds(50, 60, 55), "b": seeds(53, 62, 58), "c": seeds(51, 61, 56)}

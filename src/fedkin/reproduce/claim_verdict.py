@@ -62,8 +62,8 @@ class Statement(NamedTuple):
     """The mean of ``values`` (one array a seed) is over ``bound``, or under it.
 
     ``strict``: at the bound it is not. ``against``: the row that it is compared with, where there
-    are several. ``apart``: the values are of two rows that are to be two runs; among several (an
-    order, the best) a rule that chooses may well come to one of the others.
+    are several. ``apart``: the values are of two rows that are to be two runs; of the best of
+    several a rule that chooses may well come to one of the others.
     """
 
     values: list[Floats]
@@ -179,7 +179,7 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     if case.kind == "order":
         named = zip(case.rows["over"], rows["over"], strict=True)
         return [
-            Statement(_apart(higher, lower), margin, against=name)
+            Statement(_apart(higher, lower), margin, against=name, apart=True)
             for (name, lower), (_, higher) in pairwise(named)
         ]
     if case.kind == "within":
@@ -243,7 +243,7 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         return finding._replace(why=NO_NUMBER)
     if statement.apart and least > 1 and not any(each.any() for each in values):
         # each client's score is the same to the last digit: what the claim is about never acted
-        return finding._replace(why=SAME)
+        return finding._replace(why=f"{SAME}, {against}" if against else SAME)
     bottom, top = float(np.nanmin([low, *means])), float(np.nanmax([high, *means]))
     worst, best = (bottom, top) if statement.over else (-top, -bottom)
     at = bound if statement.over else -bound
