@@ -9,7 +9,7 @@ that stand there already stay as they are.
 import argparse
 from pathlib import Path
 
-from benchmarks import defaults
+from benchmarks import defaults, edges
 from benchmarks.page import END, line_of
 from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.leaderboard.board import POOLED, Entry, entries
@@ -80,6 +80,7 @@ def tables() -> list[tuple[Path, str, str]]:
     return [
         (DOCS / "bench.md", "leaderboard", _with_ranks(small)),
         (DOCS / "bench.md", "standard", _with_ranks(standard)),
+        (DOCS / "bench.md", "edges", edges.table(found)),
         (DOCS / "bench.md", "defaults", defaults.table(found, defaults.known())),
         (DOCS / "choosing.md", "leaderboard", choices(small)),
         (DOCS / "choosing.md", "standard", choices(standard)),

@@ -16,6 +16,7 @@ from fedkin.report.intervals import (
     of_share,
     over_clients,
     over_seeds,
+    over_seeds_and_clients,
     ranks,
     student,
 )
@@ -163,3 +164,50 @@ def test_of_many_values_the_interval_is_the_normal_distributions() -> None:
     half = 1.959964 * values.std() / np.sqrt(len(values))
     assert normal == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-6)
     assert normal == pytest.approx(drawn, abs=0.004)
+
+
+def test_the_interval_is_over_seeds_and_clients() -> None:
+    assert over_seeds_and_clients([np.full(4, 3.0), np.full(9, 3.0)]) == (3.0, 3.0)
+    low, high = over_seeds_and_clients(
+        [np.array([0.0]), np.array([1.0]), np.array([5.0])]
+    )  # seeds only
+    assert (low, high) == (0.0, 5.0)
+    wide = over_seeds_and_clients([np.array([-9.0, 0.0, 9.0])] * 3)  # clients only
+    narrow = over_seeds_and_clients([np.tile([-9.0, 0.0, 9.0], 50)] * 3)
+    assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
+    normal = np.random.default_rng(1).normal(2, 3, 400)
+    low, high = over_seeds_and_clients([normal])
+    half = 1.96 * normal.std() / 20
+    assert (low, high) == (
+        pytest.approx(normal.mean() - half, abs=0.03),
+        pytest.approx(normal.mean() + half, abs=0.03),
+    )
+
+
+def test_clients_of_a_crowd_are_drawn_as_quickly_and_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(2)
+    seeds = [rng.normal(mean, 1, 900) for mean in (0.0, 0.05)]
+    exact = intervals.over_seeds_and_clients(seeds)
+    monkeypatch.setattr(intervals, "CROWD", 800)
+    assert intervals.over_seeds_and_clients(seeds) == pytest.approx(exact, abs=0.01)
+    assert intervals.over_seeds_and_clients(seeds) != exact
+
+
+def test_how_often_the_interval_of_several_seeds_holds_the_true_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What docs/compare.md says: (seeds, sd over seeds in sds of a client) → share."""
+    monkeypatch.setattr(intervals, "DRAWS_OF_SEEDS", 400)
+    found = {}
+    for count, wide in ((2, 0.0), (3, 0.0), (2, 9.0), (3, 9.0)):
+        rng, hit = np.random.default_rng(5), 0
+        for _ in range(200):
+            each = [rng.normal(rng.normal(0, wide), 1, 20) for _ in range(count)]
+            low, high = over_seeds_and_clients(each)
+            hit += low <= 0 <= high
+        found[count, wide] = hit / 200
+    assert min(found[2, 0.0], found[3, 0.0]) > 0.93
+    assert found[2, 9.0] == pytest.approx(0.50, abs=0.08)
+    assert found[3, 9.0] == pytest.approx(0.75, abs=0.08)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
+from fedkin.report.intervals import over_seeds_and_clients
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_verdict import (
     FAILS,
@@ -16,7 +17,6 @@ from fedkin.reproduce.claim_verdict import (
     OPEN,
     Finding,
     Values,
-    interval,
     judge,
     together,
 )
@@ -164,6 +164,17 @@ def test_an_order_has_every_row_above_the_one_before() -> None:
     assert judge(test._replace(kind="trend"), bent).verdict == HOLDS
 
 
+def test_an_order_says_nothing_of_two_rows_that_are_one_run() -> None:
+    test = case("order", over=["a", "b", "c"])
+    found = judge(test, {"a": seeds(1, 2, 3), "b": seeds(5, 6, 7), "c": seeds(5, 6, 7)})
+    assert (found.verdict, found.effect) == (OPEN, 0)
+    assert found.why == "the runs are the same for every client, against b"
+    found = judge(test, {"a": seeds(9, 9, 9), "b": seeds(5, 6, 7), "c": seeds(5, 6, 7)})
+    assert (found.verdict, found.why) == (FAILS, "against a")  # the others are two runs
+    sent = test._replace(measure="scalars")
+    assert judge(sent, {"a": whole(1), "b": whole(5), "c": whole(5)}).verdict == FAILS  # exact
+
+
 def test_best_is_above_each_of_the_others() -> None:
     test = case("best", row="b", among=["a", "b", "c"])
     numbers = {"a": seeds(50, 60, 55), "b": seeds(53, 62, 58), "c": seeds(51, 61, 56)}
@@ -266,22 +277,6 @@ def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
     assert judge(ratio, {"a": whole(2, 4, 6), "b": whole(2, 4, 6)}).verdict == FAILS
 
 
-def test_the_interval_is_over_seeds_and_clients() -> None:
-    assert interval([np.full(4, 3.0), np.full(9, 3.0)]) == (3.0, 3.0)
-    low, high = interval([np.array([0.0]), np.array([1.0]), np.array([5.0])])  # seeds only
-    assert (low, high) == (0.0, 5.0)
-    wide = interval([np.array([-9.0, 0.0, 9.0])] * 3)  # clients only
-    narrow = interval([np.tile([-9.0, 0.0, 9.0], 50)] * 3)
-    assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
-    normal = np.random.default_rng(1).normal(2, 3, 400)
-    low, high = interval([normal])
-    half = 1.96 * normal.std() / 20
-    assert (low, high) == (
-        pytest.approx(normal.mean() - half, abs=0.03),
-        pytest.approx(normal.mean() + half, abs=0.03),
-    )
-
-
 def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
     """Nine seeds make it no surer who is drawn: the interval is that of one seed."""
     own = np.random.default_rng(3).normal(1, 5, 50)
@@ -291,7 +286,7 @@ def test_the_same_persons_are_drawn_once_for_all_seeds() -> None:
     dealt = judge(ABOVE, {"a": high, "b": low})
     same = judge(ABOVE, {"a": high, "b": low}, persons=True)
     assert (dealt.effect, dealt.seeds) == (same.effect, same.seeds)
-    one = interval([own])
+    one = over_seeds_and_clients([own])
     assert same.high - same.low == pytest.approx(one[1] - one[0], rel=0.05)
     assert dealt.high - dealt.low < 0.5 * (same.high - same.low)
     assert (dealt.verdict, same.verdict) == (HOLDS, OPEN)

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from fedkin.core.errors import many
+from fedkin.report.intervals import LEVEL, over_seeds_and_clients
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_numbers import EXACT
 
@@ -36,7 +37,6 @@ Values = Sequence[Mapping[str, float]]
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
-DRAWS, SEED, LEVEL = 4000, 0, 0.95
 SAME = "the runs are the same for every client"
 NO_NUMBER = "a seed has no finite number"
 BOUND_INSIDE = "the interval has the bound in it"
@@ -62,8 +62,8 @@ class Statement(NamedTuple):
     """The mean of ``values`` (one array a seed) is over ``bound``, or under it.
 
     ``strict``: at the bound it is not. ``against``: the row that it is compared with, where there
-    are several. ``apart``: the values are of two rows that are to be two runs; among several (an
-    order, the best) a rule that chooses may well come to one of the others.
+    are several. ``apart``: the values are of two rows that are to be two runs; of the best of
+    several a rule that chooses may well come to one of the others.
     """
 
     values: list[Floats]
@@ -179,7 +179,7 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     if case.kind == "order":
         named = zip(case.rows["over"], rows["over"], strict=True)
         return [
-            Statement(_apart(higher, lower), margin, against=name)
+            Statement(_apart(higher, lower), margin, against=name, apart=True)
             for (name, lower), (_, higher) in pairwise(named)
         ]
     if case.kind == "within":
@@ -216,32 +216,6 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     return [Statement(values, case.bounds["at_most"], over=False, strict=False)]
 
 
-def interval(values: Sequence[Floats], persons: bool = False) -> tuple[float, float]:
-    """The 95 % interval of the mean over seeds of the means over clients: percentiles, both drawn
-    again with replacement.
-
-    Args:
-        values: An array of clients' values a seed.
-        persons: Whether the n-th client is the same under every seed, and so one draw of clients is
-            for all of them: a mean over seeds does not make it surer who is drawn.
-
-    Returns:
-        (low, high), in the values' unit.
-    """
-    rng = np.random.default_rng(SEED)
-    count = len(values)
-    means = np.empty((count, DRAWS, count))
-    shared = rng.integers(len(values[0]), size=(DRAWS, len(values[0]))) if persons else None
-    for seed, each in enumerate(values):
-        for slot in range(count):
-            drawn = rng.integers(len(each), size=(DRAWS, len(each))) if shared is None else shared
-            means[seed, :, slot] = each[drawn].mean(1)
-    picked = rng.integers(count, size=(DRAWS, count))
-    drawn = means[picked, np.arange(DRAWS)[:, None], np.arange(count)[None, :]].mean(1)
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return round(float(low), 9), round(float(high), 9)
-
-
 def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
     """Of those whom every row has under every seed, in one order."""
     runs = [set(one) for values in numbers.values() for one in values]
@@ -258,7 +232,8 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         return Finding(OPEN, why="no client is in both runs")
     means = np.round([each.mean() for each in values], 9)
     finite = bool(np.isfinite(means).all())  # a ratio to nothing is not, nor what a nan is in
-    low, high = interval(values, persons) if clients and finite else (math.nan, math.nan)
+    sure = clients and finite
+    low, high = over_seeds_and_clients(values, persons) if sure else (math.nan, math.nan)
     against = f"against {statement.against}" if statement.against else ""
     alone = () if clients else tuple(map(float, means))
     finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)
@@ -268,7 +243,7 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         return finding._replace(why=NO_NUMBER)
     if statement.apart and least > 1 and not any(each.any() for each in values):
         # each client's score is the same to the last digit: what the claim is about never acted
-        return finding._replace(why=SAME)
+        return finding._replace(why=f"{SAME}, {against}" if against else SAME)
     bottom, top = float(np.nanmin([low, *means])), float(np.nanmax([high, *means]))
     worst, best = (bottom, top) if statement.over else (-top, -bottom)
     at = bound if statement.over else -bound

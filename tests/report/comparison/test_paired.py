@@ -12,8 +12,16 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.paired import best_of, gain_of, interval, pairs_of, statistics
+from fedkin.report.comparison.paired import (
+    best_of,
+    gain_of,
+    interval,
+    pairs_of,
+    statistics,
+    told_apart,
+)
 from fedkin.report.comparison.rank_table import rank_table
+from fedkin.report.intervals import over_seeds_and_clients
 from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
@@ -54,7 +62,7 @@ def test_interval_by_hand() -> None:
 
 def test_shares_of_a_loss_count_the_other_way() -> None:
     apart = np.array([-0.1, -0.2, 0.3, 0.0])
-    accuracy, loss = statistics(apart, "accuracy"), statistics(apart, "loss")
+    accuracy, loss = statistics([apart], "accuracy"), statistics([apart], "loss")
     assert (accuracy["better"], accuracy["worse"]) == (0.25, 0.5)
     assert (loss["better"], loss["worse"]) == (0.5, 0.25)
     assert loss["difference"] == accuracy["difference"] == pytest.approx(0.0)
@@ -90,7 +98,7 @@ def test_against_local_client_by_client(tmp_path: Path) -> None:
     assert "0.2500" in text
 
 
-def test_pairs_of_several_seeds_are_taken_together(tmp_path: Path) -> None:
+def test_shares_are_of_the_pairs_of_all_seeds(tmp_path: Path) -> None:
     # Seed 7: +0.1, +0.2, 0; seed 8: −0.1, 0, 0: mean 0.2 / 6, better 2/6, worse 1/6.
     runs = [
         shift(write(tmp_path / "x7"), [0.1, 0.2, 0.0]),
@@ -101,6 +109,29 @@ def test_pairs_of_several_seeds_are_taken_together(tmp_path: Path) -> None:
     assert (row["clients"], row["seeds"]) == (6, [7, 8])
     assert row["difference"] == pytest.approx(0.2 / 6)
     assert (row["better"], row["worse"]) == (pytest.approx(2 / 6), pytest.approx(1 / 6))
+    apart = [np.array([0.1, 0.2, 0.0]), np.array([-0.1, 0.0, 0.0])]
+    assert (row["low"], row["high"]) == pytest.approx(over_seeds_and_clients(apart))
+    assert row["p"] is None
+
+
+def test_clients_of_one_seed_are_no_sample_of_other_seeds() -> None:
+    # A lucky model is lucky for all its clients: sixty pairs, and yet three numbers.
+    three = [np.linspace(-0.02, 0.02, 20) + luck for luck in (0.2, 0.1, -0.02)]
+    found = statistics(three, "accuracy")
+    pooled = statistics([np.concatenate(three)], "accuracy")
+    assert found["difference"] == pytest.approx(pooled["difference"])
+    assert told_apart(pooled)
+    assert pooled["p"] is not None
+    assert pooled["p"] < 1e-4
+    assert not told_apart(found)
+    assert (found["low"], found["high"]) == pytest.approx((-0.02, 0.2), abs=0.01)
+    assert found["p"] is None
+
+
+def test_each_seed_counts_the_same_however_many_clients_it_has() -> None:
+    found = statistics([np.full(3, 0.1), np.full(9, 0.5)], "accuracy")
+    assert found["difference"] == pytest.approx(0.3)
+    assert found["clients"] == 12
 
 
 def test_a_natural_client_is_one_pair_over_all_seeds(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.persons import by_person
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
-from fedkin.report.intervals import interval
+from fedkin.report.intervals import interval, over_seeds_and_clients
 
 DEFAULT = "local"
 COLUMNS = [
@@ -64,10 +64,11 @@ def against(
 ) -> tuple[str, list[dict[str, Any]], list[str]]:
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
-    ``difference``: mean over all pairs of (run − baseline) in the comparison's measure, final,
-    personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
-    test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
-    seed; of natural clients, who are the same persons under every seed, one client.
+    ``difference``: mean over seeds of the mean over pairs of (run − baseline) in the comparison's
+    measure, final, personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's
+    signed-rank test, two-sided, of one seed or of persons; ``better``, ``worse``: shares of the
+    pairs. A pair is one client under one seed; of natural clients, who are the same persons under
+    every seed, one client.
 
     Args:
         seen: The runs.
@@ -115,7 +116,7 @@ def against(
     return name, rows, warnings
 
 
-def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
+def differences(pairs: Sequence[tuple[Seen, Seen]]) -> list[np.ndarray]:
     """run − baseline of every client that both have, a person's as the mean over the seeds;
     rounded, so that equal accuracies differ by exactly 0.
 
@@ -123,9 +124,9 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
         pairs: (run, baseline), one a seed.
 
     Returns:
-        In the measure's unit, one a client and seed, or one a person.
+        In the measure's unit: an array a seed, or one array of the persons; none is empty.
     """
-    apart = by_person(
+    found = [
         (
             one,
             {
@@ -135,32 +136,39 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
             },
         )
         for one, base in pairs
-    )
-    return np.round(np.array(list(apart.values()), dtype=float), 12)
+    ]
+    alike = all(one.persons for one, _ in found)
+    samples = [found] if alike else [[each] for each in found]
+    arrays = [np.array(list(by_person(sample).values()), dtype=float) for sample in samples]
+    return [np.round(array, 12) for array in arrays if len(array)]
 
 
-def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
+def statistics(apart: Sequence[np.ndarray], measure: str) -> dict[str, Any]:
     """The numbers of one row; of some measures less is better.
 
+    Clients of one seed share a model and a split. So several seeds are drawn first, then the
+    clients of each; and Wilcoxon's test, for which all pairs are independent, is of one sample.
+
     Args:
-        apart: Differences, in the measure's unit.
+        apart: Differences, in the measure's unit: an array a seed, or one of persons.
         measure: Of which they are.
 
     Returns:
-        "better" and "worse" are shares in 0..1, "p" a probability; None where there is no
-        difference.
+        "better" and "worse" are shares in 0..1, "p" a probability, None of several seeds.
     """
-    gain = measure_named(measure).sign * apart
-    low, high = interval(apart)
+    every = np.concatenate(apart)
+    gain = measure_named(measure).sign * every
+    alone = len(apart) == 1
+    low, high = interval(every) if alone else over_seeds_and_clients(apart)
     return {
-        "clients": len(apart),
+        "clients": len(every),
         "measure": measure,
-        "difference": float(apart.mean()) if len(apart) else None,
+        "difference": float(np.mean([each.mean() for each in apart])),
         "low": low,
         "high": high,
-        "p": signed_rank(apart),
-        "better": float((gain > 0).mean()) if len(apart) else None,
-        "worse": float((gain < 0).mean()) if len(apart) else None,
+        "p": signed_rank(every) if alone else None,
+        "better": float((gain > 0).mean()),
+        "worse": float((gain < 0).mean()),
     }
 
 

@@ -172,7 +172,7 @@ def signs(full: Finding) -> str:
     if not full.means:
         return full.why or full.verdict
     words = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
-    if full.verdict == OPEN and ("of at least" in full.why or full.why == SAME):
+    if full.verdict == OPEN and ("of at least" in full.why or full.why.startswith(SAME)):
         return full.why
     against = full.why.partition("against ")[2]
     return f"{words}: against {against}" if against else words
