@@ -56,18 +56,19 @@ def test_the_numbers_of_the_readme_are_those_of_its_demo(tmp_path: Path) -> None
         json.loads(fedkin("compare", *map(str, given), "--json").stdout)["against"][0]
         for given in (folders[:2], folders)
     )
+    by_images: list[float] = []
     for folder, view, name in (
         (folders[0], "personal", "each client alone"),
         (folders[1], "global", "one model for all"),
         (folders[1], "personal", "personal models"),
     ):
         shown = json.loads(fedkin("show", str(folder), "--json").stdout)["headline"][view]["final"]
-        mean, low, high, worst = (
-            f"{100 * value:.1f}"
-            for value in (shown["mean"], *shown["interval"], shown["worst_decile"])
-        )
+        numbers = (shown["mean"], *shown["interval"], shown["weighted"], shown["worst_decile"])
+        mean, low, high, weighted, worst = (f"{100 * value:.1f}" for value in numbers)
+        by_images.append(float(weighted))
         line = next(one for one in said.splitlines() if one.startswith(f"| {name}"))
-        assert line.endswith(f"| {mean} % [{low}, {high}] | {worst} % |")
+        assert line.endswith(f"| {mean} % [{low}, {high}] | {weighted} % | {worst} % |")
+    assert f"weighted by images it is {by_images[2] - by_images[0]:.1f} points" in said
     for found in (once, thrice):
         mean, low, high = (f"{100 * found[key]:+.1f}" for key in ("difference", "low", "high"))
         assert f"{mean} points [{low}, {high}]" in said
