@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,18 +67,25 @@ def test_a_preset_runs_what_it_can_and_says_what_is_missing(
     assert "Not run, 1 row" in (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
 
 
+def ended_by(
+    error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Any, list[str]]:
+    """The command of a preset whose runs end with an error, and the rows that were begun."""
+    begun: list[str] = []
+
+    def run(row: Row, *_: object) -> Outcome:
+        begun.append(row.name)
+        raise error
+
+    monkeypatch.setitem(running.RUNNERS, "experiment", run)  # type: ignore[index]
+    monkeypatch.chdir(folder)
+    return fedkin("reproduce", "ppfl-figure-8"), begun
+
+
 def test_ctrl_c_ends_a_preset_and_no_page_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[str] = []
-
-    def stopped(row: Row, *_: object) -> Outcome:
-        begun.append(row.name)
-        raise Interrupted("stopped after round 3")
-
-    monkeypatch.setitem(running.RUNNERS, "experiment", stopped)  # type: ignore[index]
-    monkeypatch.chdir(tmp_path)
-    result = fedkin("reproduce", "ppfl-figure-8")
+    result, begun = ended_by(Interrupted("stopped after round 3"), tmp_path, monkeypatch)
     assert (result.exit_code, len(begun)) == (130, 1)
     assert "the same command goes on where it was" in result.output
     assert not list((tmp_path / "reproduction").glob("*.md"))
@@ -86,15 +94,8 @@ def test_ctrl_c_ends_a_preset_and_no_page_is_written(
 def test_a_full_disk_is_no_rows_fault_and_ends_a_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[str] = []
-
-    def full(row: Row, *_: object) -> Outcome:
-        begun.append(row.name)
-        raise Halted("runs/a cannot be written: no space left. Committed up to round 3")
-
-    monkeypatch.setitem(running.RUNNERS, "experiment", full)  # type: ignore[index]
-    monkeypatch.chdir(tmp_path)
-    result = fedkin("reproduce", "ppfl-figure-8")
+    full = Halted("runs/a cannot be written: no space left. Committed up to round 3")
+    result, begun = ended_by(full, tmp_path, monkeypatch)
     assert (result.exit_code, len(begun)) == (2, 1)
     assert f"stopped in {begun[0]}: runs/a cannot be written: no space left" in result.output
     assert not list((tmp_path / "reproduction").glob("*.md"))

@@ -1,13 +1,12 @@
 """What a person asks of a bench: checked before anything is run, and taken apart into cases."""
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from fedkin.bench.case import Case, case_of
-from fedkin.bench.row import LETTERS, VALUES
+from fedkin.bench.row import LETTERS, VALUES, letters
 from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, many, some, unknown
@@ -90,9 +89,9 @@ def _check_lengths(request: BenchRequest) -> None:
                 f"leaderboard holds {LETTERS} (import it under a shorter name)"
             )
     for values in request.typed_trials:
-        if (letters := len(json.dumps(values))) > VALUES:
+        if (length := letters(values)) > VALUES:
             raise FedkinError(
-                f"a trial of {letters:,} letters: a row of the leaderboard holds {VALUES:,}"
+                f"a trial of {length:,} letters: a row of the leaderboard holds {VALUES:,}"
             )
 
 

@@ -33,10 +33,22 @@ Amount = Annotated[float, Field(ge=0, le=1e30)]
 Score = Annotated[float, Field(ge=-LOSS, le=LOSS)]
 
 
+def letters(values: Content) -> int:
+    """How long hyper-parameters are in a row.
+
+    Args:
+        values: Of JSON.
+
+    Returns:
+        Letters, at most VALUES in a row.
+    """
+    return len(json.dumps(values))
+
+
 def _small(values: Content) -> Content:
     if _deeper(values, DEEPEST):
         raise ValueError(f"more than {DEEPEST} levels within each other")
-    if len(json.dumps(values)) > VALUES:
+    if letters(values) > VALUES:
         raise ValueError(f"more than {VALUES:,} letters")
     return values
 
