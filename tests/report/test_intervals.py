@@ -91,6 +91,27 @@ def test_a_rank_ends_with_the_first_who_differs() -> None:
     assert ranks([unsure, second, best], higher=True) == [(2, True), (2, True), (1, False)]
 
 
+def test_seeds_that_disagree_share_a_rank() -> None:
+    """Forty clients a seed, better by 0.05 under one seed, worse by 0.02 under the other."""
+    gains = {0: 0.05, 1: -0.02}
+    clients = [(seed, k) for seed in gains for k in range(40)]
+    base = dict(zip(clients, np.random.default_rng(3).normal(0.5, 0.2, 80), strict=True))
+    better = {who: base[who] + gains[who[0]] for who in clients}
+    seeds = {who: who[0] for who in clients}
+    assert ranks([better, base], higher=True) == [(1, False), (2, False)]
+    assert ranks([better, base], higher=True, seeds=seeds) == [(1, True), (1, True)]
+    both = {who: base[who] + 0.05 for who in clients}
+    assert ranks([both, base], higher=True, seeds=seeds) == [(1, False), (2, False)]
+
+
+def test_who_counts_nothing_decides_nothing_under_several_seeds() -> None:
+    one = {(seed, k): 0.1 if k else -9.0 for seed in (0, 1) for k in range(5)}
+    other = dict.fromkeys(one, 0.0)
+    seeds = {who: who[0] for who in one}
+    assert not apart(one, other, None, seeds)
+    assert apart(one, other, {who: float(who[1] > 0) for who in one}, seeds)
+
+
 @pytest.mark.parametrize("clients", [2, 3, 5, 10, 29])
 @pytest.mark.parametrize("weighed", [False, True])
 def test_few_equal_clients_are_seldom_declared_different(clients: int, weighed: bool) -> None:

@@ -223,6 +223,37 @@ def holm(chances: Sequence[float], among: int | None = None) -> list[float]:
     return corrected
 
 
+def chance_over_seeds(values: Sequence[NDArray[np.float64]]) -> float:
+    """How likely the mean over seeds of the means over clients lies so far from 0 by chance, two-
+    sided: seeds are a sample, and so are the clients of each.
+
+    By Student's t. The variance between the seeds' means holds that within them already. It is
+    added once more, for two or three seeds may have equal means by chance. Degrees of freedom are
+    Welch and Satterthwaite's, of the two variances: few where seeds differ more than their clients.
+
+    Args:
+        values: An array of clients' differences a seed, two or more, none of them empty.
+
+    Returns:
+        In 0..1.
+
+    >>> round(chance_over_seeds([np.array([0.0, 2.0]), np.array([1.0, 3.0])]), 4)
+    0.1817
+    """
+    seeds = len(values)
+    means = np.array([float(each.mean()) for each in values])
+    of_seeds = float(means.var(ddof=1)) / seeds
+    of_clients = sum(each.var(ddof=1) / len(each) for each in values if len(each) > 1) / seeds**2
+    variance = of_seeds + of_clients
+    if variance == 0:
+        return float(means.mean() == 0)
+    from scipy.special import stdtr  # late: slow to load
+
+    free = max(1, sum(map(len, values)) - seeds)
+    degrees = variance**2 / (of_seeds**2 / (seeds - 1) + of_clients**2 / free)
+    return float(2 * stdtr(degrees, -abs(float(means.mean())) / math.sqrt(variance)))
+
+
 def agreement(scores: NDArray[np.float64]) -> float | None:
     """Kendall's W: how alike several orders of the same methods are, 0 to 1; None of one order.
 

@@ -189,7 +189,9 @@ def over_seeds(values: Sequence[float], measure: str) -> tuple[float, float] | N
     return max(mean - half, possible.least), min(mean + half, possible.most)
 
 
-def over_seeds_and_clients(values: Sequence[Floats], persons: bool = False) -> tuple[float, float]:
+def over_seeds_and_clients(
+    values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
+) -> tuple[float, float]:
     """The 95 % interval of the mean over seeds of the means over clients: percentiles, both drawn
     again with replacement. Clients of one seed share a model and a split, so they are no sample of
     other seeds.
@@ -202,6 +204,7 @@ def over_seeds_and_clients(values: Sequence[Floats], persons: bool = False) -> t
         values: An array of clients' values a seed, none of them empty.
         persons: Whether the n-th client is the same under every seed, and so one draw of clients is
             for all of them: a mean over seeds does not make it surer who is drawn.
+        weights: How much each value counts in its seed's mean, above 0; None: all the same.
 
     Returns:
         (low, high), in the values' unit.
@@ -212,21 +215,31 @@ def over_seeds_and_clients(values: Sequence[Floats], persons: bool = False) -> t
     who = (DRAWS_OF_SEEDS, len(values[0]))
     shared = rng.integers(who[1], size=who) if persons else None
     for seed, each in enumerate(values):
+        counts = None if weights is None else weights[seed]
         for slot in range(count):
-            means[seed, :, slot] = _drawn_means(rng, each, shared)
+            means[seed, :, slot] = _drawn_means(rng, each, shared, counts)
     picked = rng.integers(count, size=(DRAWS_OF_SEEDS, count))
     drawn = means[picked, np.arange(DRAWS_OF_SEEDS)[:, None], np.arange(count)[None, :]].mean(1)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return round(float(low), 9), round(float(high), 9)
 
 
-def _drawn_means(rng: np.random.Generator, values: Floats, at: NDArray[np.int64] | None) -> Floats:
+def _drawn_means(
+    rng: np.random.Generator,
+    values: Floats,
+    at: NDArray[np.int64] | None,
+    weights: Floats | None,
+) -> Floats:
     """Means of values drawn again, ``at`` these places where they are given."""
     if at is None and len(values) > CROWD:
-        return rng.normal(*_mean_and_error(values, None), size=DRAWS_OF_SEEDS)
+        return rng.normal(*_mean_and_error(values, weights), size=DRAWS_OF_SEEDS)
     if at is None:
         at = rng.integers(len(values), size=(DRAWS_OF_SEEDS, len(values)))
-    means: Floats = values[at].mean(1)
+    means: Floats
+    if weights is None:
+        means = values[at].mean(1)
+    else:
+        means = (values[at] * weights[at]).sum(1) / weights[at].sum(1)
     return means
 
 
@@ -235,6 +248,7 @@ def ranks(
     higher: bool,
     means: Sequence[float] | None = None,
     weights: Mapping[Any, float] | None = None,
+    seeds: Mapping[Any, int] | None = None,
 ) -> list[tuple[int, bool]]:
     """(rank, whether it is shared) of each, by the mean of its values; those that cannot be
     distinguished share one.
@@ -245,6 +259,7 @@ def ranks(
         means: What orders them where something else has chosen by it; one that is not finite
             differs from all that are.
         weights: {pair: how much it counts} in those means; None: all the same.
+        seeds: {pair: its seed}, where pairs are of several; None: they are one sample.
 
     Returns:
         In the order given; ranks count from 1.
@@ -265,7 +280,7 @@ def ranks(
         rest: list[int] = []
         for other in left[1:]:
             lost = chosen and math.isfinite(means[lead]) != math.isfinite(means[other])
-            if not rest and not lost and not apart(each[lead], each[other], weights):
+            if not rest and not lost and not apart(each[lead], each[other], weights, seeds):
                 ranks_of[other] = place
             else:
                 rest.append(other)
@@ -278,6 +293,7 @@ def apart(
     one: Mapping[Any, float],
     other: Mapping[Any, float],
     weights: Mapping[Any, float] | None = None,
+    seeds: Mapping[Any, int] | None = None,
 ) -> bool:
     """Whether two differ: the interval of their paired differences leaves out 0.
 
@@ -285,12 +301,22 @@ def apart(
         one: {pair: value}.
         other: The same of the other.
         weights: {pair: how much it counts}; None: all the same.
+        seeds: {pair: its seed}: seeds are drawn, then the pairs of each; None: one sample.
 
     Returns:
         False without two pairs in common.
     """
     both = [k for k in one if k in other]
     differences = np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12)
-    counts = None if weights is None else np.array([weights.get(k, 1.0) for k in both], dtype=float)
-    low, high = interval(differences, counts)
-    return low is not None and high is not None and (low > 0 or high < 0)
+    counts = np.array([1.0 if weights is None else weights.get(k, 1.0) for k in both], dtype=float)
+    by_seed = np.array([0 if seeds is None else seeds[k] for k in both], dtype=np.int64)
+    samples = [(by_seed == seed) & (counts > 0) for seed in np.unique(by_seed)]
+    samples = [sample for sample in samples if sample.any()]
+    if len(samples) > 1:
+        low, high = over_seeds_and_clients(
+            [differences[sample] for sample in samples],
+            weights=[counts[sample] for sample in samples],
+        )
+        return low > 0 or high < 0
+    alone = interval(differences, None if weights is None else counts)
+    return alone[0] is not None and alone[1] is not None and (alone[0] > 0 or alone[1] < 0)

@@ -14,8 +14,8 @@ def test_a_method_stands_among_all_that_the_rows_have_but_the_pooled_one() -> No
     rows = made_rows()
     first, *_ = standings("apfl", rows)
     assert first == (
-        f"{DIRICHLET}: apfl is the 1st of 5 methods at equal rounds; client by client it is told "
-        "apart from all others"
+        f"{DIRICHLET}: apfl is the 1st of 5 methods at equal rounds; client by client it is "
+        "not told apart from local"
     )
     last, *_ = standings("fedavg", rows)
     apfl = [row for row in rows if (row.setting, row.method) == ("digits-dirichlet", "apfl")]

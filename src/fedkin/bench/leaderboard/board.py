@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import Ranked, agreement, holm, ranked, whole
+from fedkin.bench.statistics import Ranked, agreement, chance_over_seeds, holm, ranked, whole
 from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
@@ -181,9 +181,10 @@ class Beside(NamedTuple):
     """A method against the best of its federation, client by client, over all seeds: a pair is a
     client under a seed, or its mean over the seeds where all have the same natural clients.
 
-    ``p``: Wilcoxon's signed-rank test, corrected by Holm for all pairs of methods: who is the best
-    is known from the same scores, and any pair may be the one that is tested. 1 where the ranks
-    point the other way than the means.
+    ``p``: Of one seed and of natural clients Wilcoxon's signed-rank test; 1 where its ranks point
+    the other way than the means. Of several seeds ``chance_over_seeds``. It is corrected by Holm
+    for all pairs of methods: who is the best is known from the same scores, and any pair may be the
+    one that is tested.
     """
 
     method: str
@@ -203,52 +204,64 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
         Differences are in the measure's unit, below 0 where the best one is better; ("", [])
         without a row.
     """
-    blocks: dict[str, dict[object, list[float]]] = {}
-    means: dict[str, list[float]] = {}
+    scores: dict[str, dict[int, dict[str, float]]] = {}
+    persons = False
     for row in rows:
         if row.federation == federation and budget in row.budgets and row.method != POOLED:
+            persons = persons or _everybody(row)
             sign = measure_named(row.measure).sign
-            by_block = blocks.setdefault(row.method, {})
-            for client, v in row.clients.items():
-                by_block.setdefault(_who(row, client), []).append(sign * v)
             if row.clients:
-                means.setdefault(row.method, []).append(sign * fmean(row.clients.values()))
-    scores = {
-        name: {who: fmean(values) for who, values in by_block.items()}
-        for name, by_block in blocks.items()
-        if by_block
-    }
+                by_seed = scores.setdefault(row.method, {})
+                by_seed[row.seed] = {client: sign * v for client, v in row.clients.items()}
     if not scores:
         return "", []
-    best = max(scores, key=lambda name: fmean(means[name]))  # seeds count alike, as in entries
+    means = {  # seeds count alike, as in entries
+        name: fmean(fmean(clients.values()) for clients in by_seed.values())
+        for name, by_seed in scores.items()
+    }
+    best = max(scores, key=lambda name: means[name])
     others = [name for name in scores if name != best]
-    apart = [_apart(scores[name], scores[best]) for name in others]
+    apart = [_apart(scores[name], scores[best], persons) for name in others]
     chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)
     return best, [
-        Beside(name, float(one.mean()) if len(one) else 0.0, p)
+        Beside(name, fmean(each.mean() for each in one) if one else 0.0, p)
         for name, one, p in zip(others, apart, chances, strict=True)
     ]
 
 
-def _who(row: Row, client: str) -> object:
-    """A person, whom every seed has, or a client of one seed. Where a number of natural clients is
-    asked for, each seed draws others, and their numbers do not say whom.
+def _everybody(row: Row) -> bool:
+    """Whether every seed has the same persons. Where a number of natural clients is asked for, each
+    seed draws others, and their numbers do not say whom.
     """
     run = row.content.get("run")
-    everybody = row.split == "natural" and not (isinstance(run, dict) and run.get("clients"))
-    return client if everybody else (row.seed, client)
+    return row.split == "natural" and not (isinstance(run, dict) and run.get("clients"))
 
 
-def _apart(one: Mapping[object, float], other: Mapping[object, float]) -> np.ndarray:
-    both = [key for key in one if key in other]
-    return np.round(np.array([one[key] - other[key] for key in both], dtype=float), 9)
+def _apart(
+    one: Mapping[int, Mapping[str, float]], other: Mapping[int, Mapping[str, float]], persons: bool
+) -> list[np.ndarray]:
+    """Paired differences: an array a seed, or one of the persons, who are means over the seeds."""
+    of_who: dict[tuple[int, str], list[float]] = {}
+    for seed, clients in one.items():
+        for client, value in clients.items():
+            if client in other.get(seed, {}):
+                sample = (0 if persons else seed, client)
+                of_who.setdefault(sample, []).append(value - other[seed][client])
+    samples: dict[int, list[float]] = {}
+    for (seed, _), values in of_who.items():
+        samples.setdefault(seed, []).append(fmean(values))
+    return [np.round(np.array(sample), 9) for sample in samples.values()]
 
 
-def _chance(apart: np.ndarray) -> float:
-    """That as large ranks below 0 are chance."""
+def _chance(apart: Sequence[np.ndarray]) -> float:
+    """That as large a difference is chance."""
+    if not apart:
+        return 1.0
+    if len(apart) > 1:
+        return chance_over_seeds(apart)
     from scipy.stats import rankdata  # late: slow to load
 
-    p, told = signed_rank(apart), apart[apart != 0]
+    p, told = signed_rank(apart[0]), apart[0][apart[0] != 0]
     above = float(np.sign(told) @ rankdata(np.abs(told))) > 0
     return 1.0 if p is None or above else p
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_share, shares
+from fedkin.report.comparison.persons import by_share, seeds_of, shares
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
@@ -102,9 +102,10 @@ def _rows(
     higher = measure_named(measure).higher
     finite = [value for value in values if math.isfinite(value)]
     winner = values.index(max(finite) if higher else min(finite))
-    shared = ranks(
-        [_paired(group, seeds) for group in rivals], higher, values, _weights(rivals, seeds)
-    )
+    each = [_paired(group, seeds) for group in rivals]
+    runs = [one for group in rivals for one in group if one.row["seed"] in seeds]
+    drawn = seeds_of((one, one.validated) for one in runs)
+    shared = ranks(each, higher, values, _weights(rivals, seeds), drawn)
     return [
         {
             "method": rivals[0][0].row["method"],

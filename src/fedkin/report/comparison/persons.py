@@ -60,5 +60,20 @@ def by_share(
     return {who: part / whole[who] for who, part in shares(parts).items() if whole[who]}
 
 
+def seeds_of(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, int] | None:
+    """{who: its seed}: the clients of one seed share a model and a split.
+
+    Args:
+        scores: A run, and a number of each of its clients.
+
+    Returns:
+        None of one seed, or of persons, whom every seed has: they are one sample.
+    """
+    every = list(scores)
+    if any(one.persons for one, _ in every) or len({one.row["seed"] for one, _ in every}) < 2:
+        return None
+    return {_who(one, client): one.row["seed"] for one, values in every for client in values}
+
+
 def _who(one: Seen, client: int) -> object:
     return one.persons.get(client, (one.row["seed"], client))

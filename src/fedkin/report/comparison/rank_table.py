@@ -10,7 +10,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_share, shares
+from fedkin.report.comparison.persons import by_share, seeds_of, shares
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -65,7 +65,8 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     numbers = [_numbers(*one) for one in zip(groups, each, strict=True)]
     means = [float(one["mean"]) for one in numbers]
     weights = _weights([groups[k] for k in among])
-    shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights)
+    seeds = seeds_of((one, one.personal) for k in among for one in groups[k])
+    shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights, seeds)
     places = dict(zip(among, shared, strict=True))
     scores = [mean * (-1 if higher else 1) for mean in means]
     order = sorted(range(len(groups)), key=lambda k: (places.get(k, (math.inf,))[0], scores[k]))
