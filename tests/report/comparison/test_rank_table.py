@@ -87,6 +87,21 @@ def test_every_seed_counts_the_same_however_many_clients_it_has() -> None:
         assert row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9
 
 
+def test_seeds_that_disagree_share_a_rank_though_their_clients_agree() -> None:
+    """ditto is better by 20 points under one seed and worse by 10 under the other; of natural
+    clients each is the same person under both, and better by 5 in the mean.
+    """
+    seen = [
+        run(method, [0.5 + gain + 0.001 * k for k in range(12)], seed)
+        for method, gains in (("apfl", (0.0, 0.0)), ("ditto", (0.2, -0.1)))
+        for seed, gain in enumerate(gains)
+    ]
+    assert [row[:2] for row in table(*seen).rows] == [["1=", "ditto"], ["1=", "apfl"]]
+    names = {k: f"person {k}" for k in range(12)}
+    persons = [one._replace(persons=names) for one in seen]
+    assert [row[:2] for row in table(*persons).rows] == [["1", "ditto"], ["2", "apfl"]]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "mean", "half"),
     [
