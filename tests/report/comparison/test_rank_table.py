@@ -92,12 +92,12 @@ def test_seeds_that_disagree_share_a_rank_though_their_clients_agree() -> None:
     clients each is the same person under both, and better by 5 in the mean.
     """
     seen = [
-        run(method, [0.5 + gain + 0.001 * k for k in range(12)], seed)
+        run(method, [0.5 + gain + 0.001 * k for k in range(40)], seed)
         for method, gains in (("apfl", (0.0, 0.0)), ("ditto", (0.2, -0.1)))
         for seed, gain in enumerate(gains)
     ]
     assert [row[:2] for row in table(*seen).rows] == [["1=", "ditto"], ["1=", "apfl"]]
-    names = {k: f"person {k}" for k in range(12)}
+    names = {k: f"person {k}" for k in range(40)}
     persons = [one._replace(persons=names) for one in seen]
     assert [row[:2] for row in table(*persons).rows] == [["1", "ditto"], ["2", "apfl"]]
 
