@@ -13,6 +13,7 @@ from fedkin.report.intervals import (
     apart,
     interval,
     of_error,
+    of_seeds,
     of_share,
     over_clients,
     over_seeds,
@@ -189,46 +190,58 @@ def test_of_many_values_the_interval_is_the_normal_distributions() -> None:
 
 def test_the_interval_is_over_seeds_and_clients() -> None:
     assert over_seeds_and_clients([np.full(4, 3.0), np.full(9, 3.0)]) == (3.0, 3.0)
-    low, high = over_seeds_and_clients(
-        [np.array([0.0]), np.array([1.0]), np.array([5.0])]
-    )  # seeds only
-    assert (low, high) == (0.0, 5.0)
+    alone = over_seeds_and_clients([np.array([k]) for k in (0.0, 1.0, 5.0)])  # seeds only
+    half = 4.3027 * (7 / 3) ** 0.5  # t of two degrees, sd √7 of three
+    assert alone == pytest.approx((2 - half, 2 + half), abs=1e-3)
     wide = over_seeds_and_clients([np.array([-9.0, 0.0, 9.0])] * 3)  # clients only
     narrow = over_seeds_and_clients([np.tile([-9.0, 0.0, 9.0], 50)] * 3)
     assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
     normal = np.random.default_rng(1).normal(2, 3, 400)
-    low, high = over_seeds_and_clients([normal])
-    half = 1.96 * normal.std() / 20
-    assert (low, high) == (
-        pytest.approx(normal.mean() - half, abs=0.03),
-        pytest.approx(normal.mean() + half, abs=0.03),
+    half = student(399) * normal.std(ddof=1) / 20
+    assert over_seeds_and_clients([normal]) == pytest.approx(
+        (normal.mean() - half, normal.mean() + half)
     )
 
 
-def test_clients_of_a_crowd_are_drawn_as_quickly_and_as_well(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rng = np.random.default_rng(2)
-    seeds = [rng.normal(mean, 1, 900) for mean in (0.0, 0.05)]
-    exact = intervals.over_seeds_and_clients(seeds)
-    monkeypatch.setattr(intervals, "CROWD", 800)
-    assert intervals.over_seeds_and_clients(seeds) == pytest.approx(exact, abs=0.01)
-    assert intervals.over_seeds_and_clients(seeds) != exact
+def test_the_same_clients_are_drawn_once_for_all_seeds() -> None:
+    """Of persons nine equal seeds are as good as one, and their differences cancel out."""
+    own = np.random.default_rng(3).normal(1, 5, 50)
+    once = over_seeds_and_clients([own])
+    assert over_seeds_and_clients([own] * 9, persons=True) == pytest.approx(once)
+    low, high = over_seeds_and_clients([own] * 9)
+    assert high - low < 0.5 * (once[1] - once[0])
+    other = 2 * own.mean() - own
+    assert over_seeds_and_clients([own, other], persons=True) == pytest.approx((own.mean(),) * 2)
 
 
+def test_weights_of_whole_numbers_repeat_a_client() -> None:
+    """In its seed's mean: of one seed with weights 1 and 3 the mean is that of 0, 4, 4 and 4; as
+    good as 16 / 10 equal clients, of which 0.6 degrees count as 1.
+    """
+    found = of_seeds([np.array([0.0, 4.0])], weights=[np.array([1.0, 3.0])])
+    assert found.mean == 3.0
+    assert found.variance == pytest.approx((1 / 16 * 9 + 9 / 16 * 1) * (1 + 1 / 0.6))
+    assert found.degrees == 1.0
+
+
+@pytest.mark.parametrize(
+    ("seeds", "apart", "least"),
+    [
+        (2, 0.0, 0.96),
+        (3, 0.0, 0.96),
+        (2, 9.0, 0.92),
+        (3, 9.0, 0.92),
+        (2, 0.7, 0.86),
+        (3, 0.7, 0.91),
+    ],
+)
 def test_how_often_the_interval_of_several_seeds_holds_the_true_mean(
-    monkeypatch: pytest.MonkeyPatch,
+    seeds: int, apart: float, least: float
 ) -> None:
-    """What docs/compare.md says: (seeds, sd over seeds in sds of a client) → share."""
-    monkeypatch.setattr(intervals, "DRAWS_OF_SEEDS", 400)
-    found = {}
-    for count, wide in ((2, 0.0), (3, 0.0), (2, 9.0), (3, 9.0)):
-        rng, hit = np.random.default_rng(5), 0
-        for _ in range(200):
-            each = [rng.normal(rng.normal(0, wide), 1, 20) for _ in range(count)]
-            low, high = over_seeds_and_clients(each)
-            hit += low <= 0 <= high
-        found[count, wide] = hit / 200
-    assert min(found[2, 0.0], found[3, 0.0]) > 0.93
-    assert found[2, 9.0] == pytest.approx(0.50, abs=0.08)
-    assert found[3, 9.0] == pytest.approx(0.75, abs=0.08)
+    """What docs/compare.md says; ``apart``: sd over seeds, in sds of a client, of which are 20."""
+    rng, hit = np.random.default_rng(5), 0
+    for _ in range(1000):
+        each = [rng.normal(rng.normal(0, apart), 1, 20) for _ in range(seeds)]
+        low, high = over_seeds_and_clients(each)
+        hit += low <= 0 <= high
+    assert hit / 1000 > least

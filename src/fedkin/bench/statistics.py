@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedkin.report.intervals import of_seeds
+
 LEVEL = 0.05
 FEWEST = 2  # federations, and methods
 DRAWS, SEED = 20_000, 0  # of orders, for Friedman's p
@@ -225,11 +227,7 @@ def holm(chances: Sequence[float], among: int | None = None) -> list[float]:
 
 def chance_over_seeds(values: Sequence[NDArray[np.float64]]) -> float:
     """How likely the mean over seeds of the means over clients lies so far from 0 by chance, two-
-    sided: seeds are a sample, and so are the clients of each.
-
-    By Student's t. The variance between the seeds' means holds that within them already. It is
-    added once more, for two or three seeds may have equal means by chance. Degrees of freedom are
-    Welch and Satterthwaite's, of the two variances: few where seeds differ more than their clients.
+    sided: seeds are a sample, and so are the clients of each (Student's t, as ``of_seeds`` has it).
 
     Args:
         values: An array of clients' differences a seed, two or more, none of them empty.
@@ -240,18 +238,12 @@ def chance_over_seeds(values: Sequence[NDArray[np.float64]]) -> float:
     >>> round(chance_over_seeds([np.array([0.0, 2.0]), np.array([1.0, 3.0])]), 4)
     0.1817
     """
-    seeds = len(values)
-    means = np.array([float(each.mean()) for each in values])
-    of_seeds = float(means.var(ddof=1)) / seeds
-    of_clients = sum(each.var(ddof=1) / len(each) for each in values if len(each) > 1) / seeds**2
-    variance = of_seeds + of_clients
-    if variance == 0:
-        return float(means.mean() == 0)
+    found = of_seeds(values)
+    if found.variance == 0:
+        return float(found.mean == 0)
     from scipy.special import stdtr  # late: slow to load
 
-    free = max(1, sum(map(len, values)) - seeds)
-    degrees = variance**2 / (of_seeds**2 / (seeds - 1) + of_clients**2 / free)
-    return float(2 * stdtr(degrees, -abs(float(means.mean())) / math.sqrt(variance)))
+    return float(2 * stdtr(found.degrees, -abs(found.mean) / math.sqrt(found.variance)))
 
 
 def agreement(scores: NDArray[np.float64]) -> float | None:

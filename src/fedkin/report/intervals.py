@@ -5,7 +5,7 @@ are ties.
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 
 Floats = NDArray[np.float64]
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
-DRAWS_OF_SEEDS = 4000
-CROWD = 1000  # clients of a seed, above which their mean is drawn from the normal distribution
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 STEPS = 10_000  # of a sum for an integral
 BATCH = 2_000_000  # random numbers at a time
@@ -189,58 +187,79 @@ def over_seeds(values: Sequence[float], measure: str) -> tuple[float, float] | N
     return max(mean - half, possible.least), min(mean + half, possible.most)
 
 
-def over_seeds_and_clients(
-    values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
-) -> tuple[float, float]:
-    """The 95 % interval of the mean over seeds of the means over clients: percentiles, both drawn
-    again with replacement. Clients of one seed share a model and a split, so they are no sample of
-    other seeds.
+class OfSeeds(NamedTuple):
+    """A mean over seeds of means over clients, the variance of that mean, and its degrees of
+    freedom.
+    """
 
-    What differs among clients is in the seeds' means and is drawn once more within each, so over
-    clients it is rather too wide. Over seeds it is too narrow where they are few: where they alone
-    differ, it is from the least to the largest mean of two or three.
+    mean: float
+    variance: float
+    degrees: float
+
+
+def of_seeds(
+    values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
+) -> OfSeeds:
+    """What several seeds say of others, whose clients are others, too. Clients of one seed share a
+    model and a split, so they are no sample of other seeds.
+
+    The variance has two parts. That between the seeds' means holds the one within them already; the
+    latter is added once more, for two or three seeds may have equal means by chance. The degrees
+    are Welch and Satterthwaite's, of both parts: few where seeds differ more than their clients.
 
     Args:
         values: An array of clients' values a seed, none of them empty.
-        persons: Whether the n-th client is the same under every seed, and so one draw of clients is
-            for all of them: a mean over seeds does not make it surer who is drawn.
+        persons: Whether the n-th client is the same under every seed: a mean over seeds does not
+            make it surer who is drawn.
+        weights: How much each value counts in its seed's mean, above 0; None: all the same.
+
+    Returns:
+        The mean in the values' unit, its variance in that unit squared, degrees from 1.
+    """
+    count = len(values)
+    each = weights or [np.ones(len(one)) for one in values]
+    means = np.array([np.average(one, weights=w) for one, w in zip(values, each, strict=True)])
+    between = float(means.var(ddof=1)) / count if count > 1 else 0.0
+    if persons:
+        samples, shares = [np.mean(values, axis=0)], [np.mean(each, axis=0)]
+    else:
+        samples, shares = list(values), list(each)
+    known = [_error(one, w) for one, w in zip(samples, shares, strict=True)]
+    within = sum(error**2 for error, _ in known) / len(samples) ** 2
+    variance = between + within
+    free = sum(degrees for _, degrees in known)
+    parts = [(between, count - 1), (within, free)]
+    spread = sum(part**2 / degrees for part, degrees in parts if part > 0)
+    degrees = variance**2 / spread if spread > 0 else 1.0
+    return OfSeeds(float(means.mean()), variance, max(1.0, degrees))
+
+
+def _error(values: Floats, weights: Floats) -> tuple[float, float]:
+    """(standard error of a mean, degrees of freedom); (0, 0) of one value, which has no spread."""
+    effective = float(weights.sum()) ** 2 / float((weights**2).sum())
+    degrees = effective - 1
+    if degrees < 1e-9:
+        return 0.0, 0.0
+    _, error = _mean_and_error(values, weights)
+    return error * math.sqrt(1 + 1 / degrees), degrees
+
+
+def over_seeds_and_clients(
+    values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
+) -> tuple[float, float]:
+    """The 95 % interval of the mean over seeds of the means over clients, by Student's t.
+
+    Args:
+        values: An array of clients' values a seed, none of them empty.
+        persons: Whether the n-th client is the same under every seed.
         weights: How much each value counts in its seed's mean, above 0; None: all the same.
 
     Returns:
         (low, high), in the values' unit.
     """
-    rng = np.random.default_rng(SEED)
-    count = len(values)
-    means = np.empty((count, DRAWS_OF_SEEDS, count))
-    who = (DRAWS_OF_SEEDS, len(values[0]))
-    shared = rng.integers(who[1], size=who) if persons else None
-    for seed, each in enumerate(values):
-        counts = None if weights is None else weights[seed]
-        for slot in range(count):
-            means[seed, :, slot] = _drawn_means(rng, each, shared, counts)
-    picked = rng.integers(count, size=(DRAWS_OF_SEEDS, count))
-    drawn = means[picked, np.arange(DRAWS_OF_SEEDS)[:, None], np.arange(count)[None, :]].mean(1)
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return round(float(low), 9), round(float(high), 9)
-
-
-def _drawn_means(
-    rng: np.random.Generator,
-    values: Floats,
-    at: NDArray[np.int64] | None,
-    weights: Floats | None,
-) -> Floats:
-    """Means of values drawn again, ``at`` these places where they are given."""
-    if at is None and len(values) > CROWD:
-        return rng.normal(*_mean_and_error(values, weights), size=DRAWS_OF_SEEDS)
-    if at is None:
-        at = rng.integers(len(values), size=(DRAWS_OF_SEEDS, len(values)))
-    means: Floats
-    if weights is None:
-        means = values[at].mean(1)
-    else:
-        means = (values[at] * weights[at]).sum(1) / weights[at].sum(1)
-    return means
+    found = of_seeds(values, persons, weights)
+    half = student(found.degrees) * math.sqrt(found.variance)
+    return round(found.mean - half, 9), round(found.mean + half, 9)
 
 
 def ranks(
@@ -301,7 +320,7 @@ def apart(
         one: {pair: value}.
         other: The same of the other.
         weights: {pair: how much it counts}; None: all the same.
-        seeds: {pair: its seed}: seeds are drawn, then the pairs of each; None: one sample.
+        seeds: {pair: its seed}: seeds are a sample, and the pairs of each; None: one sample.
 
     Returns:
         False without two pairs in common.

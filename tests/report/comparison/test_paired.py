@@ -124,7 +124,9 @@ def test_clients_of_one_seed_are_no_sample_of_other_seeds() -> None:
     assert pooled["p"] is not None
     assert pooled["p"] < 1e-4
     assert not told_apart(found)
-    assert (found["low"], found["high"]) == pytest.approx((-0.02, 0.2), abs=0.01)
+    half = 4.30 * 0.11 / 3**0.5  # Student's t of three means with an sd of 0.11
+    ends = (0.28 / 3 - half, 0.28 / 3 + half)
+    assert (found["low"], found["high"]) == pytest.approx(ends, abs=0.01)
     assert found["p"] is None
 
 

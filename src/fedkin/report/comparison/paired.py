@@ -146,8 +146,8 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> list[np.ndarray]:
 def statistics(apart: Sequence[np.ndarray], measure: str) -> dict[str, Any]:
     """The numbers of one row; of some measures less is better.
 
-    Clients of one seed share a model and a split. So several seeds are drawn first, then the
-    clients of each; and Wilcoxon's test, for which all pairs are independent, is of one sample.
+    Clients of one seed share a model and a split. So of several seeds the seeds are the sample, and
+    the clients of each; and Wilcoxon's test, for which all pairs are independent, is of one sample.
 
     Args:
         apart: Differences, in the measure's unit: an array a seed, or one of persons.
@@ -159,7 +159,7 @@ def statistics(apart: Sequence[np.ndarray], measure: str) -> dict[str, Any]:
     every = np.concatenate(apart)
     gain = measure_named(measure).sign * every
     alone = len(apart) == 1
-    low, high = interval(every) if alone else over_seeds_and_clients(apart)
+    low, high = interval(every) if alone else _over_seeds(apart, measure)
     return {
         "clients": len(every),
         "measure": measure,
@@ -170,6 +170,13 @@ def statistics(apart: Sequence[np.ndarray], measure: str) -> dict[str, Any]:
         "better": float((gain > 0).mean()),
         "worse": float((gain < 0).mean()),
     }
+
+
+def _over_seeds(apart: Sequence[np.ndarray], measure: str) -> tuple[float, float]:
+    """No end goes beyond the largest difference: that of two seeds would."""
+    low, high = over_seeds_and_clients(apart)
+    most = measure_named(measure).most - measure_named(measure).least
+    return max(low, -most), min(high, most)
 
 
 def told_apart(row: Mapping[str, Any]) -> bool:

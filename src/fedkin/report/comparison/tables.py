@@ -223,7 +223,7 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         rows=rows,
         texts=3,
         caption="a pair is a client under one seed, or a natural client over all; "
-        f"interval: {formatting.WAYS}; of several seeds: seeds are drawn, then their clients; "
+        f"interval: {formatting.WAYS}; of several seeds: Student's t, by seeds and their clients; "
         "p: Wilcoxon, signed rank, of one seed or of natural clients",
     )
 
