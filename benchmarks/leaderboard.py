@@ -13,7 +13,7 @@ from benchmarks import defaults, edges
 from benchmarks.page import END, line_of
 from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.leaderboard.board import POOLED, Entry, entries
-from fedkin.bench.leaderboard.page import markdown, mean_ranks
+from fedkin.bench.leaderboard.markdown import markdown, notes
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.report import formatting
@@ -21,7 +21,9 @@ from fedkin.report import formatting
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 ROWS = DOCS / "leaderboard"
 SUITES = ("small", "standard")
-NEAR = 0.01  # a point: who is so near the best may be chosen for what else it has
+# who is so near the best may be chosen for what else it has
+NEAR = 0.01  # a point of a share
+NEAR_PART = 0.02  # of the best, of a measure that is no share: perplexity, say
 HEAD = ["federation", "alone", "fedavg", "best", "fewest clients hurt", "fewest bytes"]
 
 
@@ -54,7 +56,7 @@ def choices(found: list[Row]) -> str:
         mine = [one for one in told if one.federation == federation]
         by = {one.method: one for one in mine}
         best = mine[0]
-        near = [one for one in mine if abs(one.mean - best.mean) <= NEAR]
+        near = [one for one in mine if _is_near(one, best)]
         gain = [one for one in mine if one.gain is not None and one.gain > 0]  # else: alone
         unhurt = min(gain or [by["local"]], key=lambda one: (one.hurt or 0.0, -one.mean))
         cheap = min(near, key=lambda one: one.bytes)
@@ -67,6 +69,11 @@ def choices(found: list[Row]) -> str:
         ]
         lines.append(line_of(cells))
     return "\n".join(lines) + "\n"
+
+
+def _is_near(one: Entry, best: Entry) -> bool:
+    within = NEAR if formatting.is_share(best.measure) else NEAR_PART * abs(best.mean)
+    return abs(one.mean - best.mean) <= within
 
 
 def _score(one: Entry) -> str:
@@ -88,7 +95,7 @@ def tables() -> list[tuple[Path, str, str]]:
 
 
 def _with_ranks(mine: list[Row]) -> str:
-    return "\n".join(filter(None, [markdown(mine), mean_ranks(mine)]))
+    return "\n".join(filter(None, [markdown(mine), notes(mine)]))
 
 
 def put(page: Path, name: str, text: str) -> None:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 from benchmarks.leaderboard import at_equal_rounds, rows
 from benchmarks.page import put
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import Entry
+from fedkin.bench.leaderboard.board import Entry, times
+from fedkin.bench.suite import SHARED
 
-WIDTH = 30  # of what stands left of the numbers
+WIDTH = 23  # of what stands left of the numbers
 COLUMNS = {  # federations whose measure is accuracy, one of a kind
     "digits": "small/digits-dirichlet",
     "HAR10": "small/har",
@@ -82,18 +83,26 @@ def measured() -> dict[str, dict[str, Entry]]:
 def tree() -> list[str]:
     """The tree's lines; right of a method its gains on ``local`` and the clients hurt."""
     found = measured()
-    head = " " * WIDTH + " ".join(f"{word:>6}" for word in COLUMNS) + "   hurt"
+    head = " " * WIDTH + " ".join(f"{word:>6}" for word in COLUMNS) + "   hurt  comp."
     return [head, TREE.says, *_below(TREE, "", found)]
 
 
 def numbers(method: str, found: dict[str, dict[str, Entry]]) -> str:
-    """Points gained in each column, and the mean share hurt in those that have the method."""
+    """Points gained in each column; of those that have the method the mean share hurt, and what it
+    multiplies beside fedavg.
+    """
     there = [by.get(method) for by in found.values()]
     gains = [None if one is None else one.gain for one in there]
     shown = [NONE if gain is None else f"{100 * gain:+.1f}" for gain in gains]
     hurt = [one.hurt for one in there if one is not None and one.hurt is not None]
     share = f"{100 * statistics.mean(hurt):2.0f} %" if hurt else NONE
-    return " ".join(f"{gain:>6}" for gain in shown) + f"   {share:>4}"
+    own, shared = (
+        {column: by[name] for column, by in found.items() if name in by}
+        for name in (method, SHARED)
+    )
+    compute = times(own, shared, "flops")
+    dear = NONE if compute is None else f"{compute:.1f} ×"
+    return " ".join(f"{gain:>6}" for gain in shown) + f"   {share:>4} {dear:>6}"
 
 
 def _below(branch: Branch, indent: str, found: dict[str, dict[str, Entry]]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fedkin.bench.leaderboard.page import markdown, page
+from fedkin.bench.leaderboard.markdown import markdown
+from fedkin.bench.leaderboard.page import page
 from fedkin.bench.row import row_of
 from fedkin.bench.running import bench
 from fedkin.bench.verify import verify

@@ -36,11 +36,11 @@ def test_a_suite_stands_for_the_rows_that_fedkin_has_unless_a_file_is_called_so(
     monkeypatch.chdir(tmp_path)
     done = fedkin("bench", "page", "small", "--markdown", "small.md")
     assert done.exit_code == 0, done.output
-    assert "| fedmd |" in Path("small.md").read_text()
+    assert "| fedmd° |" in Path("small.md").read_text()
     Path("small").mkdir()
     append(Path("small") / ROWS, made_rows())
     assert fedkin("bench", "page", "small", "--markdown", "small.md").exit_code == 0
-    assert "| fedmd |" not in Path("small.md").read_text()
+    assert "| fedmd° |" not in Path("small.md").read_text()
     assert told("bench", "page", "smal") == "smal does not exist"
 
 

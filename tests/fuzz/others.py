@@ -17,6 +17,7 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from fedkin.bench.leaderboard import page as pages
+from fedkin.bench.leaderboard.markdown import markdown
 from fedkin.bench.row import read_rows, whole_cases
 from fedkin.bench.suite import parsed, suite
 from fedkin.bench.verify import named, permit
@@ -72,7 +73,7 @@ def _rows(case: tuple[Any, bytes]) -> None:
     with nullcontext() if drawn else patch.object(pages, "figures", return_value=[]):
         written = pages.page(rows).encode().decode()
     assert "<script>x" not in written
-    table = pages.markdown(rows)
+    table = markdown(rows)
     assert "<" not in table
     assert "](" not in table
     lines = table.encode().decode().splitlines()

@@ -5,7 +5,7 @@ those rows. benchmarks/tree.py: the page has today's numbers.
 import json
 import shlex
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 import pytest
 
@@ -60,22 +60,27 @@ def test_the_tree_of_the_page_has_todays_numbers() -> None:
 def test_the_numbers_of_the_tree_follow_from_the_rows(method: str) -> None:
     """By arithmetic on the JSON lines: gains are differences of means over seeds."""
     (line,) = (one for one in tree() if one.replace("│", " ").split()[0] == method)
-    *gains, hurt, _ = line.replace("│", " ").split()[1:]
-    shares = []
+    *gains, hurt, _, compute, _ = line.replace("│", " ").split()[1:]
+    shares, cost = [], []
     for gain, federation in zip(gains, COLUMNS.values(), strict=True):
         suite, setting = federation.split("/")
         lines = (ROOT / "docs" / "leaderboard" / f"{suite}.jsonl").read_text().splitlines()
         scores: dict[str, dict[int, dict[str, float]]] = {method: {}, "local": {}}
+        flops: dict[str, dict[int, float]] = {method: {}, "fedavg": {}}
         for row in map(json.loads, lines):  # a newer search stands below an older one
             if row["setting"] == setting and row["method"] in scores and "rounds" in row["budgets"]:
                 scores[row["method"]][row["seed"]] = row["clients"]
+            if row["setting"] == setting and row["method"] in flops and "rounds" in row["budgets"]:
+                flops[row["method"]][row["seed"]] = row["flops"]
         mine, alone = scores[method], scores["local"]
         assert mine.keys() == alone.keys() == {0, 1, 2}
         means = [fmean(fmean(by[seed].values()) for seed in by) for by in (mine, alone)]
         assert gain == f"{100 * (means[0] - means[1]):+.1f}"
         worse = [[mine[seed][one] < alone[seed][one] for one in mine[seed]] for seed in mine]
         shares.append(fmean(map(fmean, worse)))
+        cost.append(fmean(flops[method].values()) / fmean(flops["fedavg"].values()))
     assert float(hurt) == pytest.approx(100 * fmean(shares), abs=0.51)  # printed whole
+    assert compute == f"{geometric_mean(cost):.1f}"
 
 
 def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:

@@ -108,8 +108,9 @@ def page(
     ] = None,
 ) -> None:
     """Write the leaderboard as an HTML page."""
-    from fedkin.bench.leaderboard.page import markdown as as_markdown
-    from fedkin.bench.leaderboard.page import mean_ranks, not_run, own_named, write_page
+    from fedkin.bench.leaderboard.markdown import markdown as as_markdown
+    from fedkin.bench.leaderboard.markdown import not_run, notes, own_named
+    from fedkin.bench.leaderboard.page import write_page
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
     from fedkin.runs.output_files import MARKDOWN, write_outside
 
@@ -120,7 +121,7 @@ def page(
         warn(remark)
     cases = whole_cases(read)
     if markdown is not None:
-        parts = [as_markdown(cases), own_named(cases), mean_ranks(cases), not_run(cases)]
+        parts = [as_markdown(cases), own_named(cases), notes(cases), not_run(cases)]
         say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
     else:
         say(write_page(cases, out))

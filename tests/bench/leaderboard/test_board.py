@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from fedkin.bench.leaderboard.board import against_best, entries, order, stability
-from fedkin.bench.leaderboard.page import markdown, not_run, page
+from fedkin.bench.leaderboard.markdown import markdown
+from fedkin.bench.leaderboard.page import page
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
@@ -207,11 +208,6 @@ def test_a_method_costs_the_largest_epsilon_of_its_seeds() -> None:
     assert entry.epsilon == 4.0
     (plain,) = entries([a_row()])
     assert plain.epsilon is None
-
-
-def test_who_was_not_run_stands_under_the_table() -> None:
-    assert "- fedbn on UCI HAR, 10 subjects: no &lt;batch> norm" in not_run(ROWS)
-    assert not_run(ROWS[:4]) == ""
 
 
 def test_who_failed_under_a_seed_is_in_no_order_and_takes_no_seed_away() -> None:

@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from fedkin.bench.leaderboard.page import (
-    markdown,
-    mean_ranks,
-    own_named,
-    page,
-    write_page,
-)
+from fedkin.bench.leaderboard.page import page, write_page
 from fedkin.core.errors import FedkinError
 from tests.bench.made_rows import OWN, made_rows, with_own_method
 from tests.bench.test_verify import a_row
@@ -26,32 +20,6 @@ ROWS = made_rows()
 def browser() -> Iterator[Browser]:
     with started() as found:
         yield found
-
-
-def test_the_table_in_markdown_is_in_the_order_of_ranks() -> None:
-    lines = markdown(ROWS).splitlines()
-    assert lines[0].startswith("| method | Digits, 15 clients, Dirichlet 0.3 |")
-    assert [line.split(" | ")[0] for line in lines[2:4]] == ["| apfl", "| ditto"]
-    assert lines[-1].startswith("| centralized")
-    assert all(line.count("|") == lines[0].count("|") for line in lines)
-
-
-def test_a_sentence_says_whether_mean_ranks_may_be_chance() -> None:
-    said = mean_ranks(ROWS)
-    assert said.startswith("Mean ranks are of 5 methods over 3 federations. Friedman: the methods ")
-    assert re.search(r"differ \(p = 0\.0\d+\)\.\n$", said)
-    alike = [row.model_copy(update={"mean": 0.5}) for row in ROWS if row.mean is not None]
-    assert mean_ranks(alike).endswith("the methods may all be alike (p = 1).\n")
-    assert mean_ranks([row for row in ROWS if row.federation == ROWS[0].federation]) == ""
-
-
-def test_one_federation_ranks_nobody_and_the_best_score_comes_first() -> None:
-    one = [row for row in ROWS if row.federation == ROWS[0].federation]
-    lines = [line.strip("| ").split(" | ") for line in markdown(one).splitlines()[2:]]
-    assert {cells[-1] for cells in lines} == {"–"}
-    scores = [float(cells[1].removesuffix(" %")) for cells in lines]
-    assert scores == sorted(scores, reverse=True)
-    assert len(set(scores)) > 2
 
 
 def test_nothing_finished_is_one_sentence() -> None:
@@ -137,14 +105,6 @@ def test_a_method_that_is_not_fedkins_is_marked_and_told_where_it_stands() -> No
     assert marked == [OWN] * 9
     (of_fedkin_alone,) = re.findall(r"<main>.*</main>", page(ROWS), re.DOTALL)
     assert not re.search(r'class="own-method"|▲ ', of_fedkin_alone)
-
-
-def test_the_table_in_markdown_marks_it_too() -> None:
-    rows = with_own_method()
-    assert any(line.startswith(f"| **▲ {OWN}** | ") for line in markdown(rows).splitlines())
-    assert own_named(rows) == f"▲ marks {OWN}, which is not one of fedkin's methods.\n"
-    assert own_named(ROWS) == ""
-    assert "▲" not in markdown(ROWS)
 
 
 @pytest.mark.parametrize("width", [390, 1400])

@@ -1,8 +1,8 @@
 """What rows come to: one entry a method, federation and budget, over its seeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, stdev
-from typing import NamedTuple
+from statistics import fmean, geometric_mean, stdev
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fedkin.report.comparison.signed_rank import signed_rank
 
 BUDGETS = ("rounds", "bytes", "compute")
 EQUAL_ROUNDS = BUDGETS[0]
+Cost = Literal["bytes", "flops"]
 POOLED = "centralized"  # has all data in one place: beside the others, never a winner
 
 
@@ -126,6 +127,27 @@ def order(board: Sequence[Entry], budget: str) -> Ranked | None:
         None where fewer than two methods share two federations.
     """
     return ranked(_by_method(one for one in board if one.budget == budget and one.method != POOLED))
+
+
+def times(by: Mapping[str, Entry], baseline: Mapping[str, Entry], what: Cost) -> float | None:
+    """How many times as much as the baseline a method sends or multiplies: the geometric mean over
+    the federations that both have.
+
+    Args:
+        by: The method's entries, by federation.
+        baseline: Those of fedavg, say, at the same budget.
+        what: "bytes" or "flops".
+
+    Returns:
+        0 where it sends nothing somewhere; None where both share no federation.
+    """
+    pairs = [
+        (getattr(one, what), getattr(baseline[k], what)) for k, one in by.items() if k in baseline
+    ]
+    ratios = [own / other for own, other in pairs if other > 0]
+    if not ratios:
+        return None
+    return geometric_mean(ratios) if min(ratios) > 0 else 0.0
 
 
 def _by_method(board: Iterable[Entry]) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
-"""The leaderboard as one offline page, and as tables in Markdown."""
+"""The leaderboard as one offline page."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,13 @@ from fedkin.bench.leaderboard.board import (
     order,
     stability,
 )
-from fedkin.bench.leaderboard.charts import against_cost, by_chance, clients, critical, steadiness
+from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
 from fedkin.bench.leaderboard.standing import standings
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES
-from fedkin.core import escaping
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
@@ -255,117 +254,3 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
         return []
     head = [("federation", ""), ("method", ""), ("why", "long")]
     return [section("missing", "Not run", "", table(head, lines))]
-
-
-def markdown(rows: Sequence[Row]) -> str:
-    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
-    clients hurt. By mean rank; who has none, by how many federations it has and its score.
-
-    Args:
-        rows: Of any suites.
-
-    Returns:
-        A table; shares of clients in per cent.
-    """
-    rows = latest_searches(rows)
-    board = _at_equal_rounds(rows)
-    titles = titles_of(rows)
-    federations = list(dict.fromkeys(one.federation for one in board))
-    by: dict[str, dict[str, Entry]] = {}
-    for one in board:
-        by.setdefault(one.method, {})[one.federation] = one
-    ranks = order(board, EQUAL_ROUNDS)
-    mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
-    columns = (_cell(titles[federation]) for federation in federations)
-    head = ["method", *columns, "on local", "hurt", "mean rank"]
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-
-    def place(name: str) -> tuple[float, int, float, str]:
-        score = sum(one.score for one in by[name].values())
-        return mean_rank.get(name, 1e9), -len(by[name]), -score, name
-
-    for name in sorted(by, key=place):
-        rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
-        lines.append(f"| {' | '.join([_named(name), *_cells(by[name], federations), rank])} |")
-    return "\n".join(lines) + "\n"
-
-
-def own_named(rows: Sequence[Row]) -> str:
-    """What the sign in the table means; "" where all methods are fedkin's.
-
-    Args:
-        rows: Of any suites.
-
-    Returns:
-        A sentence, or "".
-    """
-    own = own_methods(row.method for row in rows)
-    return f"{_cell(legend(own))}\n" if own else ""
-
-
-def mean_ranks(rows: Sequence[Row]) -> str:
-    """What the table's mean ranks are over, and whether they say more than chance; "" of none.
-
-    Args:
-        rows: Of any suites.
-
-    Returns:
-        A sentence or two, or "".
-    """
-    ranked = order(_at_equal_rounds(latest_searches(rows)), EQUAL_ROUNDS)
-    if ranked is None:
-        return ""
-    over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
-    return f"Mean ranks are of {over}. {by_chance(ranked)}\n"
-
-
-def _at_equal_rounds(rows: Sequence[Row]) -> list[Entry]:
-    return [one for one in entries(rows) if one.budget == EQUAL_ROUNDS]
-
-
-def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
-    """A method's score by federation, its gain on local, and the clients it hurts."""
-    mine = list(by.values())
-    cells = [
-        formatting.value(by[name].measure, by[name].mean) if name in by else formatting.NONE
-        for name in federations
-    ]
-    # a mean of points and of units would say nothing
-    shares = all(formatting.is_share(one.measure) for one in mine)
-    gains = [one.gain for one in mine if one.gain is not None and shares]
-    hurt = [one.hurt for one in mine if one.hurt is not None]
-    gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains else formatting.NONE
-    return [
-        *cells,
-        gain,
-        formatting.percent_or_dash(sum(hurt) / len(hurt)) if hurt else formatting.NONE,
-    ]
-
-
-def not_run(rows: Sequence[Row]) -> str:
-    """The list under the table in Markdown: whoever was not run, where, and why; "" of nobody.
-
-    Args:
-        rows: Of any suites.
-
-    Returns:
-        A list, or "".
-    """
-    rows = latest_searches(rows)
-    titles = titles_of(rows)
-    lines = [
-        f"- {_named(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
-        for row in rows
-        if row.missing
-    ]
-    return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
-
-
-def _named(method: str) -> str:
-    """Bold where it is not fedkin's, with the sign before it."""
-    return f"**{_cell(signed(method))}**" if own_methods([method]) else _cell(method)
-
-
-def _cell(text: str) -> str:
-    """Somebody's text within a row of a Markdown table."""
-    return escaping.markdown(text).replace("|", "\\|")

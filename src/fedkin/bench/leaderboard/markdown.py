@@ -1,0 +1,206 @@
+"""The leaderboard as tables in Markdown."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from fedkin.bench.latest_searches import latest_searches
+from fedkin.bench.leaderboard.board import BUDGETS, EQUAL_ROUNDS, Cost, Entry, entries, order, times
+from fedkin.bench.leaderboard.charts import by_chance
+from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
+from fedkin.bench.leaderboard.titles import titles_of
+from fedkin.bench.row import Row
+from fedkin.bench.suite import SHARED
+from fedkin.core import escaping
+from fedkin.core.errors import FedkinError
+from fedkin.methods import METHODS, make
+from fedkin.report import formatting
+
+WIDTH = 100  # letters of a line
+PUBLIC = "°"  # after a method that learns from a public set
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
+    clients hurt, what it sends and multiplies beside fedavg, and its mean rank under each budget.
+    By mean rank at equal rounds; who has none, by how many federations it has and its score.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A table; shares of clients in per cent.
+    """
+    rows = latest_searches(rows)
+    every = entries(rows)
+    board = _at_equal_rounds(every)
+    titles = titles_of(rows)
+    federations = list(dict.fromkeys(one.federation for one in board))
+    by: dict[str, dict[str, Entry]] = {}
+    for one in board:
+        by.setdefault(one.method, {})[one.federation] = one
+    ranks = {budget: _ranks(every, budget) for budget in BUDGETS}
+    columns = (_cell(titles[federation]) for federation in federations)
+    costs = ["bytes", "compute"]
+    head = ["method", *columns, "on local", "hurt", *costs]
+    head += [f"rank, equal {budget}" for budget in BUDGETS]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+
+    def place(name: str) -> tuple[float, int, float, str]:
+        score = sum(one.score for one in by[name].values())
+        return ranks[EQUAL_ROUNDS].get(name, 1e9), -len(by[name]), -score, name
+
+    baseline = by.get(SHARED, {})
+    for name in sorted(by, key=place):
+        cells = [_named(name), *_cells(by[name], federations)]
+        cells += [_times(by[name], baseline, "bytes"), _times(by[name], baseline, "flops")]
+        cells += [f"{one[name]:.1f}" if name in one else formatting.NONE for one in ranks.values()]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def notes(rows: Sequence[Row]) -> str:
+    """What the table's signs, costs and mean ranks are, and whether ranks say more than chance.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A paragraph; "" without rows.
+    """
+    rows = latest_searches(rows)
+    every = entries(rows)
+    methods = list(dict.fromkeys(one.method for one in every))
+    said = [_costs(methods), _public(methods), *(_mean_ranks(every, one) for one in BUDGETS)]
+    said.append(_processors(rows))
+    told = textwrap.fill(" ".join(filter(None, said)), WIDTH)
+    return f"{told}\n" if told else ""
+
+
+def own_named(rows: Sequence[Row]) -> str:
+    """What the sign of methods that are not fedkin's means; "" where all are fedkin's.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A sentence, or "".
+    """
+    own = own_methods(row.method for row in rows)
+    return f"{_cell(legend(own))}\n" if own else ""
+
+
+def not_run(rows: Sequence[Row]) -> str:
+    """The list under the table: whoever was not run, where, and why; "" of nobody.
+
+    Args:
+        rows: Of any suites.
+
+    Returns:
+        A list, or "".
+    """
+    rows = latest_searches(rows)
+    titles = titles_of(rows)
+    lines = [
+        f"- {_named(row.method)} on {_cell(titles[row.federation])}: {_cell(row.missing)}"
+        for row in rows
+        if row.missing
+    ]
+    return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
+
+
+def _at_equal_rounds(every: Sequence[Entry]) -> list[Entry]:
+    return [one for one in every if one.budget == EQUAL_ROUNDS]
+
+
+def _ranks(every: Sequence[Entry], budget: str) -> dict[str, float]:
+    """{method: mean rank}."""
+    found = order(every, budget)
+    return {} if found is None else dict(zip(found.names, found.ranks, strict=True))
+
+
+def _mean_ranks(every: Sequence[Entry], budget: str) -> str:
+    """What a budget's mean ranks are over; "" of none."""
+    ranked = order(every, budget)
+    if ranked is None:
+        return ""
+    over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
+    return f"Mean ranks at equal {budget} are of {over}. {by_chance(ranked)}"
+
+
+def _costs(methods: Sequence[str]) -> str:
+    if SHARED not in methods:
+        return ""
+    return (
+        f"Bytes and compute: a method's messages and multiplications beside {SHARED}'s in as "
+        "many rounds, geometric mean over its federations."
+    )
+
+
+def _public(methods: Sequence[str]) -> str:
+    """Who learns from samples that the others lack."""
+    those = [name for name in methods if _learns_from_public(name)]
+    if not those:
+        return ""
+    return f"{PUBLIC} learns from a public set, which is held out of everybody's data."
+
+
+def _processors(rows: Sequence[Row]) -> str:
+    """Where methods of one federation were run on different machines."""
+    by: dict[str, set[str]] = {}
+    for row in rows:
+        by.setdefault(row.federation, set()).add(row.machine.get("processor", "unknown"))
+    mixed = {name: found for name, found in by.items() if len(found) > 1}
+    if not mixed:
+        return ""
+    names = ", ".join(sorted(set().union(*mixed.values())))
+    return (
+        f"The rows of {formatting.many(len(mixed), 'federation')} are of different processors "
+        f"({_cell(names)}), whose last bits differ: a small difference between two methods may be "
+        "one between machines."
+    )
+
+
+def _learns_from_public(method: str) -> bool:
+    """False of a method that is not fedkin's: rows do not say what it needs."""
+    if method not in METHODS:
+        return False
+    try:
+        return make(method, {}, {"lr": 0.1}).needs.public != "none"
+    except FedkinError:  # it cannot be made with its defaults alone
+        return False
+
+
+def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
+    """A method's score by federation, its gain on local, and the clients it hurts."""
+    mine = list(by.values())
+    cells = [
+        formatting.value(by[name].measure, by[name].mean) if name in by else formatting.NONE
+        for name in federations
+    ]
+    # a mean of points and of units would say nothing
+    shares = all(formatting.is_share(one.measure) for one in mine)
+    gains = [one.gain for one in mine if one.gain is not None and shares]
+    hurt = [one.hurt for one in mine if one.hurt is not None]
+    gain = f"{100 * fmean(gains):+.1f}" if gains else formatting.NONE
+    return [*cells, gain, formatting.percent_or_dash(fmean(hurt)) if hurt else formatting.NONE]
+
+
+def _times(by: Mapping[str, Entry], baseline: Mapping[str, Entry], what: Cost) -> str:
+    """How many times as much as fedavg."""
+    found = times(by, baseline, what)
+    return formatting.NONE if found is None else f"{found:.2g} ×"
+
+
+def _named(method: str) -> str:
+    """Bold with a sign before it where it is not fedkin's; a sign after it where it learns from a
+    public set.
+    """
+    if own_methods([method]):
+        return f"**{_cell(signed(method))}**"
+    return _cell(method) + (PUBLIC if _learns_from_public(method) else "")
+
+
+def _cell(text: str) -> str:
+    """Somebody's text within a row of a Markdown table."""
+    return escaping.markdown(text).replace("|", "\\|")
