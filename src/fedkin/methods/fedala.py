@@ -98,9 +98,10 @@ def cell_step(
     model: Model, cells: Params, batch: Batch, mine: Params, ours: Params, rate: Tensor
 ) -> Params:
     """W ← clip(W − η ∇_W f(Θ̂), 0, 1)."""
-
-    def loss(cells: Params) -> Tensor:
-        return model.loss({**ours, **taken(cells, mine, ours)}, batch)
-
-    slope = gradient(loss)(cells)
+    slope = gradient(mixed_loss)(cells, model, batch, mine, ours)
     return {name: (cells[name] - rate * slope[name]).clamp(0, 1) for name in cells}
+
+
+def mixed_loss(cells: Params, model: Model, batch: Batch, mine: Params, ours: Params) -> Tensor:
+    """f(Θ̂) as a function of W."""
+    return model.loss({**ours, **taken(cells, mine, ours)}, batch)

@@ -110,9 +110,10 @@ def aligned_step(
     model: Model, body: Params, batch: Batch, head: Params, means: Tensor, rate: Tensor
 ) -> Params:
     """θ ← θ − rate ∇ E ‖f(x; θ) − p_y‖²/d."""
+    return descend(body, gradient(_apart)(body, model, batch, head, means), rate)
 
-    def apart(moving: Params) -> Tensor:
-        found = head_of(model).train_features({**moving, **head}, batch.x)
-        return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()
 
-    return descend(body, gradient(apart)(body), rate)
+def _apart(body: Params, model: Model, batch: Batch, head: Params, means: Tensor) -> Tensor:
+    """E ‖f(x; θ) − p_y‖²/d on a mini-batch."""
+    found = head_of(model).train_features({**body, **head}, batch.x)
+    return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()

@@ -91,11 +91,12 @@ def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tens
     Returns:
         The moved layers.
     """
+    return descend(part, gradient(part_loss)(part, model, batch, rest), rate)
 
-    def loss(moving: Params) -> Tensor:
-        return model.loss({**rest, **moving}, batch)
 
-    return descend(part, gradient(loss)(part), rate)
+def part_loss(part: Params, model: Model, batch: Batch, rest: Params) -> Tensor:
+    """The loss as a function of one part."""
+    return model.loss({**rest, **part}, batch)
 
 
 def simultaneous(lr: float, personal_lr: float) -> Work:
