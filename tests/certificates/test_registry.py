@@ -111,6 +111,28 @@ def test_readings_and_deviations_begin_a_line() -> None:
     ] == []
 
 
+DEPARTS = re.compile(
+    r"(paper|code)\b,? (\w+ly )?(adds|aligns|divides|draws|goes|halves|puts|samples|sets|sums"
+    r"|takes|tests on)\b|paper's (are|round|clients|stragglers)\b|[Ee]quation \d+ (has|divides)"
+    r"|[;(] ?(here|ours)\b|\bnot (built|offered)\b|[Ww]ithout the paper|place of convergence"
+    r"|instead of convergence"
+)
+PAGES = {"fedsim": "partial_fl", "hypcluster": "ifca", "cgpfl_heur": "cgpfl"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_departs_from_a_paper_is_no_reading(name: str) -> None:
+    """A reading fills what a paper leaves open; "the paper does this, here it is that" does not."""
+    found = readings(METHODS[name])
+    assert [text for text in found["readings"] if DEPARTS.search(text)] == []
+    page = ROOT / "docs" / "methods" / f"{PAGES.get(name, name)}.md"
+    told = page.read_text("utf-8")
+    read = re.findall(r"^Readings?\b(?:(?!^#|^$).)*", told, re.MULTILINE | re.DOTALL)
+    assert [text for text in read if DEPARTS.search(" ".join(text.split()))] == []
+    if found["deviations"]:
+        assert re.search(r"^(## )?Deviations?\b|\. Deviations?\b", told, re.MULTILINE), page
+
+
 TRACE = {
     "file": "ditto.npz",
     "source": "litian96/ditto",
