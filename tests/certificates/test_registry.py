@@ -2,6 +2,7 @@
 leaves no evidence.
 """
 
+import ast
 import inspect
 import json
 import os
@@ -70,6 +71,19 @@ def test_a_reference_quotes_the_code_it_was_held_against(name: str) -> None:
         assert found, code
         assert found[1] in quoted, code
         assert found[2] in quoted, code
+
+
+def test_a_reference_imports_nothing_of_fedkin() -> None:
+    """It computes with NumPy, and with the other references."""
+    paths = [*(ROOT / "tests" / "reference").glob("*.py")]
+    assert len(paths) > 30
+    for path in paths:
+        named = []
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            named += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        theirs = [one for one in named if one.split(".")[0] in ("fedkin", "torch", "tests")]
+        assert [one for one in theirs if not one.startswith("tests.reference")] == [], path.name
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
