@@ -1,14 +1,20 @@
 """Which defaults follow validation: the rule, and that methods have what it says."""
 
+import inspect
 import math
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from benchmarks import defaults, leaderboard
 from benchmarks.defaults import Trial, before, best, default_of, regret, ruled, scores
 from fedkin.bench.latest_searches import latest_searches
+from fedkin.methods import METHODS
 
+PAGE = Path(__file__).parents[2] / "docs" / "bench.md"
+UNSET = {"personal_lr": "lr", "personal_steps": "as [train]", "subset": "half of the public set"}
 EQUAL = scores(defaults.known())
 
 
@@ -27,6 +33,21 @@ def test_what_is_said_to_follow_validation_does() -> None:
 
 def test_what_searches_point_to_was_tried_at_equal_rates() -> None:
     assert set(defaults.pointed_to(latest_searches(leaderboard.rows()))) <= set(EQUAL)
+
+
+def test_the_page_tells_each_default_that_is_not_the_papers() -> None:
+    """As the methods have them; those that follow validation are among them."""
+    section = PAGE.read_text("utf-8").partition("### Defaults that are not the paper's")[2]
+    told = {}
+    for line in re.findall(r"^\| (\w.*) \|$", section, re.MULTILINE)[1:]:
+        methods, key, default, _, why = line.split(" | ")
+        for name in methods.split(", "):
+            told[name, key] = why
+            value = inspect.signature(METHODS[name]).parameters[key].default
+            assert default == (UNSET[key] if value is None else str(value)), (name, key)
+    assert len(told) > 30
+    follow = {key for key, why in told.items() if why == "validation"}
+    assert follow == set(defaults.EARLIER) - {("fedu", "pull")}  # which no paper has a value for
 
 
 def test_nothing_is_tried_that_the_rule_leaves_out() -> None:

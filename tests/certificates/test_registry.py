@@ -2,6 +2,7 @@
 leaves no evidence.
 """
 
+import ast
 import inspect
 import json
 import os
@@ -72,6 +73,19 @@ def test_a_reference_quotes_the_code_it_was_held_against(name: str) -> None:
         assert found[2] in quoted, code
 
 
+def test_a_reference_imports_nothing_of_fedkin() -> None:
+    """It computes with NumPy, and with the other references."""
+    paths = [*(ROOT / "tests" / "reference").glob("*.py")]
+    assert len(paths) > 30
+    for path in paths:
+        named = []
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            named += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        theirs = [one for one in named if one.split(".")[0] in ("fedkin", "torch", "tests")]
+        assert [one for one in theirs if not one.startswith("tests.reference")] == [], path.name
+
+
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_paper_that_was_not_at_hand_is_no_source(name: str) -> None:
     """As the method's page, or its reference's first lines, say it."""
@@ -109,6 +123,28 @@ def test_readings_and_deviations_begin_a_line() -> None:
     assert [
         file.name for file in folder.rglob("*.py") if within.search(file.read_text("utf-8"))
     ] == []
+
+
+DEPARTS = re.compile(
+    r"(paper|code)\b,? (\w+ly )?(adds|aligns|divides|draws|goes|halves|puts|samples|sets|sums"
+    r"|takes|tests on)\b|paper's (are|round|clients|stragglers)\b|[Ee]quation \d+ (has|divides)"
+    r"|[;(] ?(here|ours)\b|\bnot (built|offered)\b|[Ww]ithout the paper|place of convergence"
+    r"|instead of convergence"
+)
+PAGES = {"fedsim": "partial_fl", "hypcluster": "ifca", "cgpfl_heur": "cgpfl"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_departs_from_a_paper_is_no_reading(name: str) -> None:
+    """A reading fills what a paper leaves open; "the paper does this, here it is that" does not."""
+    found = readings(METHODS[name])
+    assert [text for text in found["readings"] if DEPARTS.search(text)] == []
+    page = ROOT / "docs" / "methods" / f"{PAGES.get(name, name)}.md"
+    told = page.read_text("utf-8")
+    read = re.findall(r"^Readings?\b(?:(?!^#|^$).)*", told, re.MULTILINE | re.DOTALL)
+    assert [text for text in read if DEPARTS.search(" ".join(text.split()))] == []
+    if found["deviations"]:
+        assert re.search(r"^(## )?Deviations?\b|\. Deviations?\b", told, re.MULTILINE), page
 
 
 TRACE = {

@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -98,6 +99,29 @@ def test_a_method_of_ones_own() -> None:
         own(lr=0.1, stepps=4)  # type: ignore[call-arg]
     with pytest.raises(FedkinError, match=r"method\.steps of own: "):
         own(lr=0.1, steps=0)
+
+
+def test_weights_of_another_name_are_refused() -> None:
+    """They would stand in the record of a run, and weigh nothing."""
+
+    @declared
+    def renamed(*, lr: float, averaging: Weights | None = "uniform") -> Method:
+        return fedavg(lr=lr)
+
+    with pytest.raises(
+        FedkinError, match=r"^method\.averaging of renamed: .* rename averaging to weights$"
+    ):
+        renamed(lr=0.1)
+
+
+def test_weights_of_ones_own_kind_are_left_alone() -> None:
+    @declared
+    def own(*, lr: float, weights: Sequence[float] = (1.0, 2.0)) -> Method:
+        """Weights of classes."""
+        return fedavg(lr=lr, weights="uniform")
+
+    assert own(lr=0.1).hyper["weights"] == (1.0, 2.0)
+    assert own(lr=0.1).aggregation.weight == "uniform"
 
 
 def test_a_method_of_another_package_declares_nothing_and_is_checked_all_the_same() -> None:

@@ -7,7 +7,7 @@ from fedkin.methods import known_name, make, own, taken
 from fedkin.methods.own import allow, own_recipe
 
 SOURCE = '''
-from fedkin.core.hyperparameters import Part, declared
+from fedkin.core.hyperparameters import Part, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedprox import fedprox
@@ -21,6 +21,14 @@ def near(*, lr: float, mu: float = 0.1) -> Method:
 def part(*, lr: float, share: Part = 0.5) -> Method:
     """A part."""
     return fedavg(lr=share * lr)._replace(name="mine")
+
+
+def weighed(*, lr: float, weights: Weights = "samples") -> Method:
+    return fedavg(lr=lr)._replace(name="weighed")
+
+
+def renamed(*, lr: float, averaging: Weights = "samples") -> Method:
+    return fedavg(lr=lr)._replace(name="renamed")
 
 
 def needs(*, lr: float, alpha: float) -> Method:
@@ -78,6 +86,15 @@ def test_its_hyper_parameters_are_those_of_its_signature() -> None:
     assert make("own51:part", {"share": 0.25}, {"lr": 0.4}).hyper == {"lr": 0.4, "share": 0.25}
 
 
+@pytest.mark.parametrize("weights", ["samples", "uniform"])
+def test_its_weights_are_those_of_the_mean(weights) -> None:
+    """Else a run would write down weights that nothing was weighed by."""
+    allow(["own51:weighed"])
+    made = make("own51:weighed", {"weights": weights}, {"lr": 0.4})
+    assert made.hyper == {"lr": 0.4, "weights": weights}
+    assert made.aggregation.weight == weights
+
+
 def test_it_is_called_as_its_function_is() -> None:
     allow(["own51:near", "own51:part"])
     assert make("own51:near", {}, {"lr": 0.4}).name == "near"
@@ -108,6 +125,12 @@ def test_it_is_called_as_its_function_is() -> None:
         ("own51:near", {"muu": 1.0}, "unknown own51:near hyper-parameter 'muu': did you mean 'mu'"),
         ("own51:near", {"mu": "x"}, "method.mu of own51:near: input should be a valid number"),
         ("own51:part", {"share": 2}, "method.share of own51:part: input should be less than or eq"),
+        (
+            "own51:renamed",
+            {"averaging": "uniform"},
+            "method.averaging of own51:renamed: Weights weigh the server's mean only where the "
+            "parameter is called weights: rename averaging to weights$",
+        ),
         ("own51:near", {"mu": float("nan")}, "method.mu of own51:near: .*finite"),
     ],
 )

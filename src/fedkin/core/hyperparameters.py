@@ -9,7 +9,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Annotated, Any, Literal, ParamSpec, cast
+from typing import Annotated, Any, Literal, ParamSpec, cast, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
@@ -40,6 +40,7 @@ __all__ = [
     "as_recorded",
     "declared",
     "in_range",
+    "weighed",
 ]
 
 Given = ParamSpec("Given")
@@ -57,6 +58,7 @@ Count = Annotated[int, Field(ge=1, le=MOST)]
 Several = Annotated[int, Field(ge=2, le=MOST)]
 Fractions = Annotated[Sequence[Fraction], Field(min_length=1)]
 Positives = Annotated[Sequence[Positive], Field(min_length=1)]
+WEIGHTS = "weights"  # the parameter that the aggregation of a method goes by
 Start = Literal["persistent", "received"]  # what a personal model goes on from in a round
 
 
@@ -72,18 +74,32 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
         recipe: A function of keyword-only hyper-parameters.
 
     Returns:
-        The same function, which raises FedkinError for a value out of range.
+        The same function, which raises FedkinError for a value out of range, and for ``Weights``
+        of another name.
     """
 
     @wraps(recipe)
     def recorded(*args: Given.args, **values: Given.kwargs) -> Method:
-        method = recipe(*args, **values)
-        if "weights" in values and method.aggregation.weight is not None:
-            aggregation = method.aggregation._replace(weight=cast(Any, values["weights"]))
-            method = method._replace(aggregation=aggregation)
-        return method._replace(hyper=as_recorded(values))
+        return weighed(recipe(*args, **values), values)._replace(hyper=as_recorded(values))
 
     return in_range(recorded)
+
+
+def weighed(method: Method, values: Mapping[str, Any]) -> Method:
+    """The method whose declared aggregation has the ``weights`` that its recipe was given.
+
+    Args:
+        method: Any; one whose weight is None weighs by itself.
+        values: The recipe's hyper-parameters by their names.
+
+    Returns:
+        The method; as it is where ``weights`` is no word of ``Weights``, but something of its own.
+    """
+    weights = values.get(WEIGHTS)
+    known = isinstance(weights, str) and weights in get_args(Weights)
+    if not known or method.aggregation.weight is None:
+        return method
+    return method._replace(aggregation=method.aggregation._replace(weight=cast(Any, weights)))
 
 
 def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +122,8 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
         name: What messages call the method; the function's own name if not given.
 
     Returns:
-        The function, which raises FedkinError for the first wrong value.
+        The function, which raises FedkinError for the first wrong value, and where a parameter that
+        is ``Weights`` has another name than the one by which they are applied.
     """
     signature, called = inspect.signature(recipe), name or recipe.__name__
     checked = validate_call(config=FINITE)(recipe)
@@ -114,6 +131,7 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
     @wraps(recipe)
     def made(*args: Given.args, **given: Given.kwargs) -> Method:
         bound = signature.bind(*args, **given)  # TypeError, as of any function
+        _check_weights(recipe, called)
         for key, value in bound.arguments.items():
             if truth_for_number(value, signature.parameters[key].annotation):
                 raise FedkinError(f"method.{key} of {called}: it must be a number, not {value!r}")
@@ -124,6 +142,24 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
             raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}{hint}") from None
 
     return made
+
+
+def _check_weights(recipe: Callable[..., Method], called: str) -> None:
+    """Refuses what would be recorded, and weigh nothing."""
+    try:
+        hints = get_type_hints(recipe)
+    except Exception:  # a name in an annotation that is not there: pydantic speaks of it
+        return
+    for key, hint in hints.items():
+        if key not in (WEIGHTS, "return") and _holds_weights(hint):
+            raise FedkinError(
+                f"method.{key} of {called}: Weights weigh the server's mean only where the "
+                f"parameter is called weights: rename {key} to weights"
+            )
+
+
+def _holds_weights(hint: Any) -> bool:
+    return hint == Weights or any(map(_holds_weights, get_args(hint)))
 
 
 def _record(value: Any) -> Any:

@@ -51,8 +51,9 @@ def apfl(
     Readings: α moves once a round, before the first step, by that step's mini-batch, at the
     received w and the v̄ of ``mixture``; v and w then see the same mini-batches. v starts at the
     initial model, as w does.
-    Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first
-    step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
+    Deviations: the paper's mean is uniform, here it is by samples by default. The authors' code
+    takes v̄ with the w after its step, and moves α after the first step of a round, by (α² +
+    (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
 
     Args:
         lr: η of w, v and α.

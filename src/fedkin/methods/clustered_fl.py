@@ -46,7 +46,10 @@ def clustered_fl(
     in which all its members replied. The half of the lowest client keeps the cluster's number.
     Norms and similarities are of weights, not of batch-norm statistics. Updates shrink with the
     learning rate: no milestone should come before the splits.
-    Deviation: the authors' code bipartitions by complete linkage, which does not give the halves of
+
+    Deviations: ε are in units of the first round's largest ‖Δ_i‖ by default, the paper's are
+    absolute. The paper's tree of former models, by which a new client finds its cluster, is not
+    built. The authors' code bipartitions by complete linkage, which does not give the halves of
     Algorithm 2.
 
     Args:

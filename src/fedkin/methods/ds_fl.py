@@ -23,12 +23,14 @@ def ds_fl(
     """DS-FL with entropy reduction averaging: the target is softmax(mean prediction / T), T = 0.1
     in the paper.
 
-    Readings: the paper's round is train, predict, average, distil. Ours begins where the message
+    Readings: the softmax is taken of mean probabilities, as printed, not of logits.
+
+    Deviations: the paper's round is train, predict, average, distil. Ours begins where the message
     comes: distil from the last round's target, train, predict; the first round has no target, as
     the paper's first has none before its training. So the personal model is the one after private
     training, and the last target is not distilled. The whole public set is exchanged, not a subset
-    of it. The softmax is taken of mean probabilities, as printed, not of logits. The server's own
-    copy of the model, distilled from the same targets, is left out: no message depends on it.
+    of it. The server's own copy of the model, distilled from the same targets, is left out: no
+    message depends on it.
 
     Args:
         lr: Learning rate of private training.

@@ -32,14 +32,15 @@ def fedala(
     on the client's data while Θ_i and Θ stand still.
 
     Readings: W_i starts at 1 and is first learned at a client's second participation: at the first
-    it has no model of its own, and takes the received one whole. The paper goes on until W_i has
-    converged, here it is a number of passes, and each sees a part of its own; the authors' code
-    draws one part a round and stays with it. Running statistics are the received ones. The personal
-    view is Θ̂_i of the newest Θ, which the authors' code tests; what a client's training leaves it
-    with, Θ_i, is only what is mixed in.
+    it has no model of its own, and takes the received one whole. Each pass over W_i sees a part of
+    its own. Running statistics are the received ones. The personal view is Θ̂_i of the newest Θ,
+    which the authors' code tests; what a client's training leaves it with, Θ_i, is only what is
+    mixed in.
 
-    Deviations: in the authors' code every client mixes in every round, also one that does not take
-    part, and keeps the mixture as its model. It learns W_i for another pass before it is tested.
+    Deviations: the paper first learns W_i until it has converged, here for a number of passes. The
+    authors' code draws one part of the data a round and stays with it. There every client mixes in
+    every round, also one that does not take part, and keeps the mixture as its model. It learns W_i
+    for another pass before it is tested.
 
     Args:
         lr: Learning rate of local SGD.
@@ -98,9 +99,10 @@ def cell_step(
     model: Model, cells: Params, batch: Batch, mine: Params, ours: Params, rate: Tensor
 ) -> Params:
     """W ← clip(W − η ∇_W f(Θ̂), 0, 1)."""
-
-    def loss(cells: Params) -> Tensor:
-        return model.loss({**ours, **taken(cells, mine, ours)}, batch)
-
-    slope = gradient(loss)(cells)
+    slope = gradient(mixed_loss)(cells, model, batch, mine, ours)
     return {name: (cells[name] - rate * slope[name]).clamp(0, 1) for name in cells}
+
+
+def mixed_loss(cells: Params, model: Model, batch: Batch, mine: Params, ours: Params) -> Tensor:
+    """f(Θ̂) as a function of W."""
+    return model.loss({**ours, **taken(cells, mine, ours)}, batch)

@@ -35,8 +35,12 @@ def fedamp(
 
     Readings: the factor 2 of ∇A is in α, as in the paper's equation 6. SGD as [train] says stands
     for the argmin, and begins at w_i: a step there pulls by λ/σ · e^{−‖w_i − w_j‖²/σ} towards w_j,
-    whatever α is, and α says how firmly w_i is held near u_i on the way. α is constant. A client
-    that has not trained yet is nobody's neighbour. The heuristic version (cosines) is not built.
+    whatever α is, and α says how firmly w_i is held near u_i on the way. A client that has not
+    trained yet is nobody's neighbour.
+
+    Deviations: λ, α and σ are ours. Public code gives λ = 1, σ = 1e6 and an α of 1e4 that falls to
+    a tenth every 30 rounds as the paper's; here α is constant. The heuristic version (cosines) is
+    not built. Public code has a pull without a slope, and mixes the last round's participants only.
 
     Args:
         lr: Learning rate of local SGD.

@@ -28,15 +28,16 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     θ and φ_i; the server takes θ ← Σ tr(F_i) θ_i / Σ tr(F_i) (client synchronization).
 
     Readings: F_i = E ‖∇_θ log p(y|x)‖², the trace over the shared parameters, sample by sample on
-    the client's training data, at the trained model in evaluation mode. The authors' code takes all
-    parameters, and sums over mini-batches the ‖∇‖² of a mini-batch's mean: there a client with more
-    data weighs more. Alignment is the mean over a mini-batch's samples; the authors' code adds up
-    the means of its classes, so with C of them in equal parts align_lr = 0.01 C is their step. At
-    its first participation a client has no model of its own, and aligns nothing. The personal view
-    is the client's model after its training; before its first one the body with the initial head.
+    the client's training data, at the trained model in evaluation mode. Alignment is the mean over
+    a mini-batch's samples. At its first participation a client has no model of its own, and aligns
+    nothing. The personal view is the client's model after its training; before its first one the
+    body with the initial head.
 
     Deviations: the authors' code aligns the server's own model in place, so each client of a round
-    receives θ as the client before it has moved it.
+    receives θ as the client before it has moved it. Its trace is of all parameters, and sums over
+    mini-batches the ‖∇‖² of a mini-batch's mean: there a client with more data weighs more. Its
+    alignment adds up the means of a mini-batch's classes, so with C of them in equal parts align_lr
+    = 0.01 C is their step.
 
     Args:
         lr: Learning rate of local SGD.
@@ -110,9 +111,10 @@ def aligned_step(
     model: Model, body: Params, batch: Batch, head: Params, means: Tensor, rate: Tensor
 ) -> Params:
     """θ ← θ − rate ∇ E ‖f(x; θ) − p_y‖²/d."""
+    return descend(body, gradient(_apart)(body, model, batch, head, means), rate)
 
-    def apart(moving: Params) -> Tensor:
-        found = head_of(model).train_features({**moving, **head}, batch.x)
-        return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()
 
-    return descend(body, gradient(apart)(body), rate)
+def _apart(body: Params, model: Model, batch: Batch, head: Params, means: Tensor) -> Tensor:
+    """E ‖f(x; θ) − p_y‖²/d on a mini-batch."""
+    found = head_of(model).train_features({**body, **head}, batch.x)
+    return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()

@@ -10,9 +10,10 @@ def fedbn(*, lr: float, personal: Layers = "norm", weights: Weights = "uniform")
     """FedBN: local SGD on the whole model; all but batch norm's layers (their weights, biases and
     running statistics) are averaged.
 
-    Readings: a client that was away goes on with the layers that it had. A new client has those of
-    the initial model until it has trained: the paper tests on unknown clients with the mean of the
-    others' (its appendix), which no client here sends.
+    Readings: a client that was away goes on with the layers that it had.
+
+    Deviations: the paper's appendix tests unknown clients with the mean of the others' layers,
+    which no client here sends. A new client has those of the initial model until it has trained.
 
     Args:
         lr: Learning rate of SGD.

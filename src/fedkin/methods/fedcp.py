@@ -29,11 +29,14 @@ def fedcp(*, lr: float, lam: NotNegative = 0.5, weights: Weights = "samples") ->
     φ_i and the policy network Θ_i, which makes r and s = 1 − r of h ∘ v_i/‖v_i‖; v_i is the sum of
     the rows of φ_i. The server takes the means of θ_i, Θ_i and (φ_i + φ)/2.
 
-    Readings: r = e^a / (e^a + e^b), a and b what the network gives; the authors' code adds Gumbel
-    noise to both, in predictions too. Θ is a linear layer to 2K numbers, a layer normalization and
-    a ReLU. φ_i begins at the initial head. v_i is taken once a round. MMD is the squared one, by
-    the sum of the code's four Gaussian kernels, over a mini-batch; f(x; θ) is of the received θ in
-    evaluation mode. Heads are linear.
+    Readings: r = e^a / (e^a + e^b), a and b what the network gives. Θ is a linear layer to 2K
+    numbers, a layer normalization and a ReLU. φ_i begins at the initial head. v_i is taken once a
+    round. MMD is the squared one, by the sum of the code's four Gaussian kernels, over a
+    mini-batch; f(x; θ) is of the received θ in evaluation mode. Heads are linear.
+
+    Deviations: the authors' code adds Gumbel noise to a and b, in predictions too; here nothing is
+    drawn. It draws v_i at random before the first round, and hands φ and Θ to a round's
+    participants alone, after their work.
 
     Args:
         lr: Learning rate of θ_i, φ_i and Θ_i.

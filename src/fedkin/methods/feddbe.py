@@ -34,15 +34,17 @@ def feddbe(
     Readings: z̄^g is made before the first round and stays: every client trains the initial model
     for one epoch and sends the mean of its features, in evaluation mode; the mean over clients is
     by samples. z̄_i^g begins every round at 0, as in the authors' code. MSE is the mean over the
-    numbers of a row; the code halves it. The head is linear, so that the personal model is one
-    whose head has the bias g(z̄_i^p). A new client's memory begins at 0.
+    numbers of a row. The head is linear, so that the personal model is one whose head has the bias
+    g(z̄_i^p). A new client's memory begins at 0.
 
-    Deviations: in the authors' code z̄^g is the mean of the moving averages that the first epoch
+    Deviations: κ is 1 by default, where the paper takes 50 for its convolutional network. The
+    authors' code halves MSE. In it z̄^g is the mean of the moving averages that the first epoch
     kept: with μ = 1 those of each client's last mini-batch.
 
     Args:
         lr: Learning rate of f, g and z̄_i^p.
-        kappa: κ, the pull of the mean z̄_i^g of the features to the consensus z̄^g.
+        kappa: κ, the pull of the mean z̄_i^g of the features to the consensus z̄^g; the paper takes
+            50 for its convolutional network.
         momentum: μ, z̄_i^g ← (1 − μ) z̄_i^g + μ mean f(x) at each mini-batch, of which only the
             second term has a slope.
         weights: "samples" or "uniform": the weights of the mean of models.

@@ -37,12 +37,15 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
     sends the client, next time, models of high affinity.
 
     Readings: where nothing gains the client goes back to θ̄_i, as the sum says (so does the
-    authors' code; PFLlib keeps the trained model). As the weights sum to 1, the new θ_i is the
-    weighted mean of the candidates that gain. Affinities add up the gains as measured (the authors'
-    code divides them by their sum), negative ones too, so a model that hurt is not tried again
-    soon. Equal affinities (all of those never tried) are ordered at random. ε is constant. A client
-    that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are
-    sent. It keeps gains and weights of the pairs that it tried, not a matrix.
+    authors' code). As the weights sum to 1, the new θ_i is the weighted mean of the candidates that
+    gain. Affinities add up the gains as measured, negative ones too, so a model that hurt is not
+    tried again soon. Equal affinities (all of those never tried) are ordered at random. ε is
+    constant. A client that never trained is nobody's candidate. The server knows whom it sent to
+    whom: no numbers are sent. It keeps gains and weights of the pairs that it tried, not a matrix.
+
+    Deviations: the authors' code divides a client's gains by their sum before it adds them up. It
+    measures distance in ‖·‖₁ of all parameters, and has a weight decay of 1e-4. PFLlib keeps the
+    trained model where nothing gains.
 
     Args:
         lr: Learning rate of local SGD.

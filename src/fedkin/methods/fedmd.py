@@ -58,9 +58,12 @@ def fedmd(
     Readings: class scores are logits, matched by mean absolute error, as the authors' code does.
     One exchange a round: the server names the next subset with each message, and a client sends its
     scores of it after the private training, which are those that the paper's next round would begin
-    with; the last scores are not used. Private training is as long in round 1 as in the others
-    ([train]), and transfer learning has a number of steps instead of convergence. A client whose
-    first round is a later one does its transfer learning then, and digests from the next on.
+    with; the last scores are not used. A client whose first round is a later one does its transfer
+    learning then, and digests from the next on.
+
+    Deviations: the paper's transfer learning goes on to convergence, here for a number of steps.
+    Private training is as long in round 1 as in the others ([train]). The authors' code has Adam,
+    and 25 epochs of private data (at most) before the first exchange.
 
     Args:
         lr: Learning rate of private training.

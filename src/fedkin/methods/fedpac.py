@@ -34,10 +34,10 @@ def fedpac(
 
     Readings: h_i (class by class p_y times the mean of features) and V_i are of the received model
     on the client's training data, in evaluation mode; class means of the trained one. φ_i is mixed
-    among a round's participants and kept by the server. The authors' code sets α below 0.001 to 0;
-    here nothing is cut. A class without a mean yet pulls nothing.
+    among a round's participants and kept by the server. A class without a mean yet pulls nothing.
 
-    Deviations: the authors' script trains heads at a rate of their own, 0.1 beside 0.01 of θ.
+    Deviations: the authors' code sets α below 0.001 to 0; here nothing is cut. Their script trains
+    heads at a rate of their own, 0.1 beside 0.01 of θ.
 
     Args:
         lr: Learning rate of θ.

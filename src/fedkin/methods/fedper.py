@@ -12,8 +12,9 @@ def fedper(*, lr: float, personal: Layers = "last", weights: Weights = "samples"
     """FedPer: base and personal layers take the same SGD steps; the server averages the base
     layers.
 
-    Readings: the personal layers of all clients start from the same draw (the paper's are each
-    client's own draw); a client that rejoins goes on with the head that it had.
+    Readings: a client that rejoins goes on with the head that it had.
+
+    Deviations: in the paper each client draws its personal layers; here all start from one draw.
 
     Args:
         lr: Learning rate of SGD.

@@ -31,16 +31,16 @@ def fedproto(
     """FedProto: min L_S + λ L_R at each client, where L_R draws its features to the prototypes; the
     server takes the mean C̄^(j) of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
 
-    Readings: equation 6 divides by the number of clients once more, which would shrink every mean;
-    it is left out. L_R is the authors' code's: the mean over a mini-batch of the mean squared
-    difference of a sample's features and its class's C̄. Equation 8 has Σ_j d(C_i^(j), C̄^(j)):
-    with it the pull of λ = 1 grows with the classes of a mini-batch, and with many of them training
-    diverges. What is sent is made by the trained model in evaluation mode; there, by the features
-    of the last local epoch. A class that no client of the round has keeps its last C̄.
-    Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first,
-    the head's.
+    Readings: what is sent is made by the trained model in evaluation mode. A class that no client
+    of the round has keeps its last C̄. Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the
+    classes that have a C̄; before the first, the head's.
 
-    Deviations: the authors' code predicts only among the classes that the client has.
+    Deviations: equation 6 divides by the number of clients once more, which would shrink every
+    mean; here it does not. Equation 8 has Σ_j d(C_i^(j), C̄^(j)), which grows with the classes of a
+    mini-batch, so that with many of them training diverges at λ = 1; here L_R is the authors'
+    code's, the mean over a mini-batch of the mean squared difference of a sample's features and its
+    class's C̄. Their code sends the mean features of the last local epoch, and predicts only among
+    the classes that the client has.
 
     Args:
         lr: Learning rate of local SGD.

@@ -41,10 +41,11 @@ def fedprox(*, lr: float, mu: NotNegative = 0.01, weights: Weights = "samples") 
     """FedProx: every participant trains from the global model w and is held near it; the server
     averages.
 
-    Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the
-    paper's γ-inexactness; its stragglers do fewer). As fedavg: participants uniformly, mean by
-    samples by default; the paper draws clients with probability p_k and takes the plain mean,
-    which is the same in expectation.
+    Readings: the local problem is solved by the SGD steps of [train] (the paper's γ-inexactness).
+
+    Deviations: the paper's stragglers do fewer steps; here everyone takes the same. The paper draws
+    clients with probability p_k and takes the plain mean; here, as in fedavg, participants are
+    drawn uniformly and averaged by samples by default.
 
     Args:
         lr: Learning rate of local SGD.

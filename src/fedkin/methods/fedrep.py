@@ -21,11 +21,12 @@ def fedrep(
     """FedRep: τ steps of the head h_i on the received representation φ, then steps of φ with the
     new head; the server takes the mean of the representations.
 
-    Readings: all heads start from the same draw. The two halves draw mini-batches of their own. The
-    paper takes one step of φ in a round; here it is what [train] says.
+    Readings: all heads start from the same draw. The two halves draw mini-batches of their own.
 
-    Deviations: the authors' code, as a copy of it reads, ends with a round in which every client
-    trains its head alone, and tests a client with the φ that its own training left.
+    Deviations: Algorithm 1 takes one step of φ in a round (its experiments one epoch) and many of
+    the head; here both are what [train] says, unless τ is given. The authors' code, as a copy of it
+    reads, ends with a round in which every client trains its head alone, and tests a client with
+    the φ that its own training left.
 
     Args:
         lr: Learning rate of φ.

@@ -19,6 +19,8 @@ def fedsim(
 
     Readings: those of partial_fl, of which it is the other schedule.
 
+    Deviations: those of partial_fl.
+
     Args:
         lr: Learning rate of the shared layers.
         personal: Which layers are personal, by name: prefixes of parameter names, "last", "first",

@@ -32,14 +32,14 @@ def fedtgp(
 
     Readings: φ is the Euclidean distance at the server; at a client it is the mean squared
     difference of a sample's features and its class's P̂, as in the authors' code, and E the mean
-    over a mini-batch. The authors' code takes for max φ(Q^c, Q^c') the largest of the distances
-    from a Q^c to the nearest other one, which is less. F is two linear
-    layers as wide as features, with a ReLU between; it goes on from round to round. A class that no
-    client has sent yet pulls nothing and is never predicted. Predictions are of the nearest P̂^c;
-    before the first, the head's. Clients count alike.
+    over a mini-batch. F is two linear layers as wide as features, with a ReLU between; it goes on
+    from round to round. A class that no client has sent yet pulls nothing and is never predicted.
+    Predictions are of the nearest P̂^c; before the first, the head's. Clients count alike.
 
     Deviations: the authors' code makes P_i^c by the model of the client's round before, which it
-    reads before it saves the new one. It also hands out P̂^c of classes that nobody has sent.
+    reads before it saves the new one. It also hands out P̂^c of classes that nobody has sent, and
+    takes for max φ(Q^c, Q^c') the largest of the distances from a Q^c to the nearest other one,
+    which is less.
 
     Args:
         lr: Learning rate of local SGD.

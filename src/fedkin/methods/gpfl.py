@@ -31,10 +31,12 @@ def gpfl(
     are averaged, φ_i stays at home.
 
     Readings: Ē is the received E; g = Σ_c Ē_c / C, and p_i weighs Ē_c by the client's share of
-    class c. The authors' code takes the E of the client's last work for both, and zeros in the
-    first round. The distance is a sample's, and its mean is taken; the code takes that of a whole
-    mini-batch. v(h, c) = ReLU((γ + 1) ∘ h + β), γ and β a linear layer of c, a ReLU and a layer
-    normalization each. φ_i begins at the initial head.
+    class c. The distance is a sample's, and its mean is taken. v(h, c) = ReLU((γ + 1) ∘ h + β), γ
+    and β a linear layer of c, a ReLU and a layer normalization each. φ_i begins at the initial
+    head.
+
+    Deviations: the authors' code takes the E of the client's last work for g and p_i, and zeros in
+    the first round. Its distance is that of a whole mini-batch.
 
     Args:
         lr: Learning rate of all that descends.

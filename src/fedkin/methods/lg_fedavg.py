@@ -11,9 +11,11 @@ def lg_fedavg(*, lr: float, shared: Layers = "last", weights: Weights = "samples
     """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is
     averaged.
 
-    Readings: training starts from the initial parameters; the authors' code starts from a model
-    that FedAvg trained. Without the paper's auxiliary losses on the representation
-    (self-supervision, fairness), and without its ensemble for devices that it has not seen.
+    Deviations: the paper's auxiliary losses on the representation (self-supervision, fairness), its
+    ensemble for devices that it has not seen and its clients of different architectures are not
+    built. The authors' code starts from a model that FedAvg trained, takes the plain mean, and
+    reports for each client the round that was best on test samples; here training starts from the
+    initial parameters.
 
     Args:
         lr: Learning rate of SGD.

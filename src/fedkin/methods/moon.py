@@ -22,13 +22,14 @@ def moon(
     """MOON: local steps descend ℓ_sup + μ ℓ_con, ℓ_con = −log e^{s(z, z_glob)/τ} / (e^{s(z,
     z_glob)/τ} + e^{s(z, z_prev)/τ}), s the cosine.
 
-    Readings: z is what enters the model's head; the paper puts a projection of two layers before
-    it. z_glob and z_prev are in evaluation mode and stand still. At a client's first participation
-    z_prev is the initial model's: in the first round the two are one, and the contrast has no
-    slope.
+    Readings: z_glob and z_prev are in evaluation mode and stand still. At a client's first
+    participation z_prev is the initial model's: in the first round the two are one, and the
+    contrast has no slope.
 
-    Deviations: the authors' code leaves the contrast out in the first round. Later, z_prev of a
-    client that takes part for the first time is a random draw's, one for each client.
+    Deviations: in the paper a projection of two layers stands before the head, and z is what it
+    gives; here the model has none, and z is what enters its head. The authors' code leaves the
+    contrast out in the first round. Later, z_prev of a client that takes part for the first time is
+    a random draw's, one for each client.
 
     Args:
         lr: Learning rate of local SGD.

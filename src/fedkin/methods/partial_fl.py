@@ -44,9 +44,13 @@ def partial_fl(
     """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u,
     which are averaged.
 
-    Readings: by samples is the paper's p_i; it samples clients and averages them evenly. All v_i
-    start from the same initial parameters. FedAlt's two halves draw mini-batches of their own.
-    Running statistics belong to their layer, and those of layers that stand still do too.
+    Readings: all v_i start from the same initial parameters. FedAlt's two halves draw mini-batches
+    of their own. Running statistics belong to their layer, and those of layers that stand still do
+    too.
+
+    Deviations: the paper's server takes the plain mean of a sample of clients; here it is by
+    samples by default. The authors' code weighs u by the mini-batches of an epoch. One learning
+    rate, of a schedule within the round, serves u and v_i there.
 
     Args:
         lr: Learning rate of u.
@@ -91,11 +95,12 @@ def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tens
     Returns:
         The moved layers.
     """
+    return descend(part, gradient(part_loss)(part, model, batch, rest), rate)
 
-    def loss(moving: Params) -> Tensor:
-        return model.loss({**rest, **moving}, batch)
 
-    return descend(part, gradient(loss)(part), rate)
+def part_loss(part: Params, model: Model, batch: Batch, rest: Params) -> Tensor:
+    """The loss as a function of one part."""
+    return model.loss({**rest, **part}, batch)
 
 
 def simultaneous(lr: float, personal_lr: float) -> Work:

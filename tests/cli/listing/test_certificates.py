@@ -87,7 +87,7 @@ def test_the_table_of_transforms_counts_cases() -> None:
     lines = of_transforms({"transforms": {"a": {**one, "law": {"tests": [proof("l")]}}}}).split(
         "\n"
     )
-    assert lines[0].startswith("| transform | agreement with the independent reference |")
+    assert lines[0].startswith("| transform | agreement with the separate reference |")
     assert lines[-1] == "| `a` | – | 4 | 1 |"
 
 

@@ -46,7 +46,7 @@ def test_each_method_is_counted_once_by_its_strongest_witness() -> None:
     assert "[traced](#traced) (1 of 2 traces met)" in rows[MET][1]
     assert "[read](#read), " not in rows[READ][1]
     assert lines[0] == (
-        "**In short.** 6 of 6 methods agree with an independent reference, to 2e-14 at worst."
+        "**In short.** 6 of 6 methods agree with a separate reference, to 2e-14 at worst."
     )
     assert lines[1].startswith("1 also meet closed forms, and each passes 2 to 2 laws")
 

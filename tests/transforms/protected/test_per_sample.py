@@ -7,12 +7,15 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit
+from fedkin.core.model import Batch
 from fedkin.core.ops import at_home, descend, gradient, scan
 from fedkin.core.protected import slope
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import flat, map_tree, sub
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.methods import make
+from fedkin.methods.fedala import mixed_loss
+from fedkin.methods.partial_fl import part_loss
 from fedkin.runtime.replay import Runtime
 from fedkin.transforms.protected.per_sample import SampleGuarantee, keep_samples_private, steps_of
 from fedkin.transforms.safe import errors, safe
@@ -98,6 +101,73 @@ def test_without_noise_a_step_over_few_rows_goes_by_their_mean_gradient() -> Non
     (rows,) = few.whole("train")
     plain = gradient(MODEL.loss)(MODEL.initial, rows)
     torch.testing.assert_close(moved, map_tree(lambda leaf: -0.1 * leaf, plain))
+
+
+def pair():
+    """A client of 2 rows, both in the batch of its only step, and each row by itself."""
+    people = population(sizes=(5, 2))
+    info, schedule = ClientInfo(1, "dnn", 2, torch.ones(3), 0, 3), Schedule(4, steps=1)
+    few = replace(data(), info=info, population=people, schedule=schedule)
+    (both,) = few.whole("train")
+    return few, [Batch(both.x[k : k + 1], both.y[k : k + 1], torch.ones(1)) for k in range(2)]
+
+
+def clipped_mean(function, w, rows, *rest):
+    """Σ_s clip(g_s) / 2 and the clip: one of both samples is clipped, the other is not."""
+    slopes = [gradient(function)(w, MODEL, row, *rest) for row in rows]
+    norms = [float(flat(slope).norm()) for slope in slopes]
+    clip = sum(norms) / 2
+    assert min(norms) < 0.99 * clip
+    factors = [min(1.0, clip / norm) / 2 for norm in norms]
+    return map_tree(lambda a, b: factors[0] * a + factors[1] * b, *slopes), clip
+
+
+def worked(made, received, own, few, clip, steps):
+    """What a client keeps and sends of one round without noise."""
+    asked = GUARANTEE._replace(clip=clip, noise=0.0)
+    return keep_samples_private(made, asked, lambda it: {(1,): steps}).client_update(
+        received, own, few
+    )
+
+
+HEAD = {name: value for name, value in MODEL.initial.items() if name.startswith("out.")}
+BODY = {name: value for name, value in MODEL.initial.items() if name not in HEAD}
+
+
+@pytest.mark.parametrize("name", ["partial_fl", "fedrep"])
+def test_steps_of_the_personal_part_are_clipped_sample_by_sample(name) -> None:
+    """The norm is that of the part's gradient: the rest of the model stands still."""
+    few, rows = pair()
+    slope, clip = clipped_mean(part_loss, HEAD, rows, BODY)
+    made = make(name, {"personal": "last", "personal_steps": 1}, {"lr": 0.1})
+    kept, _ = worked(made, {"parameters": BODY}, {"parameters": HEAD}, few, clip, 2)
+    moved = sub(kept["parameters"], HEAD)
+    assert float(flat(moved).norm()) > 1e-3
+    torch.testing.assert_close(moved, map_tree(lambda leaf: -0.1 * leaf, slope))
+
+
+def test_steps_of_the_shared_part_are_clipped_sample_by_sample() -> None:
+    few, rows = pair()
+    body = {**BODY, "hidden.bias": BODY["hidden.bias"] + 1}  # where every unit is alive
+    slope, clip = clipped_mean(part_loss, body, rows, HEAD)
+    made = make("fedbabu", {"head": "last"}, {"lr": 0.1})
+    _, sent = worked(made, {"parameters": body}, {"parameters": HEAD}, few, clip, 1)
+    moved = sub(sent["parameters"], body)
+    assert float(flat(moved).norm()) > 1e-3
+    torch.testing.assert_close(moved, map_tree(lambda leaf: -0.1 * leaf, slope))
+
+
+def test_steps_of_the_mixing_weights_are_clipped_sample_by_sample() -> None:
+    few, rows = pair()
+    mine = map_tree(lambda leaf: leaf + 0.5, MODEL.initial)
+    cells = map_tree(lambda leaf: 0 * leaf + 0.5, HEAD)
+    slope, clip = clipped_mean(mixed_loss, cells, rows, mine, MODEL.initial)
+    given = {"adaptive": "last", "share": 1.0, "first_epochs": 1, "weight_lr": 0.1}
+    own = {"parameters": mine, "cells": cells, "rounds": 1}
+    kept, _ = worked(make("fedala", given, {"lr": 0.1}), RECEIVED, own, few, clip, 2)
+    moved = sub(kept["cells"], cells)
+    assert float(flat(moved).norm()) > 1e-3
+    torch.testing.assert_close(moved, map_tree(lambda leaf: -0.1 * leaf, slope))
 
 
 def test_noise_of_few_rows_is_that_of_their_number_and_not_of_the_batch() -> None:

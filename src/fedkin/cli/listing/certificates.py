@@ -15,7 +15,7 @@ from fedkin.cli.listing.witnesses import in_short, met
 from fedkin.report import formatting
 
 HEADINGS = {
-    "reference": "Agreement with the independent reference",
+    "reference": "Agreement with the separate reference",
     GOLDEN: "Beside other people's public code (golden traces)",
     "closed form": "Closed forms and values by hand",
     "law": "Reductions and invariances",
@@ -202,10 +202,11 @@ This page is written by `scripts/certify` from the tests that passed; do not edi
 `fedkin methods NAME --certificate` prints the same for the installed method, and says so where its
 source is no longer what was certified."""
 INTRODUCTION = f"""\
-A *reference* is a slow NumPy version, written without looking at the method (`tests/reference`).
-The *gap* is the largest difference to it in any state, message or loss of any round, relative to
-the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a client receives /
-sends in a round, in scalars.
+A *reference* is a slow NumPy version in a file of its own (`tests/reference`), which imports
+nothing of fedkin. Most entered the repository together with their method, so the history cannot
+show that either was written without the other. The *gap* is the largest difference to it in any
+state, message or loss of any round, relative to the larger of 1 and the largest entry, in float64,
+rounded up. *Sent* is what a client receives / sends in a round, in scalars.
 
 A reference proves what it was *written from*. One from a summary or from memory shares its
 mistakes with the method; golden traces of the authors' code are the witness against them. Where a

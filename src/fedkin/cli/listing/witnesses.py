@@ -62,7 +62,7 @@ def in_short(methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
     laws = [len(one["law"]["tests"]) for one in methods.values()]
     least = f"{min(laws, default=0)} to {max(laws, default=0)}"
     lines = [
-        f"**In short.** {len(known)} of {many(len(methods), 'method')} agree with an independent "
+        f"**In short.** {len(known)} of {many(len(methods), 'method')} agree with a separate "
         f"reference, to {max(known, default=0.0):.0e} at worst.",
         f"{forms} also meet closed forms, and each passes {least} laws (reductions, invariances).",
         "Here each is counted once, by the strongest witness beside that:",
