@@ -19,7 +19,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
-from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, key_of, runs_of, text_of
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, kept, key_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean, single
@@ -290,31 +290,13 @@ def write(
     Raises:
         FedkinError: A file of that name is no CSV of finished rows, or cannot be written.
     """
-    finished = text_of(_merged(outcomes, kept(preset, out)))
+    finished = text_of(_merged(outcomes, kept(out / f"{preset.name}.csv")))
     made = {
         "md": markdown(preset, outcomes, scale, asked),
         "html": page(preset, outcomes, scale, asked),
         "csv": finished,
     }
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
-
-
-def kept(preset: Preset, out: Path) -> FinishedRuns:
-    """The finished runs that NAME.csv tells already. Asked before training too: a file that is
-    damaged would stop ``write`` only after all of it.
-
-    Args:
-        preset: What is run.
-        out: The folder of the files.
-
-    Returns:
-        By row, seed and settings; {} where there is no file.
-
-    Raises:
-        FedkinError: A file of that name is no CSV of finished rows.
-    """
-    path = out / f"{preset.name}.csv"
-    return runs_of(path) if path.exists() else {}
 
 
 def _merged(outcomes: Sequence[Outcome], before: FinishedRuns) -> list[FinishedRun]:
