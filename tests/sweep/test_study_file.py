@@ -11,7 +11,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.untrusted_database import journal_of
-from fedkin.sweep.study_file import check_database, usable
+from fedkin.sweep.study_file import address, check_database, usable
 from tests.cli.command import fedkin, told
 from tests.security.hostile import super_journal
 from tests.sweep.study_examples import QUICK
@@ -56,6 +56,23 @@ def test_another_programs_study_is_not_reached_through_a_link(link: Any, tmp_pat
     link(others, tmp_path / "s" / "study.db")
     assert "link" in told(*ASKED, "--out", tmp_path / "s")
     assert others.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a?b", "a{SCHEMA_VERSION}", "a#b @c:d%", "%25"])
+def test_a_folder_may_be_called_anything(name: str, tmp_path: Path) -> None:
+    """And the study is in it, not in the folder "a b"."""
+    try:
+        (tmp_path / name).mkdir()
+    except OSError:
+        pytest.skip("this system takes no such name")
+    (tmp_path / "a b").mkdir()
+    path = tmp_path / name / "study.db"
+    check_database(path, optuna)
+    optuna.create_study(storage=address(path), study_name="sweep")
+    check_database(path, optuna)
+    assert [one.relative_to(tmp_path) for one in tmp_path.rglob("*.db")] == [
+        path.relative_to(tmp_path)
+    ]
 
 
 def killed_within_a_commit(path: Path) -> None:

@@ -37,7 +37,7 @@ from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
-from fedkin.sweep.study_file import check_database, other_search, usable
+from fedkin.sweep.study_file import address, check_database, other_search, usable
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
@@ -93,8 +93,6 @@ def sweep(
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
-    if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
-        raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     check_home(folder, FILE, "sweep")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
@@ -296,7 +294,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
     }
     optuna, path = _optuna(), own(folder, FILE)
     check_database(path, optuna)
-    storage = f"sqlite:///{path}"
+    storage = address(path)
     open_study = partial(
         optuna.create_study, storage=storage, study_name=STUDY, direction="maximize"
     )

@@ -14,6 +14,22 @@ from fedkin.runs.directory import check_written, own
 from fedkin.runs.untrusted_database import MASTER, check_file, journal_of, tables_of
 
 
+def address(path: Path) -> str:
+    """How Optuna is told where the file is, whatever its folder is called.
+
+    Args:
+        path: Of the study.
+
+    Returns:
+        An address of SQLAlchemy's, which reads %20 as a space, ? as the end of the path, and {…}
+        as Optuna's own.
+    """
+    text = str(path)
+    for mark in "%?{}":
+        text = text.replace(mark, f"%{ord(mark):X}")
+    return f"sqlite:///{text}"
+
+
 def check_database(path: Path, optuna: Any) -> None:
     """Refuse a database with other tables than Optuna's, with views or triggers, or with a journal
     that would delete other files. One that is not there yet is made, with all of its tables.
@@ -43,7 +59,7 @@ def _make(path: Path, optuna: Any) -> None:
     part = own(path.parent, f"{path.name}.part")
     for left in (part, journal_of(part), journal_of(path)):  # the last: of a file that is gone
         left.unlink(missing_ok=True)
-    optuna.storages.RDBStorage(f"sqlite:///{part}").engine.dispose()
+    optuna.storages.RDBStorage(address(part)).engine.dispose()
     part.replace(path)
 
 
