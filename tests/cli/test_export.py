@@ -104,6 +104,14 @@ def test_a_table_goes_where_it_is_told(tmp_path, capsys) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_a_table_takes_no_letters_place(tmp_path) -> None:
+    frame, letter = pd.DataFrame({"prediction": ["a"]}), tmp_path / "letter.docx"
+    letter.write_text("dear patient")
+    with pytest.raises(FedkinError, match=r"is there already, and is no \.csv file"):
+        tell_table(frame, [], [], letter)
+    assert letter.read_text() == "dear patient"
+
+
 def test_one_predicts_with_any_view_of_a_client_and_with_the_shared_one(tmp_path) -> None:
     out = run(small("ditto", run__rounds=2, run__clients=3), tmp_path / "run")
     opened = RunOpened(out)

@@ -8,6 +8,7 @@ import pytest
 from fedkin.cli.reproduce import PresetRequest, _command
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.running import known
+from tests.cli.command import told
 
 TABLE = preset("ppfl-figure-8")
 NAMES = [row.name for row in TABLE.rows]
@@ -40,3 +41,9 @@ def test_it_names_the_rows_that_the_page_has(
     assert made_by(words, asked, finished, tmp_path) == (
         f"fedkin reproduce ppfl-figure-8 --scale small{rows} --seeds 2 --set train.lr=0.1"
     )
+
+
+def test_a_damaged_csv_is_told_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "comet-figure-2.csv").write_text("row,seed\n")
+    said = told("reproduce", "comet-figure-2", "--out", tmp_path)
+    assert f"{tmp_path / 'comet-figure-2.csv'} is no file of finished rows" in said

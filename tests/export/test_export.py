@@ -571,6 +571,16 @@ def test_a_file_that_says_something_else_is_not_written(
     assert "model of client Zoë" in (written.file.parent / "card.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", [CARD, "model.pt2", "card.md"])
+def test_what_cannot_be_written_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    that_says(monkeypatch, 0.0, 0.0)
+    (tmp_path / name).mkdir()
+    with pytest.raises(FedkinError, match=f"/{name} cannot be written: it is a folder"):
+        export(handed(), "pt2", tmp_path)
+
+
 def test_a_folder_holds_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     that_says(monkeypatch, 0.0, 0.0)
     export(handed(), "safetensors", tmp_path)

@@ -28,6 +28,19 @@ def test_a_clients_name_as_a_folders(name: str, number: int | None, folder: str)
     assert other == Path("run/export") / folder / "global"
 
 
+@pytest.mark.parametrize("out", ["run/checkpoint", "run/checkpoint/a", "link"])
+def test_a_runs_states_are_no_place(out: str, tmp_path: Path) -> None:
+    """A resumed run removes what stands there and is no state of its own."""
+    (tmp_path / "run" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "run" / "checkpoint")
+    (tmp_path / "run" / "run.db").touch()
+    with pytest.raises(FedkinError, match=r"among the states of .*run, where"):
+        place_of(tmp_path / "run", tmp_path / out, Member("x", 0), "pt2")
+    with pytest.raises(FedkinError, match=r"among the states of .*run, where"):
+        place_of(tmp_path / "run", tmp_path / "run", Member("checkpoint", 0), "pt2")
+    assert place_of(tmp_path / "run", tmp_path / "run", Member("x", 0), "pt2").name == "x"
+
+
 def test_a_link_in_the_run_is_no_place(tmp_path: Path) -> None:
     (tmp_path / "run" / "export" / "a").mkdir(parents=True)
     (tmp_path / "run" / "export" / "a" / "card.json").symlink_to(tmp_path / "elsewhere")

@@ -1,6 +1,7 @@
 """The live page over a real socket: who may read it, and that nothing is written."""
 
 import http.client
+import os
 import socket
 import sqlite3
 import threading
@@ -93,6 +94,15 @@ def test_nothing_without_the_token(short: None, tmp_path: Path) -> None:
         for verb in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
             assert asked(server, verb=verb)[0].status == 501, verb
         assert asked(server, "/" + "x" * 70_000)[0].status == 414
+
+
+def test_the_name_of_a_folder_may_be_no_text(short: None, tmp_path: Path) -> None:
+    try:
+        folder = write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xff")))
+    except OSError:
+        pytest.skip("this system takes no such name")
+    with served(folder) as server:
+        assert asked(server)[1] == "page of run\\udcff"
 
 
 def test_a_folder_of_runs_is_compared(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedkin.core.errors import Halted
 from fedkin.experiment.training import Progress
 from fedkin.reproduce.cost import KEPT, Cost, clocked, cost, parts
 from fedkin.runs.record import Record
@@ -41,6 +42,26 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
     assert cost(tmp_path) is None  # rounds 3 and 4 were a session's that was killed
 
 
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_full_disk_is_told_once(
+    stops: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the run itself where it stopped at it; and what is asked next is not trained in vain."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def work(progress: Progress) -> Path:
+        progress(Record(0, "setup", [], [], {}, {}, {}, {}, {}))
+        if stops:
+            raise Halted("the run says it")
+        return tmp_path
+
+    monkeypatch.setattr("fedkin.reproduce.cost.write_file", full)
+    with pytest.raises(Halted, match="the run says it" if stops else f"{KEPT} cannot be written"):
+        clocked(tmp_path, work)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -50,6 +71,10 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
         '{"total": "long"}',
         '{"total": 1.5, "until": "x"}',
         '{"more": 1}',
+        '{"total": NaN}',
+        '{"total": Infinity}',
+        '{"total": -1.5}',
+        '{"total": 1.5, "round": Infinity}',
         "{",
         " " * (1 << 16) + "{}",
     ],

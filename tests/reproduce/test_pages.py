@@ -198,9 +198,7 @@ def test_every_measure_whose_round_is_chosen_by_test_data_is_known_as_one() -> N
 def test_a_number_that_runs_were_kept_without_is_named() -> None:
     row = next(row for row in preset("ppfl-figure-5", "full").rows)
     one = FinishedRun(row.name, 0, {"accuracy": 90.0}, 60.0, "s", "f", "v")
-    said = (
-        "FinishedRun without this number, and not run again for it: scalars sent (paper) of 1 run."
-    )
+    said = "Without this number, and not run again for it: scalars sent (paper) of 1 run."
     assert said in notes([joined(row, [one])])
     whole = one._replace(numbers={**one.numbers, "scalars": 5.0})
     assert said not in notes([joined(row, [whole])])

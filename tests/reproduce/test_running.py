@@ -1,6 +1,7 @@
 """Running a preset's rows."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,13 @@ def test_a_run_is_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     assert (again.numbers, again.seconds) == (first.numbers, first.seconds)
     (other,) = outcomes([row], 1, tmp_path / "out", {**quick, "data.name": "t.npz"})
     assert "another setting (data.name)" in other.missing
+
+
+def test_a_number_that_no_csv_can_hold_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NAME.csv would be refused from then on."""
+    found = {"accuracy": math.inf, "scalars": 3}
+    monkeypatch.setattr("fedkin.reproduce.running.measured", lambda *_: found)
+    row = preset("ppfl-figure-8").rows[0]
+    assert running._measured(row, tmp_path) == {"accuracy": None, "scalars": 3.0}

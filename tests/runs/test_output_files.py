@@ -17,6 +17,21 @@ from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
 
+def test_the_name_of_a_folder_may_be_no_text(tmp_path: Path) -> None:
+    """Linux takes any bytes; a page says them as Python does, and none is lost."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xff"))
+    try:
+        odd.mkdir()
+    except OSError:
+        pytest.skip("this system takes no such name")
+    write(odd)
+    page = tmp_path / "page.html"
+    assert fedkin("report", odd).exit_code == 0
+    assert fedkin("compare", odd, "--html", page, "--markdown", tmp_path / "t.md").exit_code == 0
+    for one in (page, odd / "report.html"):
+        assert "run\\udcff" in one.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("target", ["there", "not there"])
 def test_a_link_stays_one_and_what_it_points_at_is_written(target: str, tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()

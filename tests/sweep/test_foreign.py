@@ -1,15 +1,13 @@
-"""A study.db that somebody else made sets nothing that is not searched, and leads nowhere."""
+"""A trial that somebody else began sets nothing that is not searched, and leads nowhere."""
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.sweep.foreign import check_database, taken_over
+from fedkin.sweep.foreign import taken_over
 from tests.cli.command import fedkin
-from tests.security.hostile import super_journal
 
 optuna = pytest.importorskip("optuna")
 SPACE: dict[str, Any] = {"train.lr": [0.1, 0.3], "train.steps": (2, 8, False)}
@@ -72,33 +70,6 @@ def test_a_strangers_study_imports_nothing_and_writes_nowhere(
     study(tmp_path / "path", {"train.lr": 0.1}, "../escaped")
     assert not (tmp_path / "RAN").exists()
     assert not (tmp_path / "escaped").exists()
-
-
-def test_a_database_with_other_tables_is_not_opened(tmp_path: Path) -> None:
-    path = tmp_path / "study.db"
-    check_database(path, optuna)  # none yet
-    optuna.create_study(storage=f"sqlite:///{path}", study_name="sweep")
-    check_database(path, optuna)
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE VIEW other AS SELECT 1")
-    connection.commit()
-    connection.close()
-    with pytest.raises(FedkinError, match="its tables are not those of Optuna"):
-        check_database(path, optuna)
-
-
-def test_a_journal_that_would_delete_another_file_is_refused(tmp_path: Path) -> None:
-    folder, victim = tmp_path / "s", tmp_path / "victim.txt"
-    folder.mkdir()
-    optuna.create_study(storage=f"sqlite:///{folder / 'study.db'}", study_name="sweep")
-    (folder / "study.db").rename(folder / "run.db")
-    victim.write_text("mine")
-    super_journal(folder, victim)
-    for name in ("run.db", "run.db-journal"):
-        (folder / name).rename(folder / name.replace("run.db", "study.db"))
-    with pytest.raises(FedkinError, match="names another journal"):
-        check_database(folder / "study.db", optuna)
-    assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", [".locks", ".locks/study.lock"])

@@ -244,9 +244,9 @@ def tell_table(
     if out is None:
         say_all(text)
         return
-    from fedkin.runs.output_files import write_outside
+    from fedkin.runs.output_files import TABLES, write_outside
 
-    written = write_outside(out, text, inputs=read)
+    written = write_outside(out, text, TABLES, read)
     if not quiet:
         say(written)
 

@@ -181,9 +181,11 @@ def _command(request: PresetRequest, all_rows: "Sequence[Outcome]") -> str:
 
 def _run(request: PresetRequest, as_json: bool) -> None:
     from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.finished_rows import kept
     from fedkin.reproduce.pages import flags, lines, write
 
     table, machine_speed = request.preset, speed()
+    kept(request.out / f"{table.name}.csv")  # a damaged file is told before hours of training
     _tell_cost(request, machine_speed)
     request.out.mkdir(parents=True, exist_ok=True)
     for text in flags(table):

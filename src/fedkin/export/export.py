@@ -104,7 +104,7 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
         write_file(out / CARD, text.encode("utf-8", "backslashreplace"))
         write_file(out / "card.md", as_markdown(card).encode())
     except OSError as error:
-        raise FedkinError(f"{out} cannot be written: {error.strerror}") from None
+        raise FedkinError(f"{error.filename or out} cannot be written: {error.strerror}") from None
     return Written(client, out / f"model.{format}", apart)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.report.live import Live, Pages
+from fedkin.runs.output_files import as_bytes
 
 HERE = "127.0.0.1"
 PATIENCE = 10.0  # seconds that a request may take to arrive
@@ -117,7 +118,7 @@ class _Request(BaseHTTPRequestHandler):
         self._answer(HTTPStatus(code), "Not understood.")
 
     def _answer(self, status: HTTPStatus, text: str, again: bool = False) -> None:
-        body, page = text.encode(), status == HTTPStatus.OK
+        body, page = as_bytes(text), status == HTTPStatus.OK
         self.send_response(status)
         for name, value in HEADERS.items():
             plain = name == "Content-Type" and not page

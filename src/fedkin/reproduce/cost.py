@@ -6,11 +6,14 @@ machine does.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fedkin.core.errors import Halted
 from fedkin.core.files import read_file, write_file
 from fedkin.experiment.training import Progress
 from fedkin.runs.record import Record
@@ -42,6 +45,9 @@ def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
     Args:
         folder: The run directory.
         work: Runs or resumes it; takes what is called with each record, and gives the folder.
+
+    Raises:
+        Halted: It cannot be kept.
     """
     marks: list[tuple[str, float]] = []
     numbers: list[int] = []
@@ -53,12 +59,19 @@ def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
     began = processor()
     try:
         work(progress)
-    finally:
-        if marks:
+    except BaseException:
+        with suppress(OSError):  # of a full disk the run itself has told already
             _keep(folder, marks, began, numbers)
+        raise
+    try:
+        _keep(folder, marks, began, numbers)
+    except OSError as error:
+        raise Halted(f"{folder / KEPT} cannot be written: {error.strerror}") from None
 
 
 def _keep(folder: Path, marks: list[tuple[str, float]], began: float, numbers: list[int]) -> None:
+    if not marks:
+        return
     before = cost(folder)
     if before is not None and before.until is not None and numbers[0] > before.until + 1:
         (folder / KEPT).unlink()  # a session between that one and this was killed
@@ -90,13 +103,11 @@ def cost(folder: Path) -> Cost | None:
 
 
 def _sound(spent: Cost) -> bool:
-    """Whether it holds numbers, whoever wrote it."""
-    seconds = (spent.once, spent.round, spent.finish)
-    return (
-        isinstance(spent.total, float)
-        and all(one is None or isinstance(one, float) for one in seconds)
-        and (spent.until is None or type(spent.until) is int)
-    )
+    """Whether it holds seconds, whoever wrote it."""
+    known = [one for one in (spent.once, spent.round, spent.finish) if one is not None]
+    return all(
+        isinstance(one, float) and math.isfinite(one) and one >= 0 for one in (spent.total, *known)
+    ) and (spent.until is None or type(spent.until) is int)
 
 
 def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:

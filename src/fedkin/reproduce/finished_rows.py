@@ -167,6 +167,22 @@ def runs_of(path: Path) -> dict[tuple[str, int, str], FinishedRun]:
     return runs
 
 
+def kept(path: Path) -> FinishedRuns:
+    """The runs that a page's CSV tells already. Asked before training too: a damaged file would
+    stop the page only after all of it.
+
+    Args:
+        path: Of the file, which need not be there.
+
+    Returns:
+        By row, seed and settings.
+
+    Raises:
+        FedkinError: It is none of ours.
+    """
+    return runs_of(path) if path.exists() else {}
+
+
 def _same_numbers(before: FinishedRun, run: FinishedRun, where: str, other: str) -> None:
     """Raises FedkinError where a run has two numbers of one measure."""
     for measure, value in run.numbers.items():

@@ -19,7 +19,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
-from fedkin.reproduce.finished_rows import FinishedRun, key_of, runs_of, text_of
+from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, kept, key_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
 from fedkin.reproduce.outcome import Outcome, mean, single
@@ -238,7 +238,7 @@ def notes(outcomes: Sequence[Outcome]) -> list[str]:
         )
     for title, runs in _lacking(outcomes).items():
         remarks.append(
-            f"FinishedRun without this number, and not run again for it: {title} of "
+            f"Without this number, and not run again for it: {title} of "
             f"{formatting.many(runs, 'run')}."
         )
     if apart := [f"{run.row}, seed {run.seed}" for one in outcomes for run in one.apart]:
@@ -290,18 +290,17 @@ def write(
     Raises:
         FedkinError: A file of that name is no CSV of finished rows, or cannot be written.
     """
-    kept = text_of(_merged(outcomes, out / f"{preset.name}.csv"))
+    finished = text_of(_merged(outcomes, kept(out / f"{preset.name}.csv")))
     made = {
         "md": markdown(preset, outcomes, scale, asked),
         "html": page(preset, outcomes, scale, asked),
-        "csv": kept,
+        "csv": finished,
     }
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 
-def _merged(outcomes: Sequence[Outcome], path: Path) -> list[FinishedRun]:
+def _merged(outcomes: Sequence[Outcome], before: FinishedRuns) -> list[FinishedRun]:
     """Rows in the preset's order, then those of other scales."""
-    before = runs_of(path) if path.exists() else {}
     runs = {**before, **{key_of(run): run for one in outcomes for run in one.runs}}
     order = {one.row.name: place for place, one in enumerate(outcomes)}
     return sorted(runs.values(), key=lambda run: (order.get(run.row, len(order)), run.seed))

@@ -17,6 +17,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted, Progress
+from fedkin.report.records import number
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
@@ -210,7 +211,7 @@ def _measured(row: Row, folder: Path) -> dict[str, float | None]:
     """
     numbers = measured(folder, list(dict.fromkeys([*single(row), *KEPT_TOO])))
     numbers |= of_clients(folder) if len(single(row)) < len(row.values) else {}
-    return {name: None if value is None else float(value) for name, value in numbers.items()}
+    return {name: number(value) for name, value in numbers.items()}
 
 
 def _run(

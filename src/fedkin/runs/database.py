@@ -21,7 +21,14 @@ from fedkin.runs.directory import (
     resumed_by,
     unrecorded,
 )
-from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
+from fedkin.runs.untrusted_database import (
+    check_file,
+    check_schema,
+    ends,
+    recovered,
+    short_values,
+    unfinished,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -311,14 +318,8 @@ def _connect(
         connection.close()
         if aside is not None:
             aside.cleanup()
-        if (
-            write
-            or aside
-            or getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK
-        ):
+        if write or aside or not unfinished(error):
             raise
-    # killed within a commit: SQLite undoes it first, and must write for that, which reading never
-    # does here
     copy = recovered(path)
     return _connect(path, Path(copy.name) / path.name, False, busy, copy)
 

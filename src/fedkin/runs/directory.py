@@ -234,6 +234,18 @@ def check_own(run: Path) -> None:
         _check(run / name, folder=True)
 
 
+def check_written(path: Path) -> None:
+    """Refuse a file that is written in place, so that one elsewhere would be written too.
+
+    Args:
+        path: Of the file, which need not be there.
+
+    Raises:
+        FedkinError: It is a link or no file, or has a second name.
+    """
+    _check(path, folder=False, alone=True)
+
+
 def own(run: Path, *names: str) -> Path:
     """The path of something of the run's own, ``run/name/…``, which need not be there yet.
 

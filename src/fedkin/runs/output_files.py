@@ -18,6 +18,7 @@ MARKS = (RECORD, LOCK, STUDY)  # a folder with one of them is a run's, or a swee
 OWN = (".db", ".db-journal", ".toml", ".lock", ".json", ".safetensors", ".npy", ".pt2", ".onnx")
 OUTPUT = (1, 2)  # the descriptors of this process's output
 PAGES, MARKDOWN, EXPERIMENTS = (".html", ".htm"), (".md", ".markdown", ".txt"), (".toml",)
+TABLES = (".csv", ".tsv", ".txt")
 LATEX = (".tex",)
 
 
@@ -44,10 +45,23 @@ def write_outside(
     try:
         _refuse(path)
         _keep(path, instead_of, inputs)
-        write_file(path, content.encode() if isinstance(content, str) else content)
+        write_file(path, as_bytes(content) if isinstance(content, str) else content)
     except OSError as error:
         raise FedkinError(f"{path} cannot be written: {error.strerror}") from None
     return path
+
+
+def as_bytes(text: str) -> bytes:
+    """A page's text as UTF-8: the name of a folder in it may be no text, and is written as Python
+    shows it.
+
+    Args:
+        text: Of any origin.
+
+    Returns:
+        UTF-8.
+    """
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _refuse(path: Path) -> None:

@@ -104,9 +104,10 @@ def check_schema(connection: sqlite3.Connection) -> None:
 
 def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
     """Kind, name and definition of everything that a database holds, which is not opened to write.
+    Of one that was killed within a commit a mended copy is read.
 
     Args:
-        path: Of the database.
+        path: Of the database; ``check_file`` has looked at it.
 
     Returns:
         (kind, name, definition) of at most 2 × TABLES entries.
@@ -114,13 +115,33 @@ def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
     Raises:
         FedkinError: it cannot be read.
     """
+    try:
+        return _tables(path)
+    except sqlite3.Error as error:
+        if not unfinished(error):
+            raise FedkinError(f"{path} cannot be used: {error}") from None
+    with recovered(path) as aside:
+        return _tables(Path(aside) / path.name)
+
+
+def _tables(path: Path) -> set[tuple[str, str, str | None]]:
     address = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as connection:
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            return set(connection.execute(MASTER).fetchmany(2 * TABLES))
-        except sqlite3.Error as error:
-            raise FedkinError(f"{path} cannot be used: {error}") from None
+        connection.execute("PRAGMA trusted_schema = OFF")
+        return set(connection.execute(MASTER).fetchmany(2 * TABLES))
+
+
+def unfinished(error: Exception) -> bool:
+    """Whether a database was killed within a commit: SQLite undoes it first, and must write for
+    that, which reading never does here.
+
+    Args:
+        error: What SQLite raised.
+
+    Returns:
+        True where a copy of it can be ``recovered``.
+    """
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK
 
 
 def short_values(connection: sqlite3.Connection) -> None:

@@ -34,9 +34,10 @@ from fedkin.runs.directory import begun, check_home, own
 from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
-from fedkin.sweep.foreign import check_database, taken_over
+from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
+from fedkin.sweep.study_file import address, check_database, other_search, usable
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
@@ -92,8 +93,6 @@ def sweep(
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
-    if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
-        raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     check_home(folder, FILE, "sweep")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
@@ -129,15 +128,28 @@ def _claim(
                 return Claim(trial.number, trial.params, _run_of(trial, folder, space, lock), lock)
         if len(claimed) >= total:
             return None
-        ready(study, [trial.params for trial in claimed])
-        asked = study.ask()
+        asked = _left(study)
+        if asked is None:
+            ready(study, [trial.params for trial in claimed])
+            asked = study.ask()
         values = drawn(asked, base, space)
         name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
         where = _unused(folder, re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}"))
+        run = taken_over(folder, space, asked.number, values, where)
         lock = _free(folder, asked.number)
         assert lock is not None, "a new number has no other owner"
         asked.set_user_attr("folder", where)  # from here on it counts
-        return Claim(asked.number, values, folder / where, lock)
+        return Claim(asked.number, values, run, lock)
+
+
+def _left(study: Any) -> Any:
+    """Optuna's last trial where a process was killed after asking for it and before it had its
+    folder; None where there is none.
+    """
+    last = study.get_trials(deepcopy=False)[-1:]
+    if not last or last[0].state.name != "RUNNING" or "folder" in last[0].user_attrs:
+        return None
+    return _optuna().trial.Trial(study, last[0]._trial_id)
 
 
 def _run_of(trial: Any, folder: Path, space: Space, lock: FileLock) -> Path:
@@ -252,7 +264,8 @@ taken).
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time reads or writes the study."""
     try:
-        with FileLock(own(folder, LOCKS, "study.lock"), timeout=PATIENCE):
+        lock = FileLock(own(folder, LOCKS, "study.lock"), timeout=PATIENCE)
+        with lock, usable(folder / FILE, _optuna()):
             yield
     except Timeout:
         raise FedkinError(
@@ -279,27 +292,23 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
         "spec": base.model_dump(mode="json", exclude={"engine"}),
         "space": {k: list(v) for k, v in space.items()},
     }
-    optuna, storage = _optuna(), f"sqlite:///{folder / FILE}"
-    check_database(folder / FILE, optuna)
+    optuna, path = _optuna(), own(folder, FILE)
+    check_database(path, optuna)
+    storage = address(path)
     open_study = partial(
         optuna.create_study, storage=storage, study_name=STUDY, direction="maximize"
     )
-    try:
-        study = open_study(load_if_exists=True)
-        other = _other(study, now, data)
-        if not other:
-            return study
-        trials = study.get_trials(deepcopy=False)
-        if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
-            raise FedkinError(f"{folder} {other}")
-        optuna.delete_study(study_name=STUDY, storage=storage)
-        study = open_study()
-        _other(study, now, data)
+    study = open_study(load_if_exists=True)
+    other = other_search(study, now, data)
+    if not other:
         return study
-    except FedkinError:
-        raise
-    except Exception as error:  # SQLAlchemy's: of a file that is no study, or may not be written
-        raise FedkinError(f"{folder / FILE} cannot be used: {first_line(error)}") from None
+    trials = study.get_trials(deepcopy=False)
+    if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
+        raise FedkinError(f"{folder} {other}")
+    optuna.delete_study(study_name=STUDY, storage=storage)
+    study = open_study()
+    other_search(study, now, data)
+    return study
 
 
 def _worked_on(folder: Path, trial: Any) -> bool:
@@ -319,21 +328,6 @@ def _unused(folder: Path, name: str) -> str:
         for n in count(1)
         if not (folder / (free := name if n == 1 else f"{name}-{n}")).exists()
     )
-
-
-def _other(study: Any, now: dict[str, Any], data: str) -> str:
-    """In which way a study is of another search, "" where it is of this one; a new one
-    becomes so.
-    """
-    known = study.user_attrs
-    if known.get("fedkin", now) != now:
-        return "holds a sweep of another experiment or space: choose another --out"
-    if known.get("data", data) != data:
-        return "holds a sweep that began with other data: put them back, or choose another --out"
-    for name, value in (("fedkin", now), ("data", data)):
-        if name not in known:
-            study.set_user_attr(name, value)
-    return ""
 
 
 def _optuna() -> Any:

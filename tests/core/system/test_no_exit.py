@@ -26,6 +26,7 @@ def leaves(error: BaseException) -> None:
         (SystemExit(0), "sys.exit(0) would end fedkin"),
         (SystemExit("no licence"), "sys.exit('no licence') would end fedkin"),
         (Stop("now"), "Stop: now would end fedkin"),
+        (GeneratorExit(), "GeneratorExit: GeneratorExit would end fedkin"),
     ],
 )
 def test_it_is_told_where_it_would_end(error: BaseException, said: str) -> None:

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.formats.frames import Style, read_file
 from fedkin.data.sources import load
+from fedkin.data.tables.table import read_table
 from tests.data.tables.table_examples import write
 
 GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
@@ -66,6 +68,27 @@ def test_clients_stand_in_one_order_in_every_format(tmp_path: Path) -> None:
     )  # 10 after 9
     (tmp_path / "named.csv").write_text("a,label,who\n1,0,10\n2,1,9\n3,1,07\n", encoding="utf-8")
     assert load(str(tmp_path / "named.csv"), client="who").client.tolist() == ["10", "9", "07"]
+
+
+def test_a_line_is_counted_as_an_editor_does(tmp_path: Path) -> None:
+    """A cell in quotes may have several lines, and a column's name too."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'"a\nb";c\n1;x\n2;"y\r\nz\n"\n3;"w"\n4;v\n')
+    place = read_file(path, Style(separator=";")).place
+    assert [place(row) for row in range(4)] == [f"{path}, line {n}" for n in (3, 4, 7, 8)]
+    path.write_bytes('"a";c\n1;"ü\nz"\n3;w\n'.encode("utf-16"))
+    place = read_file(path, Style(separator=";", encoding="utf-16")).place
+    assert [place(row) for row in range(2)] == [f"{path}, line {n}" for n in (2, 4)]
+
+
+def test_a_fault_after_a_cell_of_several_lines_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('note,age\n"two\nlines",1\nx,2\ny,old\nz,4\n')
+    with pytest.raises(FedkinError, match="line 5: column 'age' holds 'old'"):
+        read_table(path, label="note")
+    path.write_text('"a\nb",c\n1\n')
+    with pytest.raises(FedkinError, match="line 3: 1 cells under 2 column names"):
+        read_file(path, Style())
 
 
 def test_parquet(tmp_path: Path) -> None:

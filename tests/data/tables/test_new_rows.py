@@ -69,6 +69,23 @@ def test_booleans_are_numbers_with_gaps_too(tmp_path: Path, gap: str) -> None:
         encoded(read_later(path, encoding, {}, ()), encoding, ())
 
 
+@pytest.mark.parametrize("cells", ["true\nFALSE", "TRUE\n\nfalse", "true\n?"])
+def test_booleans_where_there_were_numbers(cells: str, tmp_path: Path) -> None:
+    """A temperature is not 1: training's mean and spread are of no booleans."""
+    encoding = Encoding((Number("age", fill=48, mean=48, std=9, flag=False),))
+    path = Path(write(tmp_path, f"age\n{cells}\n"))
+    with pytest.raises(FedkinError, match=r"(?i)line 2: column 'age' holds 'true'.*, but the mode"):
+        encoded(read_later(path, encoding, {}, ()), encoding, ())
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0.5, 0.5), (0.1, 0.3), (0, 1), (1, 1)])
+def test_booleans_where_there_were_booleans(mean: float, std: float, tmp_path: Path) -> None:
+    encoding = Encoding((Number("ill", fill=mean, mean=mean, std=std, flag=False),))
+    path = Path(write(tmp_path, "ill\ntrue\nfalse\n"))
+    cells, _ = encoded(read_later(path, encoding, {}, ()), encoding, ())
+    assert cells[:, 0].tolist() == pytest.approx([(1 - mean) / std, -mean / std])
+
+
 def test_a_word_keeps_its_zeros_where_marks_are_taken_out(tmp_path: Path) -> None:
     path = Path(write(tmp_path, "bed;note;ward;age\n7;fever;07;48\n8;cough;<5;38\n"))
     options = {"separator": ";", "missing": {"ward": ["<5"]}}

@@ -28,7 +28,7 @@ def no_exit() -> Iterator[None]:
     """
     try:
         yield
-    except (Exception, KeyboardInterrupt, GeneratorExit):
+    except (Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
         if _by_fedkin(error):

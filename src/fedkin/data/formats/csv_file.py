@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fedkin.core.errors import FedkinError, many
 from fedkin.data.formats.memory import room
@@ -109,6 +110,33 @@ def written(
     for name in text.columns:
         frame[name] = text[name].to_numpy(dtype=object)
     return frame
+
+
+def broken_rows(path: Path, separator: str, encoding: str) -> NDArray[np.int64]:
+    """Where a file has more lines than rows: a cell in quotes may have several.
+
+    Args:
+        path: The file.
+        separator: What stands between cells.
+        encoding: Of its bytes.
+
+    Returns:
+        A number for each line beyond the first of a row: the row's, where the header is row -1;
+        ascending. Empty where the file cannot be read.
+    """
+    beyond: list[int] = []
+    try:
+        with path.open("rb") as file:
+            if not any(b'"' in piece for piece in iter(lambda: file.read(PIECE), b"")):
+                return np.array(beyond, dtype=np.int64)
+        with path.open(newline="", encoding=_without_mark(encoding)) as text:
+            reader, before = csv.reader(text, delimiter=_character(separator)), 0
+            for row, _ in enumerate(reader, start=-1):
+                beyond += [row] * (reader.line_num - before - 1)
+                before = reader.line_num
+    except (OSError, UnicodeError, LookupError, csv.Error):
+        pass
+    return np.array(beyond, dtype=np.int64)
 
 
 def _character(separator: str) -> str:
@@ -222,8 +250,11 @@ def _marked(path: Path) -> bool:
 
 def _header(path: Path, separator: str, encoding: str) -> list[str]:
     with path.open(newline="", encoding=encoding) as file:
-        rows = _rows(path, csv.reader(file, delimiter=separator))
-        head, first = next(rows, []), next(rows, None)
+        reader = csv.reader(file, delimiter=separator)
+        rows = _rows(path, reader)
+        head = next(rows, [])
+        second = reader.line_num + 1
+        first = next(rows, None)
     if any("\0" in name for name in head):
         raise FedkinError(
             f"{path} holds zero bytes between its letters: it is no text, or UTF-16 without "
@@ -242,7 +273,8 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
         )
     if first and len(first) != len(head):
         raise FedkinError(
-            f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas"
+            f"{path}, line {second}: {len(first)} cells under {len(head)} column names: "
+            "separate by commas"
         )
     return head
 

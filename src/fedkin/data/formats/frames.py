@@ -4,7 +4,7 @@ each client.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
-from fedkin.data.formats.csv_file import check_columns, read_csv, written
+from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text
@@ -144,18 +144,21 @@ def tables_in(folder: Path) -> list[Path]:
     )
 
 
-def place_in(path: Path, row: int) -> str:
-    """Where a row of one table stands.
+def places_in(path: Path, style: Style) -> Place:
+    """Where the rows of one table stand.
 
     Args:
         path: The table's file.
-        row: Its number, from 0.
+        style: How its text is written.
 
     Returns:
-        The file and a line, as an editor counts them, of text; else the file and the row.
+        A row's number, from 0, → the file and the line where it begins, as an editor counts lines,
+        of text; else the file and the row. The file is read for it once, when the first is asked.
     """
-    text = READERS[path.suffix.lower()] is _csv
-    return f"{path}, line {row + 2}" if text else f"{path}, row {row}"
+    if READERS[path.suffix.lower()] is not _csv:
+        return lambda row: f"{path}, row {row}"
+    broken = cache(partial(broken_rows, path, style.separator, style.encoding))
+    return lambda row: f"{path}, line {row + 2 + int(np.searchsorted(broken(), row))}"
 
 
 def _one(path: Path, style: Style) -> Read:
@@ -170,7 +173,7 @@ def _one(path: Path, style: Style) -> Read:
         raise FedkinError(
             f"{path}: column {twice[0]!r} appears twice: give every column its own name"
         )
-    return Read(frame, partial(place_in, path))
+    return Read(frame, places_in(path, style))
 
 
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:

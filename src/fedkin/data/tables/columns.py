@@ -70,12 +70,13 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
 
 
-def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
+def numbers_of(column: "pd.Series[Any]", place: Place, truths: bool = True) -> Cells:
     """The cells of a column that held numbers in training.
 
     Args:
         column: As pandas read it.
         place: Row → where it stands, in words.
+        truths: Whether training may have had booleans there, which are 1 and 0.
 
     Returns:
         Numbers, with nan where a cell is empty.
@@ -88,14 +89,15 @@ def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
         raise FedkinError(
             f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there"
         )
-    if _are_numbers(column):
+    if _are_numbers(column) and (truths or kind_of(column) != "boolean"):
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
     texts = [spelled(value) for value in distinct]
     parsed, wrong = _parsed(texts)
-    truths = [BOOLEANS.get(text.lower(), np.nan) for text in texts]
-    if not (np.isnan(truths) & (wrong | ~np.isnan(parsed[:-1]))).any():  # booleans beside marks
-        return Cells(Column(name), np.append(truths, np.nan)[codes])
+    of_words = [BOOLEANS.get(text.lower(), np.nan) for text in texts]
+    # booleans beside marks
+    if truths and not (np.isnan(of_words) & (wrong | ~np.isnan(parsed[:-1]))).any():
+        return Cells(Column(name), np.append(of_words, np.nan)[codes])
     if wrong.any():
         fault = _not_a_number(name, codes, texts, wrong, place)
         raise FedkinError(f"{fault}, but the model was trained with numbers there")

@@ -15,6 +15,7 @@ from fedkin.data.tables.recipe import Column, Recipe
 
 Scale = Literal["none", "standard"]
 WORD = re.compile(r"\w+")
+WIDEST = 0.5 + 1e-6  # standard deviation of booleans, half of which are true; rounded
 
 
 class Number(NamedTuple):
@@ -33,6 +34,15 @@ class Number(NamedTuple):
     def outputs(self) -> list[str]:
         """What each of its numbers is, in words."""
         return [self.name, *([f"{self.name} is missing"] if self.flag else [])]
+
+    @property
+    def of_truths(self) -> bool:
+        """Whether its training cells may have been booleans, 1 and 0, by their mean and spread.
+
+        Those of a column that enters as it is are not known, and may.
+        """
+        constant = self.mean in (0, 1) and self.std == 1
+        return constant or (0 <= self.mean <= 1 and self.std <= WIDEST)
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
         """Write the outputs of a column of numbers.

@@ -14,7 +14,7 @@ from fedkin.data.formats.frames import Read, Style, read_file
 from fedkin.data.quality.problem import Unreadable
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of, numbers_of
-from fedkin.data.tables.encoding import Encoding, Feature
+from fedkin.data.tables.encoding import Encoding, Feature, Number
 from fedkin.data.tables.nested import nested_in
 from fedkin.data.tables.unseen_values import unseen_remarks
 
@@ -129,6 +129,6 @@ def style(options: Mapping[str, Any], as_text: tuple[str, ...] = ()) -> Style:
 
 def _cells(feature: Feature, read: Read) -> Cells:
     column = read.frame[feature.name]
-    if feature.kind == "number":
-        return numbers_of(column, read.place)
+    if isinstance(feature, Number):
+        return numbers_of(column, read.place, feature.of_truths)
     return cells_of(column, read.place, WANTED[feature.kind])

@@ -14,7 +14,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import Array
 from fedkin.data.arrays import text as as_labels
-from fedkin.data.formats.frames import CLIENT, Read, Style, place_in, read_file, read_folder
+from fedkin.data.formats.frames import CLIENT, Read, Style, places_in, read_file, read_folder
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.source import Publicity, Source, labelled
 from fedkin.data.tables.clean import unified, with_gaps, without_repeats
@@ -240,13 +240,13 @@ def numbers_only(source: Source, path: Path) -> Array:
             words = [k for k, text in enumerate(column.values) if not is_number(text)] or [0]
             row = int(np.flatnonzero(np.isin(cells, words))[0])
             raise FedkinError(
-                f"{place_in(path, row)}: column {column.name!r} holds "
+                f"{places_in(path, Style())(row)}: column {column.name!r} holds "
                 f"{column.values[int(cells[row])][:40]!r}, which is not a number: "
                 "turn text into numbers, or leave the column out"
             )
         missing = np.flatnonzero(np.isnan(cells))
         if len(missing):
-            where = place_in(path, int(missing[0]))
+            where = places_in(path, Style())(int(missing[0]))
             raise FedkinError(f"{where}: column {column.name!r} is empty: fill it")
     return source.x.astype(np.float32)
 

@@ -15,7 +15,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Task, class_labels, features, images, targets
-from fedkin.data.formats.frames import SUFFIXES, place_in
+from fedkin.data.formats.frames import SUFFIXES, Style, places_in
 from fedkin.data.formats.memory import room
 from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.population import SPLITS, Population
@@ -126,9 +126,8 @@ def _check_numbered(source: Source, path: Path, label: str) -> None:
     few = bool(odd) and 2 * len(odd) < len(names)
     row = int(np.flatnonzero(np.isin(source.y, odd if few else words))[0])
     advice = ", which is not a number" if few else ": number the classes alike on all nodes"
-    raise FedkinError(
-        f"{place_in(path, row)}: column {label!r} holds {names[source.y[row]][:40]!r}{advice}"
-    )
+    where = places_in(path, Style())(row)
+    raise FedkinError(f"{where}: column {label!r} holds {names[source.y[row]][:40]!r}{advice}")
 
 
 def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
