@@ -6,11 +6,12 @@ where the whole interval and every seed's mean are on the claim's side; it fails
 the other side; else it is undecided. It is undecided, too, where no client's score differs under
 any seed of two rows: two runs that are the same test nothing.
 
-The interval has 95 %, by Student's t: seeds are a sample, and so are the clients of each; where the
-clients are the same persons under every seed, there is one sample of persons for all seeds. Of runs
-that are kept as one number a seed there are no clients: the seeds decide alone, without an
-interval. That rule lets a difference that is none hold in 1 of 2^seeds cases: of eight with three
-seeds.
+The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
+clients within each; where the clients are the same persons under every seed, of one set of persons
+for all seeds. With three seeds it says little of other seeds (where they alone differ it holds the
+true mean in 75 % of all cases), hence the rule about every seed's mean. That rule alone lets a
+difference that is none hold in 1 of 2^seeds cases: of eight with three seeds. Of runs that are kept
+as one number a seed there are no clients to draw: the seeds decide alone, and there is no interval.
 
 Whether a row varies less over seeds than another is decided by the interval alone (Pitman, 1939;
 Morgan, 1939): both rows have the same seeds, and what is judged is the ratio of their sds.
@@ -26,7 +27,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from fedkin.core.errors import many
-from fedkin.report.intervals import LEVEL, over_seeds_and_clients
+from fedkin.report.intervals import LEVEL, drawn_over_seeds
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_numbers import EXACT
 
@@ -232,7 +233,7 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
     means = np.round([each.mean() for each in values], 9)
     finite = bool(np.isfinite(means).all())  # a ratio to nothing is not, nor what a nan is in
     sure = clients and finite
-    low, high = over_seeds_and_clients(values, persons) if sure else (math.nan, math.nan)
+    low, high = drawn_over_seeds(values, persons) if sure else (math.nan, math.nan)
     against = f"against {statement.against}" if statement.against else ""
     alone = () if clients else tuple(map(float, means))
     finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)
