@@ -33,11 +33,10 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     nothing. The personal view is the client's model after its training; before its first one the
     body with the initial head.
 
-    Deviations: the authors' code aligns the server's own model in place, so each client of a round
-    receives θ as the client before it has moved it. Its trace is of all parameters, and sums over
-    mini-batches the ‖∇‖² of a mini-batch's mean: there a client with more data weighs more. Its
-    alignment adds up the means of a mini-batch's classes, so with C of them in equal parts align_lr
-    = 0.01 C is their step.
+    Deviations: the authors' code aligns the server's own model in place, so a client receives θ as
+    the one before it has moved it. Its trace is of all parameters, and sums over mini-batches the
+    ‖∇‖² of a mini-batch's mean: there a client with more data weighs more. Aligning, it adds up the
+    means of a mini-batch's classes: with C in equal parts its step is align_lr = 0.01 C.
 
     Args:
         lr: Learning rate of local SGD.

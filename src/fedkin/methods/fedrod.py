@@ -31,7 +31,6 @@ def fedrod(
     Readings: both gradients of a step are of one mini-batch, at the same θ and ψ. φ_i starts at 0,
     where the personal predictor is the generic one, and stays at home between rounds. Both heads
     are linear, so that the personal model is one with the head ψ + φ_i.
-
     Deviations: the paper's hypernetwork (Fed-RoD with hyper-heads) and FedDyn's local term are not
     built. The authors published no code; that of others starts φ_i at a copy of ψ, which doubles
     the first logits.
