@@ -8,7 +8,7 @@ import pytest
 from fedkin.cli.reproduce import PresetRequest, _command
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.running import known
-from tests.cli.command import told
+from tests.cli.command import fedkin, told
 
 TABLE = preset("ppfl-figure-8")
 NAMES = [row.name for row in TABLE.rows]
@@ -47,3 +47,12 @@ def test_a_damaged_csv_is_told_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "comet-figure-2.csv").write_text("row,seed\n")
     said = told("reproduce", "comet-figure-2", "--out", tmp_path)
     assert f"{tmp_path / 'comet-figure-2.csv'} is no file of finished rows" in said
+
+
+@pytest.mark.parametrize("what", [("comet-figure-2",), ("claims", "comet", "--finished")])
+def test_a_file_is_no_folder_for_a_page(what: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    done = fedkin("reproduce", *what, "--out", tmp_path / "notes")
+    assert done.exit_code == 2
+    assert f"{tmp_path / 'notes'} cannot be made: File exists: choose another" in done.stderr
+    assert (tmp_path / "notes").read_text() == "mine"

@@ -48,6 +48,7 @@ def judge(options: ClaimOptions) -> None:
     from fedkin.reproduce.claim_runs import complete, judged, known_outcomes
     from fedkin.reproduce.claim_words import verdict
     from fedkin.reproduce.row_spec import check
+    from fedkin.runs.output_files import make_folder
     from fedkin.runtime.progress import progress_to
 
     _check_folders(options)
@@ -60,13 +61,13 @@ def judge(options: ClaimOptions) -> None:
     _tell_plan(request, rows, outcome_of, chosen, options)
     if options.dry_run:
         return
+    make_folder(options.out)
     if not options.finished:
         with progress_to(ThrottledLines()):
             outcome_of |= complete(
                 request, chosen, {name: outcome_of[name] for name in chosen}, warn
             )
     judgements = judged(request, rows, outcome_of)
-    options.out.mkdir(parents=True, exist_ok=True)
     written = write(claims, judgements, options.scale, _command(options), options.out)
     if options.as_json:
         print_json(

@@ -183,11 +183,12 @@ def _run(request: PresetRequest, as_json: bool) -> None:
     from fedkin.reproduce.estimate import speed
     from fedkin.reproduce.finished_rows import kept
     from fedkin.reproduce.pages import flags, lines, write
+    from fedkin.runs.output_files import make_folder
 
     table, machine_speed = request.preset, speed()
     kept(request.out / f"{table.name}.csv")  # a damaged file is told before hours of training
+    make_folder(request.out)
     _tell_cost(request, machine_speed)
-    request.out.mkdir(parents=True, exist_ok=True)
     for text in flags(table):
         warn(text)
     done = _outcomes(request, machine_speed)

@@ -51,6 +51,23 @@ def write_outside(
     return path
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder that was asked for by its path, where it is not there.
+
+    Args:
+        folder: As the user typed it.
+
+    Raises:
+        FedkinError: It cannot be made, or is a file.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(
+            f"{folder} cannot be made: {error.strerror}: choose another --out"
+        ) from None
+
+
 def as_bytes(text: str) -> bytes:
     """A page's text as UTF-8: the name of a folder in it may be no text, and is written as Python
     shows it.
