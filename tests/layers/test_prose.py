@@ -1,12 +1,18 @@
 """scripts/prose counts what it says, and the documents are within its limits."""
 
+import re
 from importlib.machinery import SourceFileLoader
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "prose"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "prose"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+ITEM = re.compile(r" *(\d+)[.)] ")
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +58,13 @@ def test_the_documents_are_within_the_limits(
 ) -> None:
     assert prose.main([]) == 0, capsys.readouterr().out
     assert prose.main(["--page"]) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_line_within_a_paragraph_begins_as_a_list_does(page: Path) -> None:
+    """A sentence that ends in a number, and has it at the start of a line, becomes item 500."""
+    lines = CODE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    for before, line in pairwise(lines):
+        number = ITEM.match(line)
+        if number and int(number[1]) > 1 and before.strip() and not before.startswith(" "):
+            assert ITEM.match(before) is not None, line
