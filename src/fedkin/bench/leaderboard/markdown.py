@@ -21,8 +21,8 @@ PUBLIC = "°"  # after a method that learns from a public set
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """One row a method, at equal rounds: mean test score by federation, the mean gain on local,
-    clients hurt, what it sends and multiplies beside fedavg, and its mean rank under each budget.
+    """One row a method: its mean rank under each budget; at equal rounds what it sends and
+    multiplies beside fedavg, the mean gain on local, clients hurt, and the score by federation.
     By mean rank at equal rounds; who has none, by how many federations it has and its score.
 
     Args:
@@ -41,9 +41,8 @@ def markdown(rows: Sequence[Row]) -> str:
         by.setdefault(one.method, {})[one.federation] = one
     ranks = {budget: _ranks(every, budget) for budget in BUDGETS}
     columns = (_cell(titles[federation]) for federation in federations)
-    costs = ["bytes", "compute"]
-    head = ["method", *columns, "on local", "hurt", *costs]
-    head += [f"rank, equal {budget}" for budget in BUDGETS]
+    head = ["method", *(f"rank, equal {budget}" for budget in BUDGETS), "bytes", "compute"]
+    head += ["on local", "hurt", *columns]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
 
     def place(name: str) -> tuple[float, int, float, str]:
@@ -52,9 +51,10 @@ def markdown(rows: Sequence[Row]) -> str:
 
     baseline = by.get(SHARED, {})
     for name in sorted(by, key=place):
-        cells = [_named(name), *_cells(by[name], federations)]
-        cells += [_times(by[name], baseline, "bytes"), _times(by[name], baseline, "flops")]
+        cells = [_named(name)]
         cells += [f"{one[name]:.1f}" if name in one else formatting.NONE for one in ranks.values()]
+        cells += [_times(by[name], baseline, "bytes"), _times(by[name], baseline, "flops")]
+        cells += _cells(by[name], federations)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -172,7 +172,7 @@ def _learns_from_public(method: str) -> bool:
 
 
 def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
-    """A method's score by federation, its gain on local, and the clients it hurts."""
+    """A method's gain on local, the clients it hurts, and its score by federation."""
     mine = list(by.values())
     cells = [
         formatting.value(by[name].measure, by[name].mean) if name in by else formatting.NONE
@@ -183,7 +183,8 @@ def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:
     gains = [one.gain for one in mine if one.gain is not None and shares]
     hurt = [one.hurt for one in mine if one.hurt is not None]
     gain = f"{100 * fmean(gains):+.1f}" if gains else formatting.NONE
-    return [*cells, gain, formatting.percent_or_dash(fmean(hurt)) if hurt else formatting.NONE]
+    lost = formatting.percent_or_dash(fmean(hurt)) if hurt else formatting.NONE
+    return [gain, lost, *cells]
 
 
 def _times(by: Mapping[str, Entry], baseline: Mapping[str, Entry], what: Cost) -> str:
