@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from benchmarks.page import line_of
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
+from fedkin.bench.suite import BASELINES
 from fedkin.report import formatting
 
 HEAD = ["federation", "rates tried", "methods", "chose the largest", "chose the smallest"]
-BASELINES = ["local", "fedavg"]
 
 
 def table(found: Sequence[Row]) -> str:

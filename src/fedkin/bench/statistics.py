@@ -71,6 +71,34 @@ def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
     return max(enough, key=lambda one: len(one.names) * len(one.blocks) ** 2, default=None)
 
 
+class OfBlocks(NamedTuple):
+    """``ranks``: [blocks, methods], 1 is the best; ``means``: over the blocks, by method."""
+
+    names: list[str]
+    blocks: list[str]
+    ranks: NDArray[np.float64]
+    means: list[float]
+
+
+def ranks_of_blocks(scores: Mapping[str, Mapping[str, float]]) -> OfBlocks | None:
+    """Ranks of the methods in each block of the largest table that has no gap.
+
+    Args:
+        scores: {method: {block: score}}.
+
+    Returns:
+        None for fewer than two blocks or methods.
+    """
+    kept = whole(scores)
+    if kept is None:
+        return None
+    from scipy.stats import rankdata  # late: slow to load
+
+    table = np.array([[scores[name][block] for name in kept.names] for block in kept.blocks])
+    each = rankdata(-table, axis=1)
+    return OfBlocks(kept.names, kept.blocks, each, each.mean(0).tolist())
+
+
 def ranked(scores: Mapping[str, Mapping[str, float]]) -> Ranked | None:
     """Mean ranks over the largest table of methods and blocks that has no gap.
 
@@ -80,18 +108,13 @@ def ranked(scores: Mapping[str, Mapping[str, float]]) -> Ranked | None:
     Returns:
         None for fewer than two blocks or methods.
     """
-    kept = whole(scores)
+    kept = ranks_of_blocks(scores)
     if kept is None:
         return None
-    names, blocks = kept
-    from scipy.stats import rankdata  # late: slow to load
-
-    table = np.array([[scores[name][block] for name in names] for block in blocks])
-    each = rankdata(-table, axis=1)
-    means = each.mean(0)
+    names, blocks, each, means = kept
     p = chance_of_orders(each)
     order = sorted(range(len(names)), key=lambda k: (means[k], names[k]))
-    sorted_means = [float(means[k]) for k in order]
+    sorted_means = [means[k] for k in order]
     gap = critical_difference(len(names), len(blocks))
     named = [names[k] for k in order]
     every = {block for by_block in scores.values() for block in by_block}

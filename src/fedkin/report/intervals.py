@@ -70,12 +70,20 @@ def _mean_and_error(values: Floats, weights: Floats | None) -> tuple[float, floa
 
 
 def _students(values: Floats, weights: Floats) -> tuple[float, float]:
-    """By Student's t. Values that count differently are as good as fewer equal ones (Kish)."""
+    """By Student's t."""
+    mean, error, degrees = _of_sample(values, weights)
+    half = student(max(degrees, 1.0)) * error
+    return mean - half, mean + half
+
+
+def _of_sample(values: Floats, weights: Floats) -> tuple[float, float, float]:
+    """(mean, its standard error in the population, degrees of freedom). Values that count
+    differently are as good as fewer equal ones (Kish); one alone shows no error.
+    """
     mean, error = _mean_and_error(values, weights)
     effective = float(weights.sum()) ** 2 / float((weights**2).sum())
     degrees = max(effective - 1, 1e-9)  # near 0 where one value has nearly all of the weight
-    half = student(max(degrees, 1.0)) * error * math.sqrt(1 + 1 / degrees)
-    return mean - half, mean + half
+    return mean, error * math.sqrt(1 + 1 / degrees), degrees
 
 
 def student(degrees: float) -> float:
@@ -226,24 +234,14 @@ def of_seeds(
         samples, shares = [np.mean(values, axis=0)], [np.mean(each, axis=0)]
     else:
         samples, shares = list(values), list(each)
-    known = [_error(one, w) for one, w in zip(samples, shares, strict=True)]
-    within = sum(error**2 for error, _ in known) / len(samples) ** 2
+    known = [_of_sample(one, w) for one, w in zip(samples, shares, strict=True)]
+    within = sum(error**2 for _, error, _ in known) / len(samples) ** 2
     variance = between + within
-    free = sum(degrees for _, degrees in known)
+    free = sum(degrees for _, _, degrees in known)
     parts = [(between, count - 1), (within, free)]
     spread = sum(part**2 / degrees for part, degrees in parts if part > 0)
     degrees = variance**2 / spread if spread > 0 else 1.0
     return OfSeeds(float(means.mean()), variance, max(1.0, degrees))
-
-
-def _error(values: Floats, weights: Floats) -> tuple[float, float]:
-    """(standard error of a mean, degrees of freedom); (0, 0) of one value, which has no spread."""
-    effective = float(weights.sum()) ** 2 / float((weights**2).sum())
-    degrees = effective - 1
-    if degrees < 1e-9:
-        return 0.0, 0.0
-    _, error = _mean_and_error(values, weights)
-    return error * math.sqrt(1 + 1 / degrees), degrees
 
 
 def over_seeds_and_clients(
@@ -375,11 +373,13 @@ def apart(
     by_seed = np.array([0 if seeds is None else seeds[k] for k in both], dtype=np.int64)
     samples = [(by_seed == seed) & (counts > 0) for seed in np.unique(by_seed)]
     samples = [sample for sample in samples if sample.any()]
+    low: float | None
+    high: float | None
     if len(samples) > 1:
         low, high = over_seeds_and_clients(
             [differences[sample] for sample in samples],
             weights=[counts[sample] for sample in samples],
         )
-        return low > 0 or high < 0
-    alone = interval(differences, None if weights is None else counts)
-    return alone[0] is not None and alone[1] is not None and (alone[0] > 0 or alone[1] < 0)
+    else:
+        low, high = interval(differences, None if weights is None else counts)
+    return low is not None and high is not None and (low > 0 or high < 0)

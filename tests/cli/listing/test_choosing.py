@@ -1,9 +1,11 @@
 """Which method for me: tables from the registry and the certificates."""
 
 from fedkin.cli.listing import choosing
-from fedkin.cli.listing.choosing import QUESTIONS, answers, needs_of, table
+from fedkin.cli.listing.choosing import QUESTIONS, answers, table
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Needs
+from fedkin.methods import needs
+from fedkin.methods.needs import needs_of
 
 NAMES = ["scaffold", "ds_fl", "centralized", "fedrod", "l2sgd", "partial_fl"]
 
@@ -24,14 +26,14 @@ def test_a_row_a_method_in_order() -> None:
 
 
 def test_a_method_without_defaults_is_in_no_answer(monkeypatch) -> None:
-    real = choosing.make
+    real = needs.make
 
     def make(name, hyper, shared):
         if name == "partial_fl":
             raise FedkinError("say what is personal")
         return real(name, hyper, shared)
 
-    monkeypatch.setattr(choosing, "make", make)
+    monkeypatch.setattr(needs, "make", make)
     by = {row[0]: row[1] for row in cells(table(NAMES))[2:]}
     assert by["partial_fl"] == "depends on its hyper-parameters"
     assert needs_of("partial_fl") is None

@@ -7,7 +7,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fedkin.bench.row import Row
-from fedkin.bench.statistics import Ranked, agreement, chance_over_seeds, holm, ranked, whole
+from fedkin.bench.statistics import (
+    Ranked,
+    agreement,
+    chance_over_seeds,
+    holm,
+    ranked,
+    ranks_of_blocks,
+    whole,
+)
 from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
@@ -126,7 +134,26 @@ def order(board: Sequence[Entry], budget: str) -> Ranked | None:
     Returns:
         None where fewer than two methods share two federations.
     """
-    return ranked(_by_method(one for one in board if one.budget == budget and one.method != POOLED))
+    return ranked(_competing(board, budget))
+
+
+def mean_ranks(board: Sequence[Entry], budget: str) -> dict[str, float]:
+    """``order`` without its tests, which take far longer.
+
+    Args:
+        board: Entries of any budget.
+        budget: "rounds", "bytes" or "compute".
+
+    Returns:
+        {method: mean rank}; {} where fewer than two methods share two federations.
+    """
+    found = ranks_of_blocks(_competing(board, budget))
+    return {} if found is None else dict(zip(found.names, found.means, strict=True))
+
+
+def _competing(board: Iterable[Entry], budget: str) -> dict[str, dict[str, float]]:
+    """{method: {federation: score}} of all but the pooled comparator."""
+    return _by_method(one for one in board if one.budget == budget and one.method != POOLED)
 
 
 def times(by: Mapping[str, Entry], baseline: Mapping[str, Entry], what: Cost) -> float | None:
@@ -176,8 +203,7 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
     Returns:
         W is in 0..1; ([], None) where no seed has all.
     """
-    averaged = [one for one in entries(rows) if one.budget == budget and one.method != POOLED]
-    kept = whole(_by_method(averaged))
+    kept = whole(_competing(entries(rows), budget))
     if kept is None:
         return [], None
     names, federations = kept

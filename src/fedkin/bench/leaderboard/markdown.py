@@ -5,15 +5,24 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import BUDGETS, EQUAL_ROUNDS, Cost, Entry, entries, order, times
+from fedkin.bench.leaderboard.board import (
+    BUDGETS,
+    EQUAL_ROUNDS,
+    Cost,
+    Entry,
+    entries,
+    mean_ranks,
+    order,
+    times,
+)
 from fedkin.bench.leaderboard.charts import by_chance
 from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.suite import SHARED
 from fedkin.core import escaping
-from fedkin.core.errors import FedkinError
-from fedkin.methods import METHODS, make
+from fedkin.methods import METHODS
+from fedkin.methods.needs import needs_of
 from fedkin.report import formatting
 
 WIDTH = 100  # letters of a line
@@ -39,7 +48,7 @@ def markdown(rows: Sequence[Row]) -> str:
     by: dict[str, dict[str, Entry]] = {}
     for one in board:
         by.setdefault(one.method, {})[one.federation] = one
-    ranks = {budget: _ranks(every, budget) for budget in BUDGETS}
+    ranks = {budget: mean_ranks(every, budget) for budget in BUDGETS}
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *(f"rank, equal {budget}" for budget in BUDGETS), "bytes", "compute"]
     head += ["on local", "hurt", *columns]
@@ -113,12 +122,6 @@ def _at_equal_rounds(every: Sequence[Entry]) -> list[Entry]:
     return [one for one in every if one.budget == EQUAL_ROUNDS]
 
 
-def _ranks(every: Sequence[Entry], budget: str) -> dict[str, float]:
-    """{method: mean rank}."""
-    found = order(every, budget)
-    return {} if found is None else dict(zip(found.names, found.ranks, strict=True))
-
-
 def _mean_ranks(every: Sequence[Entry], budget: str) -> str:
     """What a budget's mean ranks are over; "" of none."""
     ranked = order(every, budget)
@@ -139,8 +142,7 @@ def _costs(methods: Sequence[str]) -> str:
 
 def _public(methods: Sequence[str]) -> str:
     """Who learns from samples that the others lack."""
-    those = [name for name in methods if _learns_from_public(name)]
-    if not those:
+    if not any(map(_learns_from_public, methods)):
         return ""
     return f"{PUBLIC} learns from a public set, which is held out of everybody's data."
 
@@ -163,12 +165,8 @@ def _processors(rows: Sequence[Row]) -> str:
 
 def _learns_from_public(method: str) -> bool:
     """False of a method that is not fedkin's: rows do not say what it needs."""
-    if method not in METHODS:
-        return False
-    try:
-        return make(method, {}, {"lr": 0.1}).needs.public != "none"
-    except FedkinError:  # it cannot be made with its defaults alone
-        return False
+    needs = needs_of(method) if method in METHODS else None
+    return needs is not None and needs.public != "none"
 
 
 def _cells(by: Mapping[str, Entry], federations: Sequence[str]) -> list[str]:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from fedkin.certificates.registry import packaged
-from fedkin.core.errors import FedkinError
 from fedkin.core.method import Needs
-from fedkin.methods import make
+from fedkin.methods.needs import needs_of
 from fedkin.report import formatting
 
 # what somebody may not have → whether a method does without it
@@ -55,21 +54,6 @@ def answers(names: Sequence[str]) -> str:
         fitting = [name for name, needs in known.items() if fits(needs)]
         lines.append(f"| {question} | {', '.join(fitting) or formatting.NONE} |")
     return "\n".join(lines) + "\n"
-
-
-def needs_of(name: str) -> Needs | None:
-    """What a method declares to need.
-
-    Args:
-        name: Of the method.
-
-    Returns:
-        None where it cannot be made with its defaults alone.
-    """
-    try:
-        return make(name, {}, {"lr": 0.1}).needs
-    except FedkinError:
-        return None
 
 
 def _needs(name: str) -> str:

@@ -127,11 +127,10 @@ def show_methods(console: Console, listed: list[dict[str, Any]]) -> None:
 
 def _needs(name: str) -> dict[str, Any] | None:
     """A method's needs, None where it cannot be made with its defaults alone."""
-    from fedkin.methods import make
+    from fedkin.methods.needs import needs_of
 
-    try:
-        needs = make(name, {}, {"lr": 0.1}).needs
-    except FedkinError:
+    needs = needs_of(name)
+    if needs is None:
         return None
     return {
         "one_architecture": needs.one_architecture,
