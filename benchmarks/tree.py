@@ -89,7 +89,7 @@ def tree() -> list[str]:
 
 def numbers(method: str, found: dict[str, dict[str, Entry]]) -> str:
     """Points gained in each column; of those that have the method the mean share hurt, and what it
-    multiplies beside fedavg.
+    computes beside fedavg.
     """
     there = [by.get(method) for by in found.values()]
     gains = [None if one is None else one.gain for one in there]

@@ -30,6 +30,37 @@ def test_values_are_tried_however_the_method_was_typed() -> None:
     assert case.own == own
 
 
+def test_a_suite_says_what_a_method_tries(tmp_path: Path) -> None:
+    own = [{"lam": 0.1}, {"lam": 0.2}, {"lam": 0.3}]
+    searches = {"Ditto": {"own": own, "fixed": {"weights": "uniform"}}}
+    suite, said = tiny(searches=searches), []
+    by_method = {
+        case.method: case for case in cases_of(tiny_request(tmp_path, suite=suite), said.append)
+    }
+    assert (by_method["ditto"].own, by_method["ditto"].fixed) == (
+        tuple(own),
+        {"weights": "uniform"},
+    )
+    assert said == ["ditto: lam=0.3 is not tried, for the suite has 2 trials a method"]
+    plain = {case.method: case for case in cases_of(tiny_request(tmp_path), quiet)}
+    assert by_method["local"].digest == plain["local"].digest  # its rows stay good
+    assert by_method["ditto"].digest != plain["ditto"].digest
+    typed = tiny_request(tmp_path, suite=suite, methods=("ditto",), typed_trials=({"lam": 9.0},))
+    assert [case.own for case in cases_of(typed, quiet) if case.method == "ditto"] == [
+        ({"lam": 9.0},)
+    ]
+
+
+@pytest.mark.parametrize("where", ["own", "fixed"])
+def test_a_value_of_a_suite_is_refused_before_anything_is_run(where: str, tmp_path: Path) -> None:
+    wrong = {"lam": "much"}
+    search = {"own": [wrong]} if where == "own" else {"fixed": wrong}
+    asked = tiny_request(tmp_path / "out", suite=tiny(searches={"ditto": search}))
+    with pytest.raises(FedkinError, match=r"method\.lam"):
+        bench(asked, quiet)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

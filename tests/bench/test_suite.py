@@ -38,6 +38,12 @@ def test_a_suite_without_methods_has_all_and_baselines_are_always_there() -> Non
         ({"stretch": 0.5}, "tiny: stretch: input should be greater than or equal to 1"),
         ({"settings": {}}, "tiny: settings: name at least one"),
         ({"extra": 1}, "tiny: extra: extra inputs are not permitted"),
+        ({"searches": {"dito": {}}}, "tiny: searches: unknown method 'dito': did you mean 'ditto'"),
+        (
+            {"searches": {"ditto": {"own": [{"lan": 1}]}}},
+            "tiny: searches: unknown ditto hyper-parameter 'lan': did you mean 'lam'",
+        ),
+        ({"searches": {"ditto": {}, "Ditto": {}}}, "tiny: searches: ditto is there twice"),
     ],
 )
 def test_a_mistake_is_one_sentence(change: dict[str, Any], said: str) -> None:
@@ -61,6 +67,8 @@ def test_a_setting_is_checked_like_an_experiment() -> None:
     for change, said in [
         ({"run": {"rounds": 0}}, "run.rounds: input should be greater than or equal to 1"),
         ({"method": {"name": "fedavg"}}, "settings.a.spec.method is the suite's to choose"),
+        ({"engine": {"name": "ray"}}, "settings.a.spec.engine.name: a run of the bench is one"),
+        ({"engine": {"workers": 2}}, "a.spec.engine.workers: a run of the bench is one process;"),
     ]:
         settings = {"a": {"title": "A", "spec": {**spec, **change}}}
         with pytest.raises(FedkinError, match=re.escape(said)):

@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.bench.trial import epsilon_of, method_of, ran, spec_of, up_and_down
-from fedkin.core.errors import Halted
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.runs.record import EPSILON
 
 CONTENT = {
@@ -20,6 +20,11 @@ def test_a_specification_is_run_in_one_process() -> None:
     assert (spec.engine.name, spec.engine.compile, spec.data.dir) == ("inprocess", "auto", "/sets")
     assert spec_of(CONTENT).data.dir is None
     assert method_of(CONTENT) is None
+    engine = {"device": "cuda:1", "state": "disk", "name": "processes"}
+    asked = spec_of({**CONTENT, "engine": engine}).engine
+    assert (asked.name, asked.device, asked.state) == ("inprocess", "cuda:1", "disk")
+    with pytest.raises(FedkinError, match=r"^bench: \[engine\]|engine"):
+        spec_of({**CONTENT, "engine": 3})
     outside = {**CONTENT, "method": {"name": "mine:method", "near": 1}}
     assert spec_of(outside).method.name == "fedavg"  # it is given as a value beside it
 

@@ -1,4 +1,4 @@
-"""Budgets of bytes and of multiplications: what a run used of them round by round, and how many
+"""Budgets of bytes and of FLOPs: what a run used of them round by round, and how many
 rounds keep them.
 """
 
@@ -9,7 +9,7 @@ NOTHING: Mapping[int, float] = {}  # a plain dictionary: worker processes are gi
 
 
 class Used(NamedTuple):
-    """Bytes of messages, or multiplications: before the first round, in each, after the last."""
+    """Bytes of messages, or FLOPs: before the first round, in each, after the last."""
 
     before: float = 0.0
     rounds: tuple[float, ...] = ()
@@ -71,7 +71,7 @@ class Allowance(NamedTuple):
             seed: Of the run.
 
         Returns:
-            Bytes, or multiplications.
+            Bytes, or FLOPs.
         """
         amounts = self.flops if budget == "compute" else self.bytes
         return amounts[seed] if seed in amounts else next(iter(amounts.values()))

@@ -45,7 +45,8 @@ class Case(NamedTuple):
     @property
     def digest(self) -> str:
         """Of all that decides what its rows are."""
-        suite = self.suite.model_dump(mode="json", exclude={"settings", "title", "about"})
+        left_out = {"settings", "title", "about", "searches"}  # a case has its own search
+        suite = self.suite.model_dump(mode="json", exclude=left_out)
         suite.pop("methods")
         parts = [suite, settled(self.setting.spec), self.method, list(self.own), self.fixed]
         return digest([*parts, self.data_digest, *self.code.values()])
@@ -78,7 +79,7 @@ def case_of(
         label: Of the setting.
         method: Of fedkin, or "package.module:function".
         data_digest: Of the setting's data.
-        own: Of a method of somebody's module, what to try; None: what fedkin tries.
+        own: What a person typed to be tried; None: what the suite says, else fedkin.
 
     Returns:
         A case with its digests, the values that are tried, and what is fixed.
@@ -87,6 +88,8 @@ def case_of(
         FedkinError: There is no such method, or its code cannot be imported.
     """
     known, fixed = search_of(method)
+    if (search := suite.searches.get(method)) is not None:
+        known, fixed = list(search.own), search.fixed
     tried = tuple(known if own is None else own)
     code = third_party_code(method, parse(suite.settings[label].spec)[0])
     return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)
@@ -194,7 +197,7 @@ class Runs:
             rounds: Of the run.
 
         Returns:
-            Bytes or multiplications, round by round.
+            Bytes or FLOPs, round by round.
         """
         done = self.of(seed, rounds)
         return _used(done, budget) if isinstance(done, Ran) else None

@@ -82,7 +82,9 @@ def _known(func: OpOverload) -> tuple[Callable[..., int] | None, bool]:
 
 @dataclass
 class Counter:
-    """``total``: multiplications and additions of matrices and convolutions so far."""
+    """``total``: FLOPs of matrix products and convolutions so far, as torch counts them: two for a
+    multiplication and its addition.
+    """
 
     total: int = 0
     kinds: dict[Any, int] = field(default_factory=dict)  # of one step of a scan

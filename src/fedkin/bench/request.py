@@ -54,7 +54,7 @@ def check_request(request: BenchRequest) -> None:
     _permit(request)
     _methods(request)
     _settings(request)
-    _check_typed_trials(request)
+    _check_written_trials(request)
 
 
 def cases_of(request: BenchRequest, tell: Tell) -> list[Case]:
@@ -88,7 +88,8 @@ def _check_lengths(request: BenchRequest) -> None:
                 f"method {name[:40]}… has a name of {len(name):,} letters: a row of the "
                 f"leaderboard holds {LETTERS} (import it under a shorter name)"
             )
-    for values in request.typed_trials:
+    searched = [own for one in request.suite.searches.values() for own in (*one.own, one.fixed)]
+    for values in (*request.typed_trials, *searched):
         if (length := letters(values)) > VALUES:
             raise FedkinError(
                 f"a trial of {length:,} letters: a row of the leaderboard holds {VALUES:,}"
@@ -132,20 +133,31 @@ def _typed_trials(request: BenchRequest, method: str) -> list[Content] | None:
     return list(request.typed_trials) if typed else None
 
 
-def _check_typed_trials(request: BenchRequest) -> None:
-    """Values that somebody typed are of hyper-parameters that the method has, before it waits for
-    the baselines.
+def _written_trials(request: BenchRequest) -> dict[str, list[Content]]:
+    """By method, what a person wrote to be tried: in the suite's file, or typed, which wins."""
+    typed, searches = list(request.typed_trials), request.suite.searches
+    written = {
+        method: [{**search.fixed, **own} for own in search.own or ({},)]
+        for method, search in searches.items()
+        if method in _methods(request)
+    }
+    return {**written, **(dict.fromkeys(_named(request), typed) if typed else {})}
+
+
+def _check_written_trials(request: BenchRequest) -> None:
+    """They are values of hyper-parameters that the method has, before it waits for the
+    baselines.
     """
-    for method in _named(request) if request.typed_trials else ():
-        for label, values in product(_settings(request), request.typed_trials):
+    for method, trials in _written_trials(request).items():
+        for label, values in product(_settings(request), trials):
             spec = request.suite.settings[label].spec
             trial = content_of(spec, method, request.suite.rates[0], values)
             method_of(parse(trial, where=label)[0])
 
 
 def _tell_untried(request: BenchRequest, cases: Sequence[Case], tell: Tell) -> None:
-    """Values that somebody typed are not left out without a word."""
-    for method in _named(request) if request.typed_trials else ():
+    """Values that a person wrote are not left out without a word."""
+    for method in _written_trials(request):
         case = next(case for case in cases if case.method == method)
         left_out = untried(request.suite.rates, case.own, request.suite.trials)
         if left_out:

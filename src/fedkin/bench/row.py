@@ -112,7 +112,7 @@ class Row(Section):
     ``case``: digest of the whole search, of which ``of`` rows came. ``content``: the
     specification, but for where data lie. ``mean``, ``worst_decile``, ``clients``: on test, of the
     personal models after the last round, by ``measure``. ``seconds``: of the processor. ``flops``:
-    of multiplied matrices and convolutions, counted. ``missing``: why there is no run. ``code``:
+    of matrix products and convolutions, counted. ``missing``: why there is no run. ``code``:
     {name: digest of its file} of a method or a model that is not fedkin's.
     """
 
@@ -133,7 +133,7 @@ class Row(Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     rounds: Count = 0
     budgets: Annotated[tuple[Budget, ...], AfterValidator(_once)] = ()
-    slack: Share = 0.05  # of its suite: bytes and multiplications may exceed budgets by so much
+    slack: Share = 0.05  # of its suite: bytes and FLOPs may exceed budgets by so much
     missing: Sentence = ""
     measure: Annotated[str, AfterValidator(_measure)] = "accuracy"
     mean: Score | None = None

@@ -4,7 +4,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.system.digests import short
 from fedkin.core.system.own_code import is_own
-from fedkin.methods import METHODS, known_name
+from fedkin.methods import METHODS, known_name, taken
 from fedkin.runs.section import Section
 from fedkin.runs.spec import Spec, parse, read
 
@@ -55,12 +55,22 @@ class Setting(Section):
         return parse(self.spec)[0].run.rounds
 
 
+class Search(Section):
+    """What a method tries in place of what fedkin tries. ``own``: values of its hyper-parameters,
+    {name: value} each. ``fixed``: values that all trials have.
+    """
+
+    own: Annotated[tuple[Content, ...], Field(max_length=MOST_TRIALS)] = ()
+    fixed: Content = Field(default={})
+
+
 class Suite(Section):
     """Settings × methods × seeds.
 
-    ``trials``: hyper-parameters that each method may try, at ``rates``. ``budgets``: what is equal,
-    each by itself; ``fedavg`` at the setting's rounds says how many bytes and multiplications that
-    is, plus ``slack``. ``stretch``: cheaper methods get at most so many times the rounds.
+    ``trials``: hyper-parameters that each method may try, at ``rates``. ``searches``: {method: what
+    it tries} of those that do not try what they try in fedkin's suites. ``budgets``: what is equal,
+    each by itself; ``fedavg`` at the setting's rounds says how many bytes and FLOPs that is, plus
+    ``slack``. ``stretch``: cheaper methods get at most so many times the rounds.
     """
 
     title: str
@@ -68,6 +78,7 @@ class Suite(Section):
     methods: tuple[str, ...] = ()  # default: all of fedkin's
     trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 4
     rates: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)]
+    searches: dict[str, Search] = Field(default={})
     seeds: Annotated[tuple[Annotated[int, Field(ge=0, lt=2**63)], ...], Field(min_length=1)]
     budgets: Annotated[tuple[Budget, ...], Field(min_length=1)] = ("rounds", "bytes", "compute")
     stretch: Annotated[float, Field(ge=1, le=100)] = 1.0
@@ -86,6 +97,20 @@ class Suite(Section):
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name if is_own(name) else _name(name) for name in methods)
+
+    @field_validator("searches")
+    @classmethod
+    def _hyperparameters(cls, searches: dict[str, Search]) -> dict[str, Search]:
+        """Those of fedkin's methods have these names; their values are tried later, with data."""
+        by_name: dict[str, Search] = {}
+        for typed, one in searches.items():
+            name = typed if is_own(typed) else _name(typed)
+            if name in by_name:
+                raise ValueError(f"{name} is there twice: name each once")
+            if not is_own(name):
+                _takes(name, [key for values in (*one.own, one.fixed) for key in values])
+            by_name[name] = one
+        return by_name
 
     @field_validator("settings")
     @classmethod
@@ -108,6 +133,13 @@ class Suite(Section):
 def _name(name: str) -> str:
     try:
         return known_name(name)
+    except FedkinError as error:
+        raise ValueError(str(error)) from None
+
+
+def _takes(name: str, keys: Sequence[str]) -> None:
+    try:
+        taken(name, keys)
     except FedkinError as error:
         raise ValueError(str(error)) from None
 
@@ -184,6 +216,13 @@ def parsed(content: Content, where: str) -> Suite:
         for key in ("method", "transforms"):
             if key in setting.spec:
                 raise FedkinError(f"{where}: settings.{label}.spec.{key} is the suite's to choose")
+        engine = setting.spec.get("engine", {})
+        for key in ("name", "workers"):
+            if isinstance(engine, dict) and key in engine:
+                raise FedkinError(
+                    f"{where}: settings.{label}.spec.engine.{key}: a run of the bench is one "
+                    "process; fedkin bench run --workers says how many run at a time"
+                )
         parse(setting.spec, where=f"{where}: settings.{label}.spec")
     return checked
 

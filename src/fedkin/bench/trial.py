@@ -34,7 +34,7 @@ DIVERGED = "the validation score is no finite number"
 
 class Ran(NamedTuple):
     """What one finished run came to; ``validation``: what hyper-parameters are chosen by.
-    ``flops``: multiplications and additions of matrices and convolutions in a method's own steps.
+    ``flops``: of matrix products and convolutions in a method's own steps (``Counter``).
     """
 
     seen: Seen
@@ -54,7 +54,7 @@ def spec_of(content: Content, data_dir: str | None = None) -> Spec:
         data_dir: The data folder; None: as the specification says.
 
     Returns:
-        With the engine "inprocess".
+        With the engine "inprocess"; its other keys, such as the device, are the setting's.
 
     Raises:
         FedkinError: The first mistake, in one sentence.
@@ -63,8 +63,11 @@ def spec_of(content: Content, data_dir: str | None = None) -> Spec:
     if is_own(str(method.get("name", ""))):
         method = {"name": "fedavg"}
     data = {**content["data"], **({} if data_dir is None else {"dir": data_dir})}
-    whole = {**content, "method": method, "data": data}
-    return parse({**whole, "engine": {"name": "inprocess"}}, where="bench")[0]
+    engine = content.get("engine", {})
+    if isinstance(engine, dict):  # a stranger's row may hold anything, which parse refuses
+        engine = {**engine, "name": "inprocess"}
+    whole = {**content, "method": method, "data": data, "engine": engine}
+    return parse(whole, where="bench")[0]
 
 
 def method_of(content: Content) -> Method | None:
@@ -94,7 +97,7 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
         data_dir: The data folder; None: as the specification says.
 
     Returns:
-        Bytes and multiplications round by round, seconds of the processor, and the scores.
+        Bytes and FLOPs round by round, seconds of the processor, and the scores.
 
     Raises:
         FedkinError: It cannot be run, is a link, or has no finite validation score.
@@ -165,7 +168,7 @@ def epsilon_of(summary: Mapping[str, Any]) -> float | None:
 
 @process_settings_kept()
 def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
-    """Run it, or go on, and keep what each of its rounds multiplied."""
+    """Run it, or go on, and keep the FLOPs of each of its rounds."""
     spec = spec_of(content, data_dir)
     method, counter = counted(method_of(content) or base_method(spec))
     marks: list[tuple[str, int]] = []
@@ -226,5 +229,5 @@ def _again(content: Content, folder: Path, data_dir: str | None, rounds: int) ->
     used = _kept(apart, rounds)
     rmtree(apart, ignore_errors=True)
     if used is None:
-        raise FedkinError(f"{folder}: what its rounds multiply cannot be counted")
+        raise FedkinError(f"{folder}: the FLOPs of its rounds cannot be counted")
     return used

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.options import AsJson, DataDir, TrustCode, path_as_text
+from fedkin.cli.options import AsJson, DataDir, TrustCode, named_apart, path_as_text
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
@@ -106,25 +106,23 @@ def page(
         Path | None,
         typer.Option("--markdown", metavar="FILE", help="Write a Markdown table instead."),
     ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option("--latex", metavar="FILE", help="Write a LaTeX table instead, for a paper."),
+    ] = None,
 ) -> None:
     """Write the leaderboard as an HTML page."""
-    from fedkin.bench.leaderboard.markdown import markdown as as_markdown
-    from fedkin.bench.leaderboard.markdown import not_run, notes, own_named
-    from fedkin.bench.leaderboard.page import write_page
+    from fedkin.bench.leaderboard.files import write_leaderboard
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
-    from fedkin.runs.output_files import MARKDOWN, write_outside
 
+    named_apart({"--markdown": markdown, "--latex": latex})
     files = [_rows_file(one) for one in rows or [Path("bench")]]
     read = [row for file in files for row in read_rows(file)]
     cut = [remark for file in files for remark in half_written(file)]
     for remark in [*cut, *incomplete(read)]:
         warn(remark)
-    cases = whole_cases(read)
-    if markdown is not None:
-        parts = [as_markdown(cases), own_named(cases), notes(cases), not_run(cases)]
-        say(write_outside(markdown, "\n".join(filter(None, parts)), MARKDOWN))
-    else:
-        say(write_page(cases, out))
+    for path in write_leaderboard(whole_cases(read), out, markdown, latex):
+        say(path)
 
 
 @app.command()

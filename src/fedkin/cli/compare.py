@@ -1,12 +1,11 @@
 """``fedkin compare``: runs side by side, on the terminal or as files."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.options import AsJson, Figures
+from fedkin.cli.options import AsJson, Figures, named_apart
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, warn
@@ -55,7 +54,7 @@ def compare(
     from fedkin.report.comparison import tables
     from fedkin.report.comparison.compare import comparison
 
-    _apart({"--markdown": markdown, "--latex": latex, "--html": html})
+    named_apart({"--markdown": markdown, "--latex": latex, "--html": html})
     runs = _without_files(folders)
     for folder in runs:
         check_begun(folder, several=True)
@@ -68,17 +67,6 @@ def compare(
             say(path)
     else:
         console().print(tables.compare(found))
-
-
-def _apart(files: Mapping[str, Path | None]) -> None:
-    """Raise FedkinError where two options name one file."""
-    named: dict[Path, str] = {}
-    for option, path in files.items():
-        if path is None:
-            continue
-        other = named.setdefault(path.resolve(), option)
-        if other != option:
-            raise FedkinError(f"{other} and {option} both name {path}: give each a file of its own")
 
 
 def _written(

@@ -1,11 +1,13 @@
 """Arguments and options that several commands take, each declared once."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fedkin.cli import completion
+from fedkin.core.errors import FedkinError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)]
@@ -94,3 +96,21 @@ def path_as_text(path: Path | None) -> str | None:
         A text, or None.
     """
     return None if path is None else str(path)
+
+
+def named_apart(files: Mapping[str, Path | None]) -> None:
+    """Two options that write a file each do not name the same one.
+
+    Args:
+        files: {option: the path that was typed}; None: it was not.
+
+    Raises:
+        FedkinError: They do.
+    """
+    named: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is None:
+            continue
+        other = named.setdefault(path.resolve(), option)
+        if other != option:
+            raise FedkinError(f"{other} and {option} both name {path}: give each a file of its own")

@@ -157,7 +157,7 @@ def _competing(board: Iterable[Entry], budget: str) -> dict[str, dict[str, float
 
 
 def times(by: Mapping[str, Entry], baseline: Mapping[str, Entry], what: Cost) -> float | None:
-    """How many times as much as the baseline a method sends or multiplies: the geometric mean over
+    """How many times as much as the baseline a method sends or computes: the geometric mean over
     the federations that both have.
 
     Args:

@@ -29,7 +29,7 @@ LINE = 18  # pixels of a method
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
-COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
+COLUMNS = {"bytes": "bytes sent", "flops": "FLOPs"}
 # of the clients' gains that are drawn
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
 
@@ -121,7 +121,7 @@ def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
 
 
 def against_cost(board: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
-    """Score against bytes or multiplications, with the front of those that none beats in both: a
+    """Score against bytes or FLOPs, with the front of those that none beats in both: a
     chart for each measure, as an axis has one.
 
     Args:

@@ -5,16 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import (
-    BUDGETS,
-    EQUAL_ROUNDS,
-    Cost,
-    Entry,
-    entries,
-    mean_ranks,
-    order,
-    times,
-)
+from fedkin.bench.leaderboard.board import BUDGETS, Cost, Entry, entries, order, times
+from fedkin.bench.leaderboard.by_method import by_method
 from fedkin.bench.leaderboard.charts import by_chance
 from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
 from fedkin.bench.leaderboard.titles import titles_of
@@ -31,7 +23,7 @@ PUBLIC = "°"  # after a method that learns from a public set
 
 def markdown(rows: Sequence[Row]) -> str:
     """One row a method: its mean rank under each budget; at equal rounds what it sends and
-    multiplies beside fedavg, the mean gain on local, clients hurt, and the score by federation.
+    computes beside fedavg, the mean gain on local, clients hurt, and the score by federation.
     By mean rank at equal rounds; who has none, by how many federations it has and its score.
 
     Args:
@@ -40,30 +32,18 @@ def markdown(rows: Sequence[Row]) -> str:
     Returns:
         A table; shares of clients in per cent.
     """
-    rows = latest_searches(rows)
-    every = entries(rows)
-    board = _at_equal_rounds(every)
-    titles = titles_of(rows)
-    federations = list(dict.fromkeys(one.federation for one in board))
-    by: dict[str, dict[str, Entry]] = {}
-    for one in board:
-        by.setdefault(one.method, {})[one.federation] = one
-    ranks = {budget: mean_ranks(every, budget) for budget in BUDGETS}
-    columns = (_cell(titles[federation]) for federation in federations)
+    found = by_method(latest_searches(rows))
+    columns = (_cell(title) for title in found.federations.values())
     head = ["method", *(f"rank, equal {budget}" for budget in BUDGETS), "bytes", "compute"]
     head += ["on local", "hurt", *columns]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-
-    def place(name: str) -> tuple[float, int, float, str]:
-        score = sum(one.score for one in by[name].values())
-        return ranks[EQUAL_ROUNDS].get(name, 1e9), -len(by[name]), -score, name
-
-    baseline = by.get(SHARED, {})
-    for name in sorted(by, key=place):
+    baseline = found.scores.get(SHARED, {})
+    for name, own in found.scores.items():
         cells = [_named(name)]
-        cells += [f"{one[name]:.1f}" if name in one else formatting.NONE for one in ranks.values()]
-        cells += [_times(by[name], baseline, "bytes"), _times(by[name], baseline, "flops")]
-        cells += _cells(by[name], federations)
+        ranks = found.ranks.values()
+        cells += [f"{one[name]:.1f}" if name in one else formatting.NONE for one in ranks]
+        cells += [_times(own, baseline, "bytes"), _times(own, baseline, "flops")]
+        cells += _cells(own, list(found.federations))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -118,10 +98,6 @@ def not_run(rows: Sequence[Row]) -> str:
     return "\n".join(["Not run:", "", *lines, ""]) if lines else ""
 
 
-def _at_equal_rounds(every: Sequence[Entry]) -> list[Entry]:
-    return [one for one in every if one.budget == EQUAL_ROUNDS]
-
-
 def _mean_ranks(every: Sequence[Entry], budget: str) -> str:
     """What a budget's mean ranks are over; "" of none."""
     ranked = order(every, budget)
@@ -135,8 +111,8 @@ def _costs(methods: Sequence[str]) -> str:
     if SHARED not in methods:
         return ""
     return (
-        f"Bytes and compute: a method's messages and multiplications beside {SHARED}'s in as "
-        "many rounds, geometric mean over its federations."
+        f"Bytes and compute: a method's messages and FLOPs beside {SHARED}'s in as many rounds, "
+        "geometric mean over its federations."
     )
 
 

@@ -192,7 +192,7 @@ def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
     head = [("federation", ""), ("equal", ""), ("method", "method")]
     head += [("test", "n"), ("± seeds", "n"), ("on local", "n"), ("worst decile", "n")]
     head += [("helped", "n"), ("hurt", "n")]
-    head += [("rounds", "n"), ("sent", "n"), ("multiplied", "n"), ("time", "n"), ("ε", "n")]
+    head += [("rounds", "n"), ("sent", "n"), ("FLOPs", "n"), ("time", "n"), ("ε", "n")]
     head += [("chosen", "long"), ("rows", "long")]
     lines = [_line(one, titles) for one in board]
     own = set(own_methods(one.method for one in board))

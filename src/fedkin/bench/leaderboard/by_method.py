@@ -1,0 +1,49 @@
+"""What the tables of the leaderboard stand on: entries at equal rounds by method, in the order of
+their mean ranks.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fedkin.bench.leaderboard.board import BUDGETS, EQUAL_ROUNDS, Entry, entries, mean_ranks
+from fedkin.bench.leaderboard.titles import titles_of
+from fedkin.bench.row import Row
+
+
+class ByMethod(NamedTuple):
+    """``federations``: {name: title}. ``scores``: by method, in the table's order, {federation:
+    entry at equal rounds}. ``ranks``: {budget: {method: mean rank}}.
+    """
+
+    federations: Mapping[str, str]
+    scores: Mapping[str, Mapping[str, Entry]]
+    ranks: Mapping[str, Mapping[str, float]]
+
+
+def by_method(rows: Sequence[Row]) -> ByMethod:
+    """Entries of each method, by mean rank at equal rounds; who has none, by how many federations
+    it has and its score.
+
+    Args:
+        rows: Of each method's last search (``latest_searches``).
+
+    Returns:
+        Methods without an entry at equal rounds are in none.
+    """
+    every = entries(rows)
+    board = [one for one in every if one.budget == EQUAL_ROUNDS]
+    titles = titles_of(rows)
+    by: dict[str, dict[str, Entry]] = {}
+    for one in board:
+        by.setdefault(one.method, {})[one.federation] = one
+    ranks = {budget: mean_ranks(every, budget) for budget in BUDGETS}
+
+    def place(name: str) -> tuple[float, int, float, str]:
+        score = sum(one.score for one in by[name].values())
+        return ranks[EQUAL_ROUNDS].get(name, 1e9), -len(by[name]), -score, name
+
+    return ByMethod(
+        federations={one.federation: titles[one.federation] for one in board},
+        scores={name: by[name] for name in sorted(by, key=place)},
+        ranks=ranks,
+    )
