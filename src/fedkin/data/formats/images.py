@@ -137,7 +137,7 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise FedkinError(
-            "images need the package Pillow: install fedkin[images], its extra"
+            "pictures need the package Pillow: install fedkin[images], its extra"
         ) from None
     try:
         with warnings.catch_warnings():  # of notes about the pixels, and of a large one: its memory
