@@ -1,6 +1,6 @@
 """Which methods, with their defaults, end below the better of local and fedavg on own data.
 
-    python -m benchmarks.own_losses --write docs/own_data.md
+    python -m benchmarks.own_losses --write docs/defaults.md
 
 It reads own_truth.csv, which ``python -m benchmarks.own_truth runs`` has written, and leaves out
 the cases whose measure has no points (RMSE). Methods with other hyper-parameters are left out, but

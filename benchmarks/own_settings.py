@@ -1,7 +1,7 @@
 """Which learning rate and which early stopping a run should begin with, on the cases of own data.
 
     FEDKIN_DATA=DIR python -m benchmarks.own_settings runs     # half an hour
-    python -m benchmarks.own_settings table --write docs/own_data.md
+    python -m benchmarks.own_settings table --write docs/defaults.md
 
 ``runs`` trains the method that a run begins with on every case of benchmarks/own_cases.py, one
 setting changed at a time, and adds what is missing to own_settings.csv beside this file.

@@ -2,7 +2,7 @@
 
     FEDKIN_DATA=DIR python -m benchmarks.own_truth runs       # hours: what is true
     FEDKIN_DATA=DIR python -m benchmarks.own_truth verdicts   # minutes: the doctor's answers
-    python -m benchmarks.own_truth defaults --write docs/own_data.md  # what a run begins with
+    python -m benchmarks.own_truth defaults --write docs/defaults.md  # what a run begins with
 
 ``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), or those
 that ``--methods`` names, and adds what is missing to own_truth.csv beside this file: a row a run,

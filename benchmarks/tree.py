@@ -23,7 +23,18 @@ COLUMNS = {  # federations whose measure is accuracy, one of a kind
     "Fa.D": "standard/fashion-mnist-dirichlet",
     "Fa.2": "standard/fashion-mnist-two-classes",
 }
-NEAR = ("finetune", "ditto", "apfl", "pfedme", "fedala", "per_fedavg")
+SAYS = {  # the doctor's words (docs/doctor.md), but for "alone", and what they mean
+    "shared": "one model for all",
+    "offset": "one model, and a constant of each client",
+    "anchored": "own models near a shared one",
+    "grouped": "a model for each group",
+}
+WAYS = {  # the doctor's own methods of each way, and others like them
+    "shared": ("fedavg", "scaffold"),
+    "offset": ("fedper",),
+    "anchored": ("finetune", "ditto", "apfl", "pfedme", "fedala", "per_fedavg"),
+    "grouped": ("ifca", "hypcluster"),
+}
 NONE = "·"  # no row
 
 
@@ -50,18 +61,16 @@ TREE = Branch(
                     ),
                 ),
                 Branch(
-                    "yes: which way is best (the doctor says)?",
+                    "yes: which way does the doctor name as best?",
                     (
-                        Branch("one model for all", methods=("fedavg", "scaffold")),
-                        Branch(
-                            "own models near a shared one",
-                            methods=NEAR,
+                        *(
+                            Branch(f"{way}: {says}", methods=WAYS[way])
+                            for way, says in SAYS.items()
                         ),
                         Branch(
-                            "the same, every client in every round",
+                            "any way, with every client in every round",
                             methods=("persfl",),
                         ),
-                        Branch("a model for each group", methods=("ifca", "hypcluster")),
                     ),
                 ),
             ),

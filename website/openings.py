@@ -21,7 +21,7 @@ TEXT = {
 FOLDERS = {  # of the pages that TEXT does not name
     "reference/cli": "type this command with every option that it has",
     "reference/python": "call every public name of this module",
-    "reference/errors": "say what this code means, and mend what caused it",
+    "reference/errors": "say what this code means, and fix what caused it",
     "reproduction": "compare what was published with what was measured, and run each row again",
 }
 

@@ -131,7 +131,7 @@ def test_numbers_without_parameters_stay_alone() -> None:
 
 def test_what_no_key_mends_is_counted_too() -> None:
     output = answered("", "digits", "--yes")
-    assert "1 remark: 0 mended in it, 0 proposed behind a #, 1 by hand" in output
+    assert "1 remark: 0 fixed in it, 0 proposed behind a #, 1 by hand" in output
     assert "# By hand: no clients are named" in Path("experiment.toml").read_text()
 
 

@@ -30,7 +30,7 @@ def test_sure_fixes_are_made_and_others_stand_behind_a_mark() -> None:
         lines.index('    "after",')
         == lines.index("    # 'after' tells the label: no model has it.") + 1
     )
-    assert "2 found: 1 mended below, 1 proposed behind a #" in text
+    assert "2 found: 1 fixed below, 1 proposed behind a #" in text
 
 
 def test_marks_are_a_table_of_columns() -> None:
@@ -62,7 +62,7 @@ def test_what_no_key_mends_is_said_at_the_top() -> None:
     text = written(asked(), Problem("gap", "row 7 has no label", "write one"))
     assert "#   " not in text.split("[data]")[1]
     assert "  # By hand: row 7 has no label: write one." in text
-    assert "Nothing was found that needs mending." in written(asked())
+    assert "Nothing was found that needs fixing." in written(asked())
 
 
 def test_no_cell_of_a_table_ends_a_comment() -> None:

@@ -55,7 +55,7 @@ def test_no_method_loses_two_points_without_the_doctor_having_said_so(
 
 
 def test_the_page_has_what_was_measured() -> None:
-    page = (ROOT / "docs" / "own_data.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "defaults.md").read_text(encoding="utf-8")
     assert f"<!-- losses -->\n{table()}\n<!-- end -->" in page
 
 

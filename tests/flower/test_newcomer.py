@@ -305,7 +305,7 @@ def test_a_join_that_cannot_be_written_is_told_in_one_sentence(tmp_path, monkeyp
     monkeypatch.setattr(newcomer, "join", lambda *_: asked.append(1) or SimpleNamespace(place=2))
     monkeypatch.setattr(newcomer, "described_by", lambda found, *sizes: {})
     (tmp_path / "joined").touch()
-    again = "but its model is on its node: mend that, and join again"
+    again = "but its model is on its node: fix that, and join again"
     for why in ("Not a directory", "it is a folder, not a file"):
         refused = rf"^\S+/join\.json cannot be written \({why}\), {again}"
         with pytest.raises(FedkinError, match=refused):

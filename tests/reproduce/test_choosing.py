@@ -5,13 +5,17 @@ those rows. benchmarks/tree.py: the page has today's numbers.
 import json
 import shlex
 from pathlib import Path
-from statistics import fmean, geometric_mean
+from statistics import fmean, geometric_mean, stdev
 
 import pytest
 
 from benchmarks.choosing import TABLES
+from benchmarks.own_losses import beside, runs_of
+from benchmarks.own_losses import measured as cases
+from benchmarks.own_truth import DEFAULT
 from benchmarks.page import END
-from benchmarks.tree import COLUMNS, block, measured, tree
+from benchmarks.tree import COLUMNS, SAYS, WAYS, block, measured, tree
+from fedkin.doctor.candidates import METHODS, TUNED, split_name
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import method_of
@@ -56,6 +60,15 @@ def test_the_tree_of_the_page_has_todays_numbers() -> None:
     assert all(len(line) <= 80 for line in block().splitlines())
 
 
+def test_the_branches_are_the_ways_of_the_doctor_and_have_its_methods() -> None:
+    """What the doctor answers is found in the tree by the same word."""
+    assert set(SAYS) == set(WAYS) == set(METHODS)
+    for way, methods in METHODS.items():
+        own = {split_name(method)[0] for method in methods if (way, method) != ("offset", TUNED)}
+        assert own <= set(WAYS[way]), way
+        assert any(f"─ {way}: " in line for line in tree())
+
+
 @pytest.mark.parametrize("method", ["persfl", "pfedme", "ifca", "fedavg"])
 def test_the_numbers_of_the_tree_follow_from_the_rows(method: str) -> None:
     """By arithmetic on the JSON lines: gains are differences of means over seeds."""
@@ -92,9 +105,9 @@ def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
     best, second = sorted(everywhere, key=lambda name: -gain[name])[:2]
     assert (
         f"`{best}`, which has the best mean of the {len(everywhere)} methods with rows in all six "
-        "columns (the tree shows ten of them)"
+        "columns (the tree shows eleven of them)"
     ) in page
-    assert len(everywhere & {line.replace("│", " ").split()[0] for line in tree()[1:]}) == 10
+    assert len(everywhere & {line.replace("│", " ").split()[0] for line in tree()[1:]}) == 11
     assert f"`{second}`, which is second and hurts the fewest" in page
     assert min(everywhere, key=lambda name: hurt[name]) == second
     for method in ("ditto", "finetune"):
@@ -111,5 +124,19 @@ def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
     assert share.keys() == {"digits", "HAR10", "FEMN."}
     assert (
         f"{share['HAR10']} of `fedavg`'s bytes on UCI HAR, {share['FEMN.']} on FEMNIST, "
-        f"{share['digits']} on the small pictures of Digits"
+        f"{share['digits']} on the small images of Digits"
+    ) in page
+
+
+def test_what_the_page_says_of_the_default_follows_from_the_runs() -> None:
+    page = " ".join((ROOT / "docs" / "choosing.md").read_text().split())
+    found = [beside(runs_of(case)) for case in cases()]
+    best, default = ([points[name] for points in found] for name in ("persfl", DEFAULT))
+    apart = [one - other for one, other in zip(best, default, strict=True)]
+    error = stdev(apart) / len(apart) ** 0.5
+    assert f"On {len(found)} cases of" in page
+    assert (
+        f"it ended {fmean(best):.1f} points above the better of `local` and `fedavg`, and the "
+        f"default {fmean(default):.1f}. The difference of {fmean(apart):.1f} has a standard error "
+        f"of {error:.1f}."
     ) in page

@@ -178,7 +178,7 @@ def test_a_picture_that_is_a_program_is_not_run(
     file.parent.mkdir(parents=True)
     head = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
     file.write_text(f"{head}showpage\n%%EOF\n")
-    with pytest.raises(FedkinError, match=r"1\.png is no readable picture: .* none of PNG, JPEG"):
+    with pytest.raises(FedkinError, match=r"1\.png is no readable image: .* none of PNG, JPEG"):
         load(f"{tmp_path / 'photos'}/")
     assert not started.exists()
 

@@ -150,7 +150,7 @@ def _tell(out: Path, proposal: "Plan") -> None:
     if proposal.problems:
         by_hand = len(proposal.problems) - mended - perhaps
         say(
-            f"data    {many(len(proposal.problems), 'remark')}: {mended} mended in it, {perhaps} "
+            f"data    {many(len(proposal.problems), 'remark')}: {mended} fixed in it, {perhaps} "
             f"proposed behind a #, {by_hand} by hand: read it once"
         )
     file = shlex.quote(str(out))

@@ -55,9 +55,9 @@ def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
     fixes = [problem for problem in problems if problem["fix"]]
     sure = sum(problem["sure"] for problem in fixes)
     if not problems:
-        return "Nothing was found that needs mending."
+        return "Nothing was found that needs fixing."
     return (
-        f"{len(problems)} found: {sure} mended below, {len(fixes) - sure} proposed behind a "
+        f"{len(problems)} found: {sure} fixed below, {len(fixes) - sure} proposed behind a "
         "#, for a person to judge, "
         f"{len(problems) - len(fixes)} by hand."
     )

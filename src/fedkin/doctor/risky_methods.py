@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from fedkin.doctor.kinds import FEDERATED, KINDS
 
 ONE, FITTED, LAYERS, OWN, GROUP = KINDS
-# By the way that comes first: the kinds that lose on cases of own data (docs/own_data.md). With one
+# By the way that comes first: the kinds that lose on cases of own data (docs/defaults.md). With one
 # concept whatever is a client's own is learned from fewer rows; with groups one model for all is
 # wrong. Where both an own and a shared part help, either alone loses. No case has "offset" first:
 # it is taken for "anchored"

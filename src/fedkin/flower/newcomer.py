@@ -170,7 +170,7 @@ def _write(file: Path, content: dict[str, Any]) -> None:
         write_file(file, json.dumps(content, indent=2).encode())
     except OSError as error:
         raise FedkinError(
-            f"{file} cannot be written ({error.strerror}), but its model is on its node: mend "
+            f"{file} cannot be written ({error.strerror}), but its model is on its node: fix "
             "that, and join again"
         ) from None
 

@@ -113,9 +113,9 @@ def test_keys_of_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
     assert source.truth["who"].tolist() == (["a"] * 6 + ["b"] * 6) * 2
     assert load(folder, task="classification").class_names == ("0.5", "1.0", "2.0", "10.0")
     for keys, said in (
-        ({"text": "who"}, r"two holds pictures, and data\.text is for columns of a table"),
+        ({"text": "who"}, r"two holds images, and data\.text is for columns of a table"),
         ({"scale": "none"}, r"data\.scale is for columns"),
-        ({"drop": "image"}, r"data\.drop leaves out 'image', which holds the pictures"),
+        ({"drop": "image"}, r"data\.drop leaves out 'image', which holds the images"),
         ({"group": "visits"}, r"no group column 'visits': did you mean 'visit'"),
         ({"task": "guess"}, r"task='guess' is not known"),
     ):

@@ -23,8 +23,8 @@ def test_pictures(tmp_path: Path) -> None:
     assert source.client is not None
     assert source.client.tolist() == ["phone0"] * 6 + ["phone1"] * 6
     assert source.said == (
-        "1 file is not of the form CLIENT/CLASS/picture and left out: README.txt",
-        "1 folder has no pictures, so no client: phone9",
+        "1 file is not of the form CLIENT/CLASS/image and left out: README.txt",
+        "1 folder has no images, so no client: phone9",
     )
     assert load(f"{folder}/", colour="rgb", size=[2, 3]).x.shape == (12, 3, 2, 3)
 
@@ -35,7 +35,7 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     odd = folder / "phone1" / "dog" / "2.png"
     whole = odd.read_bytes()
     odd.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FedkinError, match=r"dog/2\.png is no readable picture"):
+    with pytest.raises(FedkinError, match=r"dog/2\.png is no readable image"):
         load(f"{folder}/")
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(odd)
     with pytest.raises(FedkinError, match=r"2\.png has 9×9 pixels and .* has 4×5.*data\.size"):
@@ -43,7 +43,7 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     flat = tmp_path / "flat" / "cat"
     flat.mkdir(parents=True)
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(flat / "1.png")
-    with pytest.raises(FedkinError, match=r"no pictures of the form CLIENT/CLASS/picture"):
+    with pytest.raises(FedkinError, match=r"no images of the form CLIENT/CLASS/image"):
         load(f"{tmp_path / 'flat'}/")
 
 
@@ -54,7 +54,7 @@ def test_a_file_of_several_pages_is_no_sample(ending: str, tmp_path: Path) -> No
     pages = [Image.fromarray(np.full((4, 5), grey, dtype=np.uint8)) for grey in (0, 99, 200)]
     file = folder / "phone1" / "dog" / f"x.{ending}"
     pages[0].save(file, save_all=True, append_images=pages[1:])
-    with pytest.raises(FedkinError, match=rf"x\.{ending} holds 3 pictures, of which one sample"):
+    with pytest.raises(FedkinError, match=rf"x\.{ending} holds 3 images, of which one sample"):
         load(f"{folder}/")
     pages[0].save(file)
     assert len(load(f"{folder}/").x) == 13

@@ -14,7 +14,7 @@ QUESTIONS: dict[str, Callable[[Needs], bool]] = {
     "a public set without labels": lambda needs: needs.public == "unlabeled",
     "clients that are away in some rounds": lambda needs: not needs.full_participation,
     "no validation samples at the clients": lambda needs: not needs.validation,
-    "numbers to predict, not classes": lambda needs: not needs.classes,
+    "regression: numbers, not classes": lambda needs: not needs.classes,
     "a linear model": lambda needs: not needs.head,
 }
 

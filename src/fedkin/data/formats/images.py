@@ -41,7 +41,7 @@ def has_pictures(path: Path) -> bool:
 
 
 def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = ()) -> Source:
-    """uint8 [n, channels, height, width] from path/CLIENT/CLASS/picture; clients and classes in
+    """uint8 [n, channels, height, width] from path/CLIENT/CLASS/image; clients and classes in
     sorted order.
 
     colour: "grey" or "rgb"; "auto" is grey where every picture is. size: [height, width] to bring
@@ -63,8 +63,7 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
     files = sorted(file for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS)
     if not files:
         raise FedkinError(
-            f"{path} has no pictures of the form CLIENT/CLASS/picture.png: sort them into "
-            "such folders"
+            f"{path} has no images of the form CLIENT/CLASS/image.png: sort them into such folders"
         )
     pictures = set(files)
     others = [one for one in path.rglob("*") if one not in pictures and one.is_file()]
@@ -146,10 +145,10 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
             return Image.open(BytesIO(read()), formats=FORMATS)
     except UnidentifiedImageError:
         raise FedkinError(
-            f"{place} is no readable picture: it is damaged, or none of {', '.join(FORMATS)}"
+            f"{place} is no readable image: it is damaged, or none of {', '.join(FORMATS)}"
         ) from None
     except Exception as error:  # a damaged file can raise anything in a decoder
-        raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
+        raise FedkinError(f"{place} is no readable image: {_reason(error)}") from None
 
 
 def _grey(read: Callable[[], bytes], place: str) -> bool:
@@ -170,7 +169,7 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
     except FedkinError:
         raise
     except Exception as error:  # as above
-        raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
+        raise FedkinError(f"{place} is no readable image: {_reason(error)}") from None
 
 
 def _check_pages(image: Any, place: str) -> None:
@@ -178,7 +177,7 @@ def _check_pages(image: Any, place: str) -> None:
     pages = int(getattr(image, "n_frames", 1))
     if pages > 1 and image.format != "MPO":
         raise FedkinError(
-            f"{place} holds {pages} pictures, of which one sample takes one: save each as a file"
+            f"{place} holds {pages} images, of which one sample takes one: save each as a file"
         )
 
 
@@ -236,7 +235,7 @@ def _left_out(others: list[Path]) -> list[str]:
     shown = some(sorted(file.name for file in others))
     return [
         f"{many(len(others), 'file is not', 'files are not')} of the form "
-        f"CLIENT/CLASS/picture and left out: {shown}"
+        f"CLIENT/CLASS/image and left out: {shown}"
     ]
 
 
@@ -246,7 +245,7 @@ def _empty(path: Path) -> list[str]:
     }
     bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
     return (
-        [f"{many(len(bare), 'folder has', 'folders have')} no pictures, so no client: {some(bare)}"]
+        [f"{many(len(bare), 'folder has', 'folders have')} no images, so no client: {some(bare)}"]
         if bare
         else []
     )

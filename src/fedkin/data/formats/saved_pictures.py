@@ -57,7 +57,7 @@ def pictures_of(
     check_columns_there(read, where, roles, lists)
     left = [column for column in columns if column not in lists["drop"]]
     if not left:
-        raise FedkinError(f"{where}: data.drop leaves out {columns[0]!r}, which holds the pictures")
+        raise FedkinError(f"{where}: data.drop leaves out {columns[0]!r}, which holds the images")
     for role in (roles.label, *(one for one in (roles.client, roles.group) if one)):
         filled(read.frame[role], read.place)
     cells = list(read.frame[left[0]])
@@ -81,5 +81,5 @@ def _refuse_keys_of_cells(where: str, roles: Roles) -> None:
     for key in OF_CELLS:
         if getattr(roles, key) != Roles._field_defaults[key]:
             raise FedkinError(
-                f"{where} holds pictures, and data.{key} is for columns of a table: leave it out"
+                f"{where} holds images, and data.{key} is for columns of a table: leave it out"
             )

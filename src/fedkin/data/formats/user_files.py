@@ -46,7 +46,7 @@ LAYOUTS: dict[str, Layout] = {
         lambda path: path.is_dir() and bool(tables_in(path)),
         read_table,
     ),
-    "pictures": Layout("a folder of pictures, CLIENT/CLASS/picture", has_pictures, read_pictures),
+    "pictures": Layout("a folder of images, CLIENT/CLASS/image", has_pictures, read_pictures),
 }
 FILES = (".npz", ".json", *READERS)  # a name that ends so is a file
 
@@ -86,7 +86,7 @@ def layout_of(path: Path) -> Layout:
     endings = ", ".join(FILES)
     raise FedkinError(
         f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in "
-        f"{endings}, or a folder CLIENT/CLASS of pictures ({', '.join(ENDINGS)})"
+        f"{endings}, or a folder CLIENT/CLASS of images ({', '.join(ENDINGS)})"
     )
 
 
