@@ -21,7 +21,6 @@ from website import (
     method_pages,
     notebooks,
     openings,
-    spec_page,
 )
 from website.links import broken, from_elsewhere
 from website.placed import put, refuse_others
@@ -46,7 +45,6 @@ def stage(target: Path) -> list[Any]:
     boards.complete(target)
     generated = [
         commands.pages(),
-        spec_page.page(),
         api_pages.pages(),
         errors_page.page(),
         json_page.page(),

@@ -12,6 +12,11 @@ from fedkin.runs.spec import parse
     [
         ("[run]\n\nrouns = 3", "unknown key 'run.rouns' (line 3): did you mean 'rounds'?"),
         ("[trian]\nlr = 1", "unknown key 'trian' (line 1): did you mean 'train'?"),
+        (
+            "optimizer = 'adam'",
+            "unknown key 'optimizer' (line 1): did you mean 'train.optimizer' or "
+            "'server.optimizer'?",
+        ),
         ("[train]\nlr = 1\n[run]\nseed = -1", "run.seed (line 4): input should be"),
         (
             "[train]\nbetas = [0.5, 2]",

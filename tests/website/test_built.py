@@ -63,7 +63,7 @@ KINDS = {  # of pages, one each
     "home": "index.html",
     "tutorial": "tutorials/first_steps.html",
     "how-to": "howto/table.html",
-    "file": "reference/experiment-file.html",
+    "file": "keys.html",
     "command": "reference/cli/run.html",
     "method": "methods/ditto.html",
     "module": "reference/python/fedkin.api.experiment.html",

@@ -22,6 +22,7 @@ import pytest
 from fedkin.runs.spec import Spec, parse
 from tests.cli.command import fedkin
 from tests.cli.test_own_data import write_pfllib
+from tests.data.official_layouts import write_har, write_leaf_femnist, write_leaf_shakespeare
 from tests.export.clinics import write_clinics
 from website.staging import ROOT
 
@@ -82,6 +83,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("bench").mkdir()
         shutil.copy(ROOT / "docs" / "leaderboard" / "small.jsonl", "bench/rows.jsonl")
         write_pfllib(Path("mnist"))
+        write_har(Path("UCI HAR Dataset"))
+        write_leaf_femnist(Path("leaf/femnist/data"))
+        write_leaf_shakespeare(Path("leaf/shakespeare/data"))
         data = "patients.csv:client=hospital,label=outcome"
         for method in ("local", "ditto"):
             typed(f"fedkin run --data {data} --method {method} --out runs/{method}")

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fedkin.core.errors import cut, near
+from fedkin.core.errors import cut, letters, near
 from fedkin.core.system.nearest import closest
 
 ELSEWHERE = {  # keys that people look for, and where it is said
@@ -36,6 +36,8 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     if first["type"] == "extra_forbidden":
         if key in ELSEWHERE:
             return f"unknown key {key!r}{at}: {ELSEWHERE[key]}"
+        if len(path) == 1 and (meant := keys_called(key, whole)):
+            return f"unknown key {cut(key)!r}{at}: did you mean {' or '.join(map(repr, meant))}?"
         choices = _choices(path, whole)
         return (
             f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "
@@ -54,6 +56,27 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     reason = first["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
     shown = "" if isinstance(value, (dict, BaseModel)) else f", not {cut(repr(value))}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}{closest(first)}"
+
+
+def keys_called(name: str, whole: BaseModel) -> list[str]:
+    """The keys of all sections that somebody may mean who names none.
+
+    Args:
+        name: Such as "Optimizer".
+        whole: A specification, whose fields are the sections.
+
+    Returns:
+        Such as ["train.optimizer", "server.optimizer"], in the order of the sections; [] where no
+        section has the key.
+    """
+    sections = ((one, getattr(whole, one)) for one in type(whole).model_fields)
+    return [
+        f"{section}.{key}"
+        for section, value in sections
+        if isinstance(value, BaseModel)
+        for key in type(value).model_fields
+        if letters(key) == letters(name)
+    ]
 
 
 def _first(error: ValidationError) -> tuple[ErrorDetails, str]:

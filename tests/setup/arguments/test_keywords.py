@@ -1,4 +1,4 @@
-"""Transforms as the shell and as Python ask for them."""
+"""Transforms as the shell and as Python ask for them; keywords that are none."""
 
 import pytest
 
@@ -34,3 +34,31 @@ def test_a_measure_is_given_by_its_name_and_a_function_is_told_which_that_is() -
         content_of({"measure": net_benefit_score})
     with pytest.raises(FedkinError, match=r"of a file my_measures\.py$"):
         content_of({"measure": lambda p, y: 0.5})
+
+
+@pytest.mark.parametrize(
+    ("settings", "meant"),
+    [
+        ({"optimizer": "adam"}, "'train.optimizer' or 'server.optimizer', .* train__optimizer=… "),
+        ({"Min_Replies": 3}, "'run.min_replies', .* run__min_replies=… "),
+        ({"method": "PFedMe", "lam": 3}, r"'method\.lam', .*\*\*{'method\.lam': …}\?$"),
+        ({"method": "comet:lam=1", "clusters": 3}, r"'method\.clusters', "),
+        ({"hidden": 8}, r"'model\.hidden', "),
+        ({"split": "shards", "per_client": 3}, r"'split\.per_client', "),
+    ],
+)
+def test_a_key_of_a_section_is_named_with_its_dot(settings, meant) -> None:
+    word = list(settings)[-1]
+    with pytest.raises(FedkinError, match=f"^unknown keyword '{word}': did you mean {meant}"):
+        content_of(settings)
+
+
+@pytest.mark.parametrize("word", ["shape", "floor", "size", "zzz", "lam"])
+def test_a_word_that_is_no_key_of_what_is_chosen_has_the_list(word: str) -> None:
+    with pytest.raises(FedkinError, match=rf"^unknown keyword '{word}'.*\(choices: batch_size, "):
+        content_of({"split": "iid", word: 3})
+
+
+def test_what_the_sentence_says_is_taken() -> None:
+    assert content_of({"train__optimizer": "adam"})[0] == {"train": {"optimizer": "adam"}}
+    assert content_of({"train.optimizer": "adam"})[0] == {"train": {"optimizer": "adam"}}

@@ -7,11 +7,15 @@ from typing import Any
 
 from torch import nn
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, cut, letters, unknown
+from fedkin.data.partitions.registry import PARTITIONS, parameters
 from fedkin.data.tables.schema import listed
+from fedkin.methods import METHODS, own_name
+from fedkin.models.build import MODELS, options_of
 from fedkin.models.given import SUFFIX, register
 from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
+from fedkin.runs.wrong_key import keys_called
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
 from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
 
@@ -59,17 +63,44 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
         elif key == "transforms":
             content.setdefault(key, []).extend(value)
         else:
-            assign(content, _place(key), value)
+            assign(content, _place(key, content), value)
     if data is not None:
         _in_place(content, data)
     return content, hints, data
 
 
-def _place(key: str) -> str:
-    known = key in PLACES or "." in key or key in USUAL_NAMES
-    if not known:
-        raise unknown("keyword", key, {*PLACES, *SHORT_FORMS})
-    return PLACES.get(key, key)
+def _place(key: str, content: Mapping[str, Any]) -> str:
+    if key in PLACES or "." in key or key in USUAL_NAMES:
+        return PLACES.get(key, key)
+    own = any(letters(key) == letters(one) for one in (*PLACES, *SHORT_FORMS))
+    meant = [*keys_called(key, Spec()), *_options_called(key, content)]
+    if meant and not own:
+        typed = meant[0].replace(".", "__")
+        raise FedkinError(
+            f"unknown keyword {cut(key)!r}: did you mean {' or '.join(map(repr, meant))}, "
+            f"which Python writes as {typed}=… or **{{{meant[0]!r}: …}}?"
+        )
+    raise unknown("keyword", key, {*PLACES, *SHORT_FORMS})
+
+
+def _options_called(key: str, content: Mapping[str, Any]) -> list[str]:
+    """The keys of this name that the chosen method, model and partition have of their own."""
+
+    def chosen(section: str) -> str:
+        return str(content.get(section, {}).get("name", getattr(Spec(), section).name))
+
+    method, model, split = own_name(chosen("method"), METHODS), chosen("model"), chosen("split")
+    options = {
+        "method": inspect.signature(METHODS[method]).parameters if method in METHODS else (),
+        "model": options_of(model) if model in MODELS else (),
+        "split": parameters(split) if split in PARTITIONS else (),
+    }
+    return [
+        f"{section}.{one}"
+        for section, names in options.items()
+        for one in names
+        if letters(one) == letters(key)
+    ]
 
 
 def _in_place(content: dict[str, Any], data: GivenData) -> None:
