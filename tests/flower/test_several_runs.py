@@ -22,7 +22,7 @@ from tests.flower.fleet import NAMES, Fleet
 METHODS = ("local", "fedavg", "finetune")
 
 
-def of(method: str, lr: float = 0.1) -> Spec:
+def of(method: str, lr: float = 0.1, seed: int = 0) -> Spec:
     return small(
         method,
         run__participation=1.0,
@@ -30,6 +30,7 @@ def of(method: str, lr: float = 0.1) -> Spec:
         run__clients=4,
         model__name="mlr",
         train__lr=lr,
+        run__seed=seed,
     )
 
 
@@ -52,6 +53,17 @@ def carry(fleet: Fleet, spec: Spec, names: tuple[str, ...] = NAMES) -> None:
         shutil.copy(fleet.folder / config.EXPERIMENT, fleet.folder / "nodes" / name)
 
 
+def ran(fleet: Fleet, specs: list[Spec]) -> list[Path]:
+    """A run of each experiment, on the same nodes."""
+    folders = []
+    for number, spec in enumerate(specs, 1):
+        carry(fleet, spec)
+        fleet.out = fleet.folder / "runs" / str(number)
+        fleet.out.parent.mkdir(exist_ok=True)
+        folders.append(fleet.run())
+    return folders
+
+
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
     made = Fleet(tmp_path, of("local"), own_data=True)
@@ -61,12 +73,7 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_runs_of_one_deployment_are_compared_node_by_node(fleet: Fleet) -> None:
-    runs = []
-    for number, (method, lr) in enumerate([*((one, 0.1) for one in METHODS), ("local", 0.3)], 1):
-        carry(fleet, of(method, lr))
-        fleet.out = fleet.folder / "runs" / str(number)
-        fleet.out.parent.mkdir(exist_ok=True)
-        runs.append(fleet.run())
+    runs = ran(fleet, [*map(of, METHODS), of("local", lr=0.3)])
     found = comparison(runs[:3])
     pairs = found.against.set_index("method")["clients"]
     assert dict(pairs) == {"fedavg": 4, "finetune": 4}
@@ -76,6 +83,12 @@ def test_runs_of_one_deployment_are_compared_node_by_node(fleet: Fleet) -> None:
     chosen = fedkin("compare", *map(str, runs), "--best")
     assert chosen.exit_code == 0
     assert "Settings by validation" in chosen.stdout
+
+
+def test_a_node_is_one_person_under_every_seed(fleet: Fleet) -> None:
+    runs = ran(fleet, [of(one, seed=seed) for one in METHODS[:2] for seed in (0, 1)])
+    (found,) = comparison(runs).pairs
+    assert (found["seeds"], found["clients"]) == ([0, 1], 4)
 
 
 def test_a_node_with_the_old_file_is_named(fleet: Fleet) -> None:
