@@ -5,7 +5,7 @@ ratios.
         [--peers pfl,flower,by_hand] [--rounds 6] [--methods pfedme,cgpfl,ditto]
         [--repeat 3] [--json]
 
-The peers are those of `pip install 'fedkin[bench]'` that are there; nothing is installed. Every
+The peers are those of `pip install '.[bench]'` that are there; nothing is installed. Every
 peer is a process of its own; they take turns, and each round but a run's first is a measurement.
 The machine's own speed changes from minute to minute: ratios are those within a turn of everybody,
 and of all turns the median. `by_hand` is a plain torch loop. It and pfl are one process each, so
@@ -152,7 +152,7 @@ def main() -> None:
     missing = [peer for peer in wanted if lacking(peer)]
     if missing:
         print(
-            f"without {', '.join(missing)}: pip install 'fedkin[bench]' brings them",
+            f"without {', '.join(missing)}: in the checkout, pip install '.[bench]' brings them",
             file=sys.stderr,
         )
     result: dict[str, Any] = {}

@@ -17,7 +17,7 @@ class Lacking(pytest.Module):
     """A module that cannot be imported here."""
 
     def collect(self):
-        pytest.skip("needs the extra flower: pip install 'fedkin[flower]'", allow_module_level=True)
+        pytest.skip("needs the extra flower: pip install '.[flower]'", allow_module_level=True)
 
 
 def pytest_pycollect_makemodule(module_path, parent):

@@ -68,7 +68,7 @@ def test_without_the_extra_its_name_is_said(verb, monkeypatch, tmp_path):
     more = {"init": ["--spec", "none.toml", "--clients", "a"], "add": ["a"], "join": ["a"]}
     done = CliRunner().invoke(deploy.app, [verb, str(tmp_path), *more.get(verb, [])])
     assert isinstance(done.exception, FedkinError)
-    assert "fedkin[flower]" in str(done.exception)
+    assert "the extra flower:" in str(done.exception)
 
 
 def test_configurations_say_what_is_wrong_with_them(tmp_path):

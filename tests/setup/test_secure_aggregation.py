@@ -64,7 +64,7 @@ def test_what_is_said_of_the_servers_sight() -> None:
 def test_without_its_library_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedkin.masks.keys._found", [])
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
-    with pytest.raises(FedkinError, match=r"needs the extra privacy: pip install"):
+    with pytest.raises(FedkinError, match=r"needs the extra privacy: in fedkin's checkout"):
         assemble(spec())
 
 

@@ -199,7 +199,7 @@ def test_participants_by_size_are_refused():
 def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "dp_accounting", None)
     given = {**PRIVACY, "noise": 1.234567}
-    with pytest.raises(FedkinError, match=r"install fedkin\[privacy\], its extra"):
+    with pytest.raises(FedkinError, match=r"the extra privacy: in fedkin's checkout"):
         run(
             parse({**content("fedavg", run__participation=1.0), "privacy": given})[0],
             tmp_path / "run",

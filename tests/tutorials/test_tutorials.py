@@ -6,14 +6,17 @@ import importlib.util
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 
+from fedkin.flower.deployable import check_deployable
 from fedkin.runs.database import read_only
 from fedkin.runs.record import FEDERATION
+from fedkin.runs.spec import parse
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +115,8 @@ def test_hospitals_with_noise_and_masks(tmp_path: Path, monkeypatch: pytest.Monk
     )
     assert toml is not None
     assert commands is not None
+    on_nodes = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[1]
+    check_deployable(parse(tomllib.loads(toml[1]) | tomllib.loads(on_nodes))[0])
     Path("private.toml").write_text(toml[1])
     for command in commands[1].splitlines():
         arguments = shlex.split(command)[1:]

@@ -56,6 +56,15 @@ def halfway(*, lr: float, mix: float = 0.5) -> Method:
 """
 
 
+def write_node(path: Path) -> None:
+    """The table of a node of a deployment."""
+    rows = [
+        f"{40 + k % 37},{20 + k % 11},{k % 4},{k % 2},{('train', 'val', 'test')[k % 3]}"
+        for k in range(90)
+    ]
+    path.write_text("\n".join(["age,bmi,visits,readmitted,split", *rows]) + "\n")
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the documents' commands name, and two finished runs on them."""
@@ -73,6 +82,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("table.csv", "pub.csv", "new.csv"):
             shutil.copy("patients.csv", name)
         Path("mine.csv").write_text("\n".join([head, *more[:24]]) + "\n")
+        write_node(Path("data.csv"))
         Path("my_package").mkdir()
         Path("my_package/nets.py").write_text(NETS)
         Path("my_package/methods.py").write_text(HALFWAY)

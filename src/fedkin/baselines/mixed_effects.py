@@ -194,7 +194,8 @@ def _models() -> dict[str, Any]:
         from statsmodels.regression.mixed_linear_model import MixedLM
     except ImportError:
         raise FedkinError(
-            "mixed_effects needs statsmodels: install fedkin[stats], its extra"
+            "mixed_effects needs statsmodels, the extra stats: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[stats]'"
         ) from None
     return {
         "gaussian": MixedLM,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="deploy",
-    help=r"Train on real devices, with Flower (pip install 'fedkin\[flower]').",
+    help="Train on real devices, with Flower (extra flower).",
     no_args_is_help=True,
 )
 Place = Annotated[

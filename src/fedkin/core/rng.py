@@ -176,7 +176,8 @@ def _keystream(key: bytes, size: int) -> bytes:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError:
         raise FedkinError(
-            "[privacy] needs the package cryptography: install fedkin[privacy], its extra"
+            "[privacy] needs the package cryptography, the extra privacy: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[privacy]'"
         ) from None
     encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
     stream: bytes = encryptor.update(bytes(size))

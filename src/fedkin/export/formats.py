@@ -95,7 +95,8 @@ def onnx(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) ->
         import onnxscript  # noqa: F401  # torch asks for it late, and in many words
     except ImportError:
         raise FedkinError(
-            "--format onnx needs onnx, onnxscript and onnxruntime: install fedkin[onnx]"
+            "--format onnx needs onnx, onnxscript and onnxruntime, the extra onnx: in fedkin's "
+            "checkout, pip install -c constraints.txt '.[onnx]'"
         ) from None
     with _quiet():
         program = _program(personal, x)

@@ -24,7 +24,7 @@ from fedkin.flower.run_start import FINGERPRINT, RUN
 from fedkin.flower.survivors import SURVIVORS, Survivors
 from fedkin.flower.transport import FlowerTransport, Following
 from fedkin.masks.signatures import Verify
-from fedkin.runs.directory import SHARED_MODEL
+from fedkin.runs.directory import OWN, SHARED_MODEL
 from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, assemble, assemble_with_population, method_of
@@ -33,7 +33,6 @@ from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.population import rooted
 from fedkin.setup.secure_aggregation import check_clients
 
-OWN = "the nodes' own"  # among a run's facts: its split, which no partition of [split] made
 NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
 
 

@@ -115,7 +115,8 @@ def _cryptography() -> _Tools:
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
     except ImportError:
         raise FedkinError(
-            "secure aggregation needs the extra privacy: pip install 'fedkin[privacy]'"
+            "secure aggregation needs the extra privacy: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[privacy]'"
         ) from None
     _found.append(_Tools(x25519, hashes, HKDF, ChaCha20Poly1305, InvalidTag, Cipher, algorithms))
     return _found[0]

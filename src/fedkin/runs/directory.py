@@ -39,6 +39,7 @@ MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have
 LONGEST = 255  # bytes of a file's name, as file systems have it
 # a fact of a deployment's finished run: whether the server has one model of all clients
 SHARED_MODEL = "shared_model"
+OWN = "the nodes' own"  # among a deployment's facts: its split, which no partition of [split] made
 WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
 
 

@@ -244,7 +244,7 @@ def _rough(releases: list[Release], delta: float) -> float:
     """About how far the privacy losses reach: ε from above by Rényi's divergences, which need no
     memory, or the loss of one release.
     """
-    accountant = importlib.import_module("dp_accounting.rdp").RdpAccountant(ORDERS)
+    accountant = _library("dp_accounting.rdp").RdpAccountant(ORDERS)
     for one in releases:
         accountant.compose(_event(one.noise, one.share), one.times)
     least = min(one.noise for one in releases)
@@ -258,20 +258,20 @@ def _event(noise: float, share: float) -> Any:
 
 
 def _fresh(interval: float = FINE) -> Any:
-    return importlib.import_module("dp_accounting.pld").PLDAccountant(
+    return _library("dp_accounting.pld").PLDAccountant(
         _library().NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=interval
     )
 
 
 def _distributions() -> Any:
-    _library()
-    return importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    return _library("dp_accounting.pld.privacy_loss_distribution")
 
 
-def _library() -> Any:
+def _library(module: str = "dp_accounting") -> Any:
     try:
-        return importlib.import_module("dp_accounting")
+        return importlib.import_module(module)
     except ImportError:
         raise FedkinError(
-            "[privacy] needs the package dp-accounting: install fedkin[privacy], its extra"
+            "[privacy] needs the package dp-accounting, the extra privacy: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[privacy]'"
         ) from None

@@ -334,7 +334,10 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise FedkinError("fedkin sweep needs Optuna: pip install 'fedkin[sweep]'") from None
+        raise FedkinError(
+            "fedkin sweep needs Optuna, the extra sweep: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[sweep]'"
+        ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     # it warns of values that are lists, which JSON, and so its database, keeps as they are
     warnings.filterwarnings("ignore", "Choices for a categorical distribution", UserWarning)

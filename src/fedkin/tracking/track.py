@@ -40,7 +40,10 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise FedkinError("TensorBoard is not installed: pip install 'fedkin[track]'") from None
+        raise FedkinError(
+            "tracking with TensorBoard needs the extra track: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[track]'"
+        ) from None
     with opened(Path(folder)) as run:
         points, keys = list(scalars(run)), settings(run)
     where = Path(target) / run.folder.name
@@ -94,7 +97,10 @@ def to_mlflow(folder: Path, uri: str) -> str:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
     except ImportError:
-        raise FedkinError("MLflow is not installed: pip install 'fedkin[track]'") from None
+        raise FedkinError(
+            "tracking with MLflow needs the extra track: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[track]'"
+        ) from None
     _check(uri)
     # its 7 are minutes where no server is
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")

@@ -4,6 +4,7 @@ import ast
 import pickle
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ ERRORS = {  # every class of mistakes; a new one is seen by its base
     "Halted": Halted,
 }
 TYPED = [one for one in families().values() if one.typed]
+CHECKOUT = Path(__file__).parents[3]
+MISSING = "the extra {0}: in fedkin's checkout, pip install -c constraints.txt '.[{0}]'"
+BY_NAME = re.compile(r"""fedkin\\*\[\w|pip install ["'`]?fedkin\b""")
+SHOWN = ("src/**/*.py", "src/**/*.toml", "docs/**/*.md", "website/**/*.*", "benchmarks/**/*.py")
 
 
 def module_of(path: Path) -> str:
@@ -69,7 +74,7 @@ def test_places_are_named_once_and_exist() -> None:
 def test_the_longest_name_wins_and_words_win_over_it() -> None:
     assert code_of("x is wrong", "fedkin.setup.build") == "FED-202"
     assert code_of("x is wrong", "fedkin.setup.privacy") == "FED-801"
-    assert code_of("needs h5py: install fedkin[h5]", "fedkin.data.formats.text") == "FED-104"
+    assert code_of(MISSING.format("h5"), "fedkin.data.formats.text") == "FED-104"
     assert code_of("x is wrong", "fedkins.setup") == FOREIGN
     assert code_of("x is wrong", "fedkin") == FOREIGN
 
@@ -82,6 +87,30 @@ def said() -> list[tuple[str, str]]:
         for path in sorted(ROOT.rglob("*.py"))
         for one in messages(path.read_text(encoding="utf-8"))
     ]
+
+
+def test_a_missing_package_is_told_with_an_extra_and_how_to_install_it(
+    said: list[tuple[str, str]],
+) -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    told_so = [one for one, module in said if code_of(one, module) == "FED-104"]
+    assert len(told_so) > 12
+    for sentence in told_so:
+        name = re.search(r"the extra (\w+):", sentence)
+        assert name is not None
+        assert sentence.endswith(MISSING.format(name[1])), sentence
+        assert name[1] in extras, sentence
+
+
+def test_nothing_is_installed_by_a_name_that_somebody_else_may_hold() -> None:
+    shown = [CHECKOUT / "README.md", *(path for glob in SHOWN for path in CHECKOUT.glob(glob))]
+    assert len(shown) > 900
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in shown}
+    assert [path for path, text in texts.items() if BY_NAME.search(text)] == []
+    assert all(
+        map(BY_NAME.search, ["pip install 'fedkin[h5]'", "pip install fedkin", r"fedkin\[h5"])
+    )
 
 
 @pytest.mark.parametrize("one", families().values(), ids=families())

@@ -149,5 +149,5 @@ def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(FedkinError, match="hf:nobody/nothing cannot be had: it does not exist"):
         load("hf:nobody/nothing")
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
-    with pytest.raises(FedkinError, match=r"install fedkin\[hf\]"):
+    with pytest.raises(FedkinError, match=r"the extra hf: in fedkin's checkout"):
         load("hf:me/mine")

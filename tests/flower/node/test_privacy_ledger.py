@@ -146,7 +146,7 @@ def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_l
     spec, accounted = private(), privacy_costs.facts_of
 
     def missing(spec, again=0, trained=None):
-        raise FedkinError("[privacy] needs the package dp-accounting: install fedkin[privacy]")
+        raise FedkinError("[privacy] needs the package dp-accounting, the extra privacy")
 
     monkeypatch.setattr(privacy_costs, "facts_of", missing)
     noted(PrivacyLedger(tmp_path, None), spec, asking("a" * 16))

@@ -18,4 +18,7 @@ def need_extra() -> None:
             "are files: on Windows, use WSL"
         )
     if importlib.util.find_spec("flwr") is None:
-        raise FedkinError("deployments need the extra flower: pip install 'fedkin[flower]'")
+        raise FedkinError(
+            "deployments need the extra flower: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[flower]'"
+        )

@@ -85,7 +85,8 @@ def _columnar(path: Path, format: str, reader: Callable[[Any, Any], Any]) -> pd.
         import pyarrow
     except ImportError:
         raise FedkinError(
-            f"{path}: reading {format} needs pyarrow: install fedkin[parquet]"
+            f"{path}: reading {format} needs pyarrow, the extra parquet: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[parquet]'"
         ) from None
     # pyarrow's own allocator reserves a gigabyte at its first use. Counted against the bound, that
     # would leave no room for threads, for whose work pyarrow then waits for ever: so it is

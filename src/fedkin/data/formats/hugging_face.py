@@ -129,7 +129,8 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
         import datasets
     except ImportError:
         raise FedkinError(
-            f"{name} needs the package datasets: install fedkin[hf], its extra"
+            f"{name} needs the package datasets, the extra hf: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[hf]'"
         ) from None
     plain = name.removeprefix(HUB)
     try:
@@ -193,7 +194,8 @@ def _one(name: str, folder: Path) -> Split:
         import pyarrow as arrow
     except ImportError:
         raise FedkinError(
-            f"{folder}: reading Arrow needs pyarrow: install fedkin[parquet]"
+            f"{folder}: reading Arrow needs pyarrow, the extra parquet: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[parquet]'"
         ) from None
     pool = arrow.system_memory_pool()  # and no threads: see ``columnar``
     options = arrow.ipc.IpcReadOptions(use_threads=False)

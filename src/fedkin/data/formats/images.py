@@ -137,7 +137,8 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise FedkinError(
-            "pictures need the package Pillow: install fedkin[images], its extra"
+            "pictures need the package Pillow, the extra images: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[images]'"
         ) from None
     try:
         with warnings.catch_warnings():  # of notes about the pixels, and of a large one: its memory

@@ -235,7 +235,8 @@ def _posts(path: Path, users: int, posts: int) -> dict[str, list[list[str]]]:
         import h5py
     except ImportError:
         raise FedkinError(
-            f"{path.name} needs the package h5py: install fedkin[h5], its extra"
+            f"{path.name} needs the package h5py, the extra h5: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[h5]'"
         ) from None
     try:
         with h5py.File(path, "r") as file:

@@ -338,6 +338,7 @@ def _ray() -> Any:
         import ray
     except ImportError:
         raise FedkinError(
-            "engine 'ray' needs the package ray: install fedkin[ray], its extra"
+            "engine 'ray' needs the package ray, the extra ray: in fedkin's checkout, "
+            "pip install -c constraints.txt '.[ray]'"
         ) from None
     return ray

@@ -16,7 +16,6 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.backend import OWN
 from fedkin.flower.commands import flwr, of_shell
 from fedkin.flower.config import (
     DEPLOYMENT,
@@ -35,7 +34,7 @@ from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.stopping import run_again
 from fedkin.flower.waiting import word_at
 from fedkin.runs import checkpoint
-from fedkin.runs.directory import begun
+from fedkin.runs.directory import OWN, begun
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec

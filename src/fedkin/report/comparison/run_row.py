@@ -17,6 +17,7 @@ from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
 from fedkin.report.words import run_words
+from fedkin.runs.directory import OWN
 from fedkin.runs.record import FEDERATION
 
 # Without the best round on test: what is chosen on test data is not compared
@@ -36,6 +37,7 @@ MEASURED = {
 }
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
+SAME_PERSONS = ("natural", OWN)  # splits whose clients are the same under every seed
 # sections of a specification that are compared as a Setting
 IN_SETTING = ("data", "split", "public", "run", "engine")
 # what else in [run] tells experiments apart
@@ -127,7 +129,7 @@ def read_with_summary(
             summary = of_run(run, asked)
             scored = _scored(run, summary)
             facts = run.facts
-            natural = facts.get("split") == "natural"
+            natural = facts.get("split") in SAME_PERSONS
             persons = {k: client.name for k, client in run.clients.items()} if natural else {}
             seen = _seen(Path(folder), name, summary, scored, facts, persons)
             unscored = _unscored(run, summary)
