@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,11 +65,11 @@ def test_a_bench_that_fails_ends_its_own_workers_alone() -> None:
     other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,))
     other.start()
     try:
-        with pytest.raises(RuntimeError, match="it failed"), workers._pool(2) as pool:
+        with suppress(ZeroDivisionError), workers._pool(2) as pool:
             assert pool is not None
             worker = pool.submit(os.getpid).result()
             pool.submit(time.sleep, 600)
-            raise RuntimeError("it failed")
+            raise ZeroDivisionError
         assert _ended(worker)
         assert other.is_alive()
     finally:
