@@ -1,10 +1,12 @@
 """Worker processes of a bench."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,22 @@ def test_an_idle_worker_ends_with_a_bench_that_is_killed() -> None:
     finally:
         if not _ended(worker, 0):
             os.kill(worker, signal.SIGKILL)
+
+
+def test_a_bench_that_fails_ends_its_own_workers_alone() -> None:
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,))
+    other.start()
+    try:
+        with suppress(ZeroDivisionError), workers._pool(2) as pool:
+            assert pool is not None
+            worker = pool.submit(os.getpid).result()
+            pool.submit(time.sleep, 600)
+            raise ZeroDivisionError
+        assert _ended(worker)
+        assert other.is_alive()
+    finally:
+        other.kill()
+        other.join()
 
 
 def test_what_a_method_prints_is_no_result(

@@ -1,14 +1,19 @@
 """Methods by the names that papers and other libraries give them."""
 
+import sys
+
 import pytest
 
 from fedkin.certificates.registry import held
 from fedkin.cli.listing.methods import named
 from fedkin.core.errors import FedkinError, letters
-from fedkin.methods import ALIASES, METHODS, OTHERWISE, known_name
+from fedkin.experiment.own_files import method_file
+from fedkin.methods import ALIASES, METHODS, OTHERWISE, known_name, make, registry
 from fedkin.setup.arguments.options import specification
+from fedkin.setup.arguments.typed_method import typed_method
 from fedkin.setup.build import method_of
 from fedkin.transforms.registry import TRANSFORMS
+from tests.experiment.registered import registered
 
 WRITTEN = {
     "FedAvg": "fedavg",
@@ -96,6 +101,25 @@ def test_no_name_that_is_told_otherwise_is_a_methods():
     taken = {letters(name) for name in (*METHODS, *ALIASES)}
     assert not taken & OTHERWISE.keys()
     assert all(name == letters(name) for name in OTHERWISE)
+
+
+def test_no_alias_says_what_capitals_and_hyphens_say_already():
+    names = [letters(name) for name in (*METHODS, *ALIASES)]
+    assert len(set(names)) == len(names)
+
+
+def test_no_package_is_imported_for_a_method_of_another(tmp_path, monkeypatch):
+    for name in ("asked9", "other9"):
+        registered(tmp_path, name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert make("FedAvg", {}, {"lr": 0.1}).name == "fedavg"
+    assert method_file("per-fedavg") == {}
+    assert typed_method("fedavg:lr=0.1")[0] == "fedavg"
+    assert not {"asked9", "other9"} & sys.modules.keys()
+    assert make("asked9", {}, {"lr": 0.1}).name == "asked9"
+    assert method_file("Asked-9").keys() == {"asked9"}
+    assert "other9" not in sys.modules
+    assert {"asked9", "other9"} <= registry().keys()
 
 
 def test_what_is_like_none():

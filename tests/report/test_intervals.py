@@ -28,6 +28,7 @@ def test_an_interval_of_a_share_is_wilsons() -> None:
     for right, rows in ((0, 4), (3, 7), (50, 50)):
         expected = proportion_confint(right, rows, method="wilson")
         assert of_share(right / rows, rows) == pytest.approx(expected, abs=1e-9)
+    assert of_share(5.0, 20) == of_share(1.0, 20)  # of a record that is not its run's
     low, high = of_share(0.5, 4)
     assert high - low > 0.6  # four test rows say next to nothing
 

@@ -1,12 +1,16 @@
 """Groups that a method numbers anew in every round keep their numbers."""
 
+import json
+import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from fedkin.report.matrix import Matrix, _partners, distinct, matched, note_lists
+from fedkin.report.matrix import Matrix, _partners, distinct, matched, note_lists, note_matrix
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
 
@@ -54,3 +58,35 @@ def test_the_last_note_is_of_the_last_round_in_whatever_order_they_stand(tmp_pat
     assert (last.rounds, last.clients, last.among) == ([3], [0, 1, 2], 3)
     assert last.values[0].tolist() == [[0.3, 0.0], [0.3, 0.1], [0.3, 0.2]]
     assert two.rounds == [1, 3]
+
+
+def test_a_few_weights_of_many_clients_take_the_room_of_their_array_alone() -> None:
+    """Once each of them was a list with a place for every client."""
+    count = 1200
+    told = [(1, client, json.dumps({str((client + 1) % count): 0.5})) for client in range(count)]
+
+    def rows(query: str, *values: object) -> list[tuple[object, ...]]:
+        return [(1,)] if "DISTINCT" in query else told
+
+    def read_all(texts: list[str]) -> list[object]:
+        return [json.loads(text) for text in texts]
+
+    run: Any = SimpleNamespace(clients=range(count), rows=rows, read_all=read_all)
+    tracemalloc.start()
+    stack = note_lists(run, "weights", 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert stack is not None
+    assert peak < 1.3 * stack.values.nbytes
+    assert (stack.values[0, 7, 8], stack.values[0, 7].sum()) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("other", [10**400, True, None, "1", [1]])
+def test_what_is_no_number_is_no_list_of_numbers(tmp_path: Path, other: object) -> None:
+    notes = [(1, 0, "mix", [0.5, other]), (1, 1, "mix", {"0": other}), (1, 2, "mix", {"2": 1})]
+    notes += [(1, 0, "one", other), (1, 1, "one", 1)]
+    with opened(noted(tmp_path / "run", notes)) as run:
+        stack = note_lists(run, "mix", 1)
+        assert stack is not None
+        assert (stack.clients, stack.values.tolist()) == ([2], [[[0.0, 0.0, 1.0]]])
+        assert note_matrix(run, "one") is None

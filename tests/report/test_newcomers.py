@@ -42,6 +42,10 @@ def test_means_are_by_the_labels_that_were_asked_for() -> None:
     assert found["each"] == EACH
 
 
+def test_a_run_that_was_stopped_between_joins_has_no_row_of_joins_that_are_to_come() -> None:
+    assert [part["asked"] for part in of(EACH[:2])["by_labels"]] == [5]
+
+
 def test_without_newcomers_there_is_nothing() -> None:
     assert of([]) is None
     assert of(None) is None

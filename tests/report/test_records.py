@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.report.frames import rounds
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.records import opened
-from fedkin.report.scores import curves
-from fedkin.report.summary import of_run
+from fedkin.report.scores import chosen_rounds, curves
+from fedkin.report.summary import summary
 from fedkin.runs.database import create, put_rows
 from tests.report.many_clients_examples import CLIENTS, name, value
 
@@ -80,9 +81,44 @@ def test_an_error_of_the_callers_own_lines_is_no_damage(folder: Path) -> None:
         int("my own mistake")
     with pytest.raises(KeyError, match="of mine"), opened(folder) as run:
         run.facts["of mine"]
-    with pytest.raises(FedkinError, match=r"run\.db is damaged: "), opened(folder) as run:
-        of_run(replace(run, facts={"warnings": 7}))
+    with pytest.raises(AttributeError, match="has no attribute"), opened(folder):
+        chosen_rounds(None)  # type: ignore[arg-type]  # a line of fedkin fails, for it was misused
+    with pytest.raises(MemoryError), opened(folder) as run:
+        replace(run, database=Full()).rows("SELECT 1")  # type: ignore[arg-type]
+
+
+class Full:
+    """A record that is read where the memory is full."""
+
+    def rows(self, query: str) -> None:
+        raise MemoryError
+
+
+@pytest.mark.parametrize("histogram", ["{", "{}", "7", '["a"]', "[-1]", "[[1]]"])
+def test_a_histogram_that_is_no_list_of_counts_is_damage(folder: Path, histogram: str) -> None:
     with sqlite3.connect(folder / "run.db") as record:
-        record.execute("UPDATE clients SET histogram = '{' WHERE client = 3")
+        record.execute("UPDATE clients SET histogram = ? WHERE client = 3", (histogram,))
     with pytest.raises(FedkinError, match=r"run\.db is damaged: "), opened(folder):
         pass
+
+
+@pytest.mark.parametrize("value", ["{", "7", "null", "[[0]]", '{"total": null}'])
+def test_a_round_whose_seconds_or_clients_are_of_another_kind_is_damage(
+    folder: Path, value: str
+) -> None:
+    for column, read in (("seconds", summary), ("participants", rounds)):
+        with sqlite3.connect(folder / "run.db") as record:
+            ((before,),) = record.execute(f"SELECT {column} FROM rounds WHERE round = 1")
+            record.execute(f"UPDATE rounds SET {column} = ? WHERE round = 1", (value,))
+        with pytest.raises(FedkinError, match=r"run\.db is damaged: "):
+            read(folder)
+        with sqlite3.connect(folder / "run.db") as record:
+            record.execute(f"UPDATE rounds SET {column} = ? WHERE round = 1", (before,))
+    summary(folder)
+
+
+def test_a_fact_that_every_run_writes(folder: Path) -> None:
+    with opened(folder) as run:
+        assert run.fact("method") == "cgpfl"
+        with pytest.raises(FedkinError, match=r"run\.db is damaged: .* the fact versions$"):
+            run.fact("versions")

@@ -187,7 +187,7 @@ def test_absent_facts_are_none(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("wrong", ["no folder", "garbage", "cut", "json"])
+@pytest.mark.parametrize("wrong", ["no folder", "garbage", "cut", "json", "attacker"])
 def test_damaged_runs_say_so(tmp_path: Path, wrong: str) -> None:
     path = write(tmp_path) / "run.db"
     if wrong == "no folder":
@@ -197,8 +197,12 @@ def test_damaged_runs_say_so(tmp_path: Path, wrong: str) -> None:
     elif wrong == "cut":
         path.write_bytes(path.read_bytes()[: 3 * path.stat().st_size // 4])
     else:
+        changes = {
+            "json": "UPDATE notes SET value = '[0.2,' WHERE name = 'membership'",
+            "attacker": "UPDATE notes SET name = 'attacker' WHERE name = 'membership'",
+        }
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE notes SET value = '[0.2,' WHERE name = 'membership'")
+            connection.execute(changes[wrong])
     with pytest.raises(FedkinError):
         summary(tmp_path)
 

@@ -1,6 +1,7 @@
 """The live page over a real socket: who may read it, and that nothing is written."""
 
 import http.client
+import logging
 import os
 import socket
 import sqlite3
@@ -124,6 +125,40 @@ def test_no_more_at_once_than_there_is_room_for(
         with pytest.raises((ConnectionError, http.client.HTTPException)):
             asked(server)
         slow.close()
+
+
+def test_a_page_that_cannot_be_made_is_told_in_the_browser_and_on_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(run: object) -> str:
+        raise KeyError("a note")
+
+    caplog.set_level(logging.DEBUG, "fedkin")
+    with served(write(tmp_path / "x")) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(live, "run_page", fails)
+            answer, text = asked(server)
+        assert (answer.status, answer.headers["Refresh"], text) == (500, "10", watch.FAILED)
+        monkeypatch.setattr(live, "run_page", lambda run: "whole")
+        assert asked(server)[1] == "whole"
+    said, *traced = caplog.messages
+    assert said == "error: the page could not be made: KeyError: 'a note'"
+    assert any("in fails" in line for line in traced)  # of --verbose
+    assert {record.levelname for record in caplog.records[1:]} == {"DEBUG"}
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(BrokenPipeError(), 0), (TimeoutError(), 0), (ValueError("odd"), 1)]
+)
+def test_who_goes_away_is_nobodys_mistake(
+    error: Exception, said: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Watch(write(tmp_path / "x")) as server:
+        try:
+            raise error
+        except Exception:
+            server.handle_error(None, None)
+    assert [one.levelname for one in caplog.records if one.levelname != "DEBUG"] == said * ["ERROR"]
 
 
 def test_a_folder_without_a_run(tmp_path: Path) -> None:

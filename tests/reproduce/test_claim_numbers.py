@@ -49,7 +49,8 @@ def test_what_a_measure_of_the_whole_run_raises_is_no_damage_of_its_record(
 def test_clients_that_join_later_with_all_their_labels(tmp_path) -> None:
     def one(client, asked, accuracy):
         scored = {"personal": {"test": {"accuracy": accuracy}}}
-        return {"client": client, "asked": asked, "scores": scored}
+        counts = {"train": 8, "val": 2, "test": 10, "rounds": 3}
+        return {"client": client, "asked": asked, **counts, "scores": scored}
 
     each = [one("a", 5, 0.1), one("a", None, 0.5), one("b", None, 0.25), one("c", None, None)]
     folder = record(tmp_path / "run", newcomers=each)

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.bounds import COLUMNS, accuracy, check_facts, check_rows, loss, sentence
+from fedkin.runs.bounds import (
+    COLUMNS,
+    accuracy,
+    are_counts,
+    are_numbers,
+    check_facts,
+    check_rows,
+    is_number,
+    loss,
+    sentence,
+)
 from tests.awkward import record
 
 
@@ -84,6 +94,7 @@ def test_a_number_is_one_whatever_its_column_says_of_itself(kind: str, value: st
         {"finished": "no"},
         {"spec": None},
         {"newcomers": None},
+        {"clients": None},
     ],
 )
 def test_facts_of_another_kind_are_damage(facts: dict[str, object]) -> None:
@@ -92,8 +103,74 @@ def test_facts_of_another_kind_are_damage(facts: dict[str, object]) -> None:
     check_facts({"seed": 3, "participation": 1, "finished": None}, "run.db")
 
 
+NEWCOMER = {
+    "client": "c7",
+    "asked": None,
+    "train": 8,
+    "val": 2,
+    "test": 10,
+    "rounds": 3,
+    "scores": {"personal": {"test": {"accuracy": 0.5, "loss": None}}},
+}
+
+
 @pytest.mark.parametrize("newcomer", [1, {}, {"client": 3}])
 def test_a_newcomer_without_a_name_is_damage(newcomer: object) -> None:
     with pytest.raises(FedkinError, match="damaged: newcomers has"):
-        check_facts({"newcomers": [{"client": "c7"}, newcomer]}, "run.db")
-    check_facts({"newcomers": [{"client": "c7"}]}, "run.db")
+        check_facts({"newcomers": [NEWCOMER, newcomer]}, "run.db")
+    check_facts({"newcomers": [NEWCOMER, {**NEWCOMER, "asked": 5}]}, "run.db")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({"asked": 0.5}, {"train": None}, {"test": -1}, {"rounds": "3"}, {"measures": None}),
+        *({"scores": None}, {"scores": {}}, {"scores": {"personal": {"val": {}}}}),
+        *({"scores": {"personal": []}}, {"scores": {"personal": {"test": [0.5]}}}),
+        {"scores": {"personal": {"test": {"accuracy": "half"}}}},
+    ],
+)
+def test_a_newcomer_without_its_samples_or_scores_is_damage(other: dict[str, object]) -> None:
+    with pytest.raises(FedkinError, match="damaged: newcomers has"):
+        check_facts({"newcomers": [{**NEWCOMER, **other}]}, "run.db")
+
+
+@pytest.mark.parametrize("lost", sorted(NEWCOMER))
+def test_a_newcomer_has_everything_that_is_read_of_it(lost: str) -> None:
+    few = {name: value for name, value in NEWCOMER.items() if name != lost}
+    with pytest.raises(FedkinError, match="damaged: newcomers has"):
+        check_facts({"newcomers": [few]}, "run.db")
+
+
+@pytest.mark.parametrize(
+    ("facts", "right"),
+    [
+        ({"spec": {"run": 5}}, {"spec": {"run": {}, "privacy": None}}),
+        ({"values": {"models": [1]}}, {"values": {"models": {}}}),
+        ({"label_counts": [3, "4"]}, {"label_counts": [3, 4]}),
+        ({"label_counts": [3, -4]}, {"label_counts": []}),
+        ({"baselines": [1]}, {"baselines": {}}),
+        ({"baselines": {"linear": None}}, {"baselines": {"linear": {}}}),
+        ({"baselines": {"linear": {"a": 0.5}}}, {"baselines": {"linear": {"-1": 0.5}}}),
+        ({"baselines": {"linear": {"0": None}}}, {"baselines": {"linear": {"0": 0.5}}}),
+        ({"baselines_of": {"linear": "all"}}, {"baselines_of": {"linear": 7}}),
+    ],
+)
+def test_what_is_within_a_fact_is_of_its_kind_too(
+    facts: dict[str, object], right: dict[str, object]
+) -> None:
+    check_facts(right, "run.db")
+    with pytest.raises(FedkinError, match=f"damaged: {next(iter(facts))} is"):
+        check_facts(facts, "run.db")
+
+
+def test_counts_and_numbers_of_json() -> None:
+    assert [are_counts(value) for value in ([], [3, 0], [-1], [0.5], 7, None)] == [
+        *(True, True, False, False, False, False)
+    ]
+    assert [are_numbers(value) for value in ({}, {"a": -0.5}, {"a": math.nan}, [0.5])] == [
+        *(True, True, False, False)
+    ]
+    assert [is_number(value) for value in (7, 1e39, 1e40, 10**400, "7", None)] == [
+        *(True, True, False, False, False, False)
+    ]

@@ -1,11 +1,14 @@
 """A run is read while another process writes it."""
 
 import json
+import math
 from pathlib import Path
 
+from fedkin.experiment.progress import Tally
 from fedkin.runs import follow as module
-from fedkin.runs.database import create, put_facts, put_rows
+from fedkin.runs.database import MEASURES, create, put_facts, put_rows
 from fedkin.runs.follow import follow
+from fedkin.runs.spec import Spec
 from tests.awkward import LOST, TAKING_PART, messages, record
 
 
@@ -20,6 +23,38 @@ def test_a_round_has_what_its_rows_say(tmp_path: Path) -> None:
     loss, accuracy = found[2].scores[5]["global"]["val"]
     assert loss > 2
     assert accuracy != accuracy  # it was not measured
+
+
+def test_a_round_has_its_measures_and_what_privacy_has_cost(tmp_path: Path) -> None:
+    database = create(tmp_path / "run.db", {})
+    measured = [
+        (1, 4, "personal", "test", "rmse", 0.5),
+        (1, 4, "personal", "val", "rmse", None),
+        (1, 9, "personal", "test", "rmse", 0.75),
+        (2, 4, "personal", "test", "rmse", 0.25),
+    ]
+    with database.commit() as into:
+        into.execute(MEASURES)
+        put_rows(into, "measures", measured)
+        scored = [(at, k, "personal", "test", 1.0, None) for at, k in ((1, 4), (1, 9), (2, 4))]
+        put_rows(into, "metrics", scored)
+        put_rows(into, "rounds", [(1, "round", "[4, 9]", "{}"), (2, "round", "[4]", "{}")])
+        put_rows(into, "notes", [(1, 4, "epsilon", "1.5"), (1, 9, "epsilon", "2.5")])
+        put_rows(into, "notes", [(1, 4, "cluster", "0")])
+        put_facts(into, {"finished": True})
+    database.close()
+    first, second = follow(tmp_path, lambda: True, since=0)
+    assert first.measures[9] == {"personal": {"test": {"rmse": 0.75}}}
+    assert first.measures[4]["personal"]["test"] == {"rmse": 0.5}
+    assert math.isnan(first.measures[4]["personal"]["val"]["rmse"])
+    assert first.server_metrics == {"epsilon": {4: 1.5, 9: 2.5}}
+    assert second.server_metrics == {}
+    spec = Spec.model_validate({"run": {"measure": "rmse", "rounds": 2}})
+    shown = Tally(spec, "")
+    shown.add(first)
+    assert (shown.measure, shown.means, shown.epsilon) == ("rmse", {"personal": 0.625}, 2.5)
+    shown.add(second)
+    assert (shown.measure, shown.means["personal"]) == ("rmse", 0.25)
 
 
 def test_only_later_rounds_come_and_the_last_look_is_after_the_end(

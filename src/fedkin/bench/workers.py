@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, redirect_stdout
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     except BaseException as error:
         # Ctrl-C reaches workers too; what else ends a bench reaches this process alone
         if TOLD or not isinstance(error, KeyboardInterrupt | Interrupted):
-            for worker in active_children():
+            # a notebook may have processes of its own: these are the pool's
+            for worker in list((pool._processes or {}).values()):
                 worker.terminate()
         raise
     finally:

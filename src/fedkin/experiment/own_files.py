@@ -3,7 +3,7 @@
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import file_digest, is_own
 from fedkin.core.system.own_measures import own_measure
-from fedkin.methods import METHODS, Unloadable, known_name, own_name, registry
+from fedkin.methods import METHODS, known_name, recipe_of
 from fedkin.methods.own import own_recipe
 from fedkin.models.own import own_class
 from fedkin.runs.spec import Spec
@@ -37,11 +37,11 @@ def _known(method: str) -> bool:
         except FedkinError:
             return False
         return True
-    if method in METHODS:  # no other package is imported for it
-        return True
-    known = registry()
-    known_method = known.get(own_name(method, known))
-    return known_method is not None and not isinstance(known_method, Unloadable)
+    try:
+        known_name(method)  # no other package is imported for it
+    except FedkinError:
+        return False
+    return True
 
 
 def method_file(method: str) -> dict[str, str]:
@@ -59,4 +59,4 @@ def method_file(method: str) -> dict[str, str]:
     if is_own(method):
         return {method: file_digest(own_recipe(method))}
     name = method if method in METHODS else known_name(method)
-    return {} if name in METHODS else {name: file_digest(registry()[name])}
+    return {} if name in METHODS else {name: file_digest(recipe_of(name))}

@@ -14,6 +14,7 @@ from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
 from fedkin.report.words.deployed import CHANCE, SHARE, of_notes
+from fedkin.runs.bounds import are_counts
 
 NO_SCORES = "no score of this client: secure aggregation keeps means over clients alone"
 PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
@@ -44,29 +45,29 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "client": member.name,
             "number": member.number,
             "view": view,
-            "method": facts["method"],
-            "hyper_parameters": facts["hyper"],
+            "method": run.fact("method"),
+            "hyper_parameters": run.fact("hyper"),
             "architecture": opened.architecture(member),
-            "family": facts["spec"]["model"].get("family"),
-            "seed": facts["seed"],
+            "family": (run.fact("spec").get("model") or {}).get("family"),
+            "seed": run.fact("seed"),
             "rounds": opened.round,
             "finished": opened.at.finished,
             "joined": own.joined,
             "took_part": own.took_part,
             "untrained": own.took_part == 0 and _begins_untrained(run, opened, member),
             "data": {
-                "name": facts["data"],
+                "name": run.fact("data"),
                 "samples": own.samples,
                 "unseen_classes": _unseen_classes(opened.parts.population, own, facts),
-                "digest": facts["data_digest"],
+                "digest": run.fact("data_digest"),
             },
             "deploys": own.deploys if view == PERSONAL else None,
             "scores": own.scores,
-            "no_scores": NO_SCORES if _masked(facts) and member.number is not None else None,
+            "no_scores": NO_SCORES if _masked(run) and member.number is not None else None,
             "communicated": own.communicated,
             "input": input_of(opened.parts.population, model),
             "output": output_of(opened.parts.population, model),
-            "versions": facts["versions"],
+            "versions": run.fact("versions"),
             "privacy": facts.get("privacy"),
         }
 
@@ -81,9 +82,9 @@ def _unseen_classes(population: Population, own: "Own", facts: Mapping[str, Any]
     return [name for name, count in zip(names, own.histogram, strict=True) if not count]
 
 
-def _masked(facts: Mapping[str, Any]) -> bool:
+def _masked(run: Run) -> bool:
     """Whether scores of the run's clients left them as a sum; a newcomer's own are its own."""
-    return (facts["spec"].get("privacy") or {}).get("secure_aggregation") is not None
+    return (run.fact("spec").get("privacy") or {}).get("secure_aggregation") is not None
 
 
 class Own(NamedTuple):
@@ -125,7 +126,8 @@ def _deploys(run: Run, client: int, at: int) -> str | None:
 
 def _taken(run: Run, at: int) -> Counter[int]:
     """Client → in how many rounds it took part."""
-    return Counter(client for (who,) in run.rows(PARTICIPANTS, at) for client in run.read(who))
+    took_part = (run.read(who, are_counts) for (who,) in run.rows(PARTICIPANTS, at))
+    return Counter(client for clients in took_part for client in clients)
 
 
 def _begins_untrained(run: Run, opened: Opened, member: Member) -> bool:

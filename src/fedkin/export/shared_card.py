@@ -37,7 +37,6 @@ def card_of(
     (architecture,) = {info.architecture for info in parts.infos.values()}
     model, people = parts.models[architecture], parts.population
     with records(folder) as run:
-        facts = run.facts
         model_input = input_of(people, model)
         if columns:
             model_input |= {"names": list(columns), "encoded": AS_THEY_ARE}
@@ -46,27 +45,27 @@ def card_of(
             "number": None,
             "clients": [one.name for one in run.clients.values()],
             "view": view,
-            "method": facts["method"],
-            "hyper_parameters": facts["hyper"],
+            "method": run.fact("method"),
+            "hyper_parameters": run.fact("hyper"),
             "architecture": architecture,
             "family": model.family.name,
-            "seed": facts["seed"],
+            "seed": run.fact("seed"),
             "rounds": at.trained,
             "finished": at.finished,
             "joined": None,
             "data": {
-                "name": facts["data"],
+                "name": run.fact("data"),
                 "samples": {
                     split: sum(getattr(one, split) for one in run.clients.values())
                     for split in SPLITS
                 },
-                "digest": facts["data_digest"],
+                "digest": run.fact("data_digest"),
             },
             "scores": {view: scores} if (scores := _means(run, at.round, view)) else {},
             "input": model_input,
             "output": output_of(people, model),
-            "versions": facts["versions"],
-            "privacy": facts.get("privacy"),
+            "versions": run.fact("versions"),
+            "privacy": run.facts.get("privacy"),
         }
 
 

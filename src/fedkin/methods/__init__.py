@@ -73,8 +73,10 @@ __all__ = [
     "known_name",
     "made_by",
     "make",
+    "method_names",
     "no_method",
     "own_name",
+    "recipe_of",
     "registry",
     "taken",
 ]
@@ -134,26 +136,14 @@ METHODS: dict[str, Callable[..., Method]] = {
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
     "pooled": "centralized",
     "local-only": "local",
-    "per-fedavg": "per_fedavg",
-    "perfedavg": "per_fedavg",
     "per-fedavg-hf": "per_fedavg",  # as its hyper-parameter is unless somebody sets it
     "hf-maml": "per_fedavg",
     "peravg": "per_fedavg",
     "l2gd": "l2sgd",
-    "l2-sgd": "l2sgd",
     "perfed-ckt": "comet",
-    "perfed_ckt": "comet",
-    "cgpfl-heur": "cgpfl_heur",
     "fedavg-ft": "finetune",
     "fedavg+": "finetune",  # of kNN-Per's table
-    "dsfl": "ds_fl",
-    "ds-fl": "ds_fl",
-    "ktpfl": "kt_pfl",
-    "kt-pfl": "kt_pfl",
-    "fedavg_ft": "finetune",
     "fedlg": "lg_fedavg",
-    "lg-fedavg": "lg_fedavg",
-    "partial-fl": "partial_fl",
     "fedalt": "partial_fl",
     "babu": "fedbabu",
     "ala": "fedala",
@@ -167,7 +157,6 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "fedavg-dbe": "feddbe",
     "cp": "fedcp",
     "cfl": "clustered_fl",
-    "clusteredfl": "clustered_fl",
     "sattler": "clustered_fl",
 }
 
@@ -206,8 +195,32 @@ def registry() -> dict[str, Callable[..., Method]]:
     """fedkin's own methods and those of installed packages (entry-point group
     ``fedkin.methods``).
     """
-    others = {entry.name: _loaded(entry) for entry in installed("fedkin.methods")}
-    return {**others, **METHODS}
+    return {name: recipe_of(name) for name in method_names()}
+
+
+def method_names() -> list[str]:
+    """What ``registry`` has, of which no package is imported for it.
+
+    Returns:
+        Names, each once.
+    """
+    return list({**_registered(), **METHODS})
+
+
+def _registered() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in installed("fedkin.methods")}
+
+
+def recipe_of(name: str) -> Callable[..., Method]:
+    """The function of a method; of installed packages its own alone is imported.
+
+    Args:
+        name: One of ``method_names``.
+
+    Returns:
+        What makes the method, or an ``Unloadable``.
+    """
+    return METHODS[name] if name in METHODS else _loaded(_registered()[name])
 
 
 @dataclass(frozen=True)
@@ -314,11 +327,11 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
 
 
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
-    """A method's own name and its function; installed packages are asked once."""
-    known = registry()
+    """A method's own name and its function."""
+    known = method_names()
     if is_own(name):
         found, same = own_recipe(name), own_name(name.rpartition(":")[2], known)
-        if same in known and known[same] is not found:  # tables would take one for the other
+        if same in known and recipe_of(same) is not found:  # tables would take one for the other
             raise FedkinError(
                 f"method {name!r} has the name of fedkin's {same}: call the function otherwise"
             )
@@ -326,7 +339,7 @@ def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     name = own_name(name, known)
     if name not in known:
         raise no_method(name, known)
-    found = known[name]
+    found = recipe_of(name)
     if isinstance(found, Unloadable):  # before anybody asks what it takes
         found()
     return name, found

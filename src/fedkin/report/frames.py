@@ -9,6 +9,7 @@ import pandas as pd
 
 from fedkin.core.kinds import KINDS
 from fedkin.report.records import Run, opened
+from fedkin.runs.bounds import are_counts, are_numbers
 
 __all__ = ["clients", "communication", "metrics", "notes", "rounds"]
 
@@ -65,10 +66,10 @@ def rounds(folder: Path) -> pd.DataFrame:
             {
                 "round": at,
                 "phase": phase,
-                "participants": len(run.read(who)),
+                "participants": len(run.read(who, are_counts)),
                 "missing": left.get(at, 0),
             }
-            | {f"seconds_{part}": spent for part, spent in run.read(seconds).items()}
+            | {f"seconds_{part}": spent for part, spent in run.read(seconds, are_numbers).items()}
             for at, phase, who, seconds in run.rows("SELECT * FROM rounds ORDER BY round")
         ]
         return (

@@ -153,13 +153,13 @@ def of_share(share: float, rows: int) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows.
 
     Args:
-        share: In 0..1.
+        share: In 0..1; what is beyond is taken for the nearest end.
         rows: At least 1.
 
     Returns:
         (low, high), in 0..1.
     """
-    z = NORMAL
+    z, share = NORMAL, min(max(share, 0.0), 1.0)
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, middle - half), min(1.0, middle + half)

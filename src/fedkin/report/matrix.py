@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedkin.report.records import Run, evenly
 from fedkin.report.scores import COLUMNS, tenth
+from fedkin.runs.bounds import LOSS
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ def note_matrix(run: Run, name: str, clients: Sequence[int] | None = None) -> Ma
     chosen = "client >= 0" if clients is None else f"client IN ({', '.join(map(str, clients))})"
     rows = run.rows(f"SELECT round, client, value FROM notes WHERE name = ? AND {chosen}", name)
     values = run.read_all([text for _, _, text in rows])
-    if not values or not all(type(value) in (int, float) for value in values):
+    if not values or not all(map(_is_one_number, values)):
         return None
     cells = [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
     return _matrix(np.array(cells, dtype=float))
@@ -284,29 +285,42 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
     )
     rows = run.rows(query, name, *keep)
     values = run.read_all([text for _, _, text in rows])
-    lists = [_listed(value, len(run.clients)) for value in values]
-    listed = [(row, v) for row, v in zip(rows, lists, strict=True) if v]
-    listed = [(row, v) for row, v in listed if all(type(x) in (int, float) for x in v)]
+    width = len(run.clients)
+    listed = [(row, v) for row, v in zip(rows, values, strict=True) if _is_listed(v, width)]
     if not listed:
         return None
     rounds, clients = sorted({row[0] for row, _ in listed}), sorted({row[1] for row, _ in listed})
     down, across = {r: i for i, r in enumerate(rounds)}, {c: i for i, c in enumerate(clients)}
-    stacked = np.full((len(rounds), len(clients), max(len(v) for _, v in listed)), np.nan)
+    longest = max(width if isinstance(v, dict) else len(v) for _, v in listed)
+    stacked = np.full((len(rounds), len(clients), longest), np.nan)
     for (at, client, _), v in listed:
-        stacked[down[at], across[client], : len(v)] = v
+        _put(stacked[down[at], across[client]], v, width)
     return Stack(rounds, clients, stacked, len(times))
 
 
-def _listed(value: Any, width: int) -> list[Any]:
-    """A note as a list; empty where it is none."""
+def _is_listed(value: Any, width: int) -> bool:
+    """Whether a note is a list of numbers, or {place: number} within so many places."""
     if isinstance(value, dict):
-        numbers: list[Any] = [0.0] * width
-        for place, number in value.items():
-            if not (place.isascii() and place.isdigit() and len(place) < 10 and int(place) < width):
-                return []
-            numbers[int(place)] = number
-        return numbers
-    return value if isinstance(value, list) else []
+        places = all(
+            place.isascii() and place.isdigit() and len(place) < 10 and int(place) < width
+            for place in value
+        )
+        return places and width > 0 and all(map(_is_one_number, value.values()))
+    return isinstance(value, list) and len(value) > 0 and all(map(_is_one_number, value))
+
+
+def _is_one_number(value: Any) -> bool:
+    """Not of True, nor of a whole number that is larger than a float can be."""
+    return type(value) is float or (type(value) is int and abs(value) <= LOSS)
+
+
+def _put(row: NDArray[np.float64], value: Any, width: int) -> None:
+    """A note into its row, in place. One weight of thousands is never thousands of Python's."""
+    if isinstance(value, dict):
+        row[:width] = 0.0
+        row[[int(place) for place in value]] = list(value.values())
+    else:
+        row[: len(value)] = value
 
 
 def _test(run: Run, view: str, measure: str) -> Matrix:

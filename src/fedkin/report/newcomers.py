@@ -28,12 +28,13 @@ def unseen(run: Run) -> dict[str, Any] | None:
     each: Sequence[Mapping[str, Any]] = run.facts.get("newcomers") or []
     if not each:
         return None
-    asked = sorted({one["asked"] for one in each if one["asked"] is not None})
+    asked = {one["asked"] for one in each}
+    rising = sorted(labels for labels in asked if labels is not None)
     return {
         "clients": len({one["client"] for one in each}),
         "by_labels": [
             _by_labels([one for one in each if one["asked"] == labels], labels)
-            for labels in (*asked, None)
+            for labels in (*rising, *([None] if None in asked else []))
         ],
         "each": list(each),
     }

@@ -5,33 +5,21 @@ read.
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import HIDDEN, plain, plain_values
-from fedkin.runs.bounds import LETTERS, check_rows
+from fedkin.runs.bounds import LETTERS, are_counts, are_numbers, check_rows
 from fedkin.runs.database import Database, read_only
 from fedkin.runs.record import FEDERATION
 
-# what a value of another kind than expected leads to
-DAMAGED = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
 NARROWED = ("metrics", "measures", "notes")  # tables by client that charts read
 
 
@@ -116,6 +104,22 @@ class Run:
         if client in self.clients:
             return self.clients[client].name
         return "federation" if client == FEDERATION else str(client)
+
+    def fact(self, name: str) -> Any:
+        """A fact that every run writes.
+
+        Args:
+            name: Of the fact.
+
+        Returns:
+            A plain value.
+
+        Raises:
+            FedkinError: The record has none: it is damaged.
+        """
+        if name not in self.facts:
+            raise FedkinError(f"{self.database.path} is damaged: it does not have the fact {name}")
+        return self.facts[name]
 
     @property
     def finished(self) -> bool:
@@ -202,23 +206,27 @@ class Run:
             Parts are "local", "server", "evaluation" and "total".
         """
         return [
-            (phase, self.read(text))
+            (phase, self.read(text, are_numbers))
             for phase, text in self.rows("SELECT phase, seconds FROM rounds ORDER BY round")
         ]
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str, fits: Callable[[Any], bool] | None = None) -> Any:
         """A JSON value of the record, in which no string commands a terminal.
 
         Args:
             text: As the database has it.
+            fits: Whether a value is of the kind that a run writes there; None: any is.
 
         Returns:
             Plain values.
 
         Raises:
-            FedkinError: The text is no JSON: the record is damaged.
+            FedkinError: The text is no JSON, or does not fit: the record is damaged.
         """
-        return _plainly(text, self.database.path)
+        value = _plainly(text, self.database.path)
+        if fits is not None and not fits(value):
+            raise FedkinError(f"{self.database.path} is damaged: no run writes {text[:80]} there")
+        return value
 
     def read_all(self, texts: Sequence[str]) -> list[Any]:
         """``read`` of many, at once: a large run has a million notes.
@@ -248,25 +256,12 @@ def opened(folder: Path) -> Iterator[Run]:
         The run.
 
     Raises:
-        FedkinError: The folder is no run, or a damaged one: fedkin's lines could not read a value.
-            What the caller's own lines raise stays as it is.
+        FedkinError: The folder is no run, or a damaged one. What the block raises stays as it is.
     """
     folder = Path(folder)
     with read_only(folder) as database:
         check_rows(database.rows, str(database.path))
-        try:
-            yield Run(folder, database, plain_values(database.facts()), _clients(database))
-        except DAMAGED as error:  # a fact or a note of another kind than a run writes
-            if not _fedkins(error):
-                raise
-            raise FedkinError(f"{database.path} is damaged: {named_line(error)}") from error
-
-
-def _fedkins(error: Exception) -> bool:
-    """Whether lines of fedkin failed, or what they called; those of ``opened`` do not count."""
-    _, *frames = (frame for frame, _ in walk_tb(error.__traceback__))
-    names = [str(frame.f_globals.get("__name__")) for frame in frames]
-    return any(name.startswith("fedkin.") for name in names)
+        yield Run(folder, database, plain_values(database.facts()), _clients(database))
 
 
 def number(value: float | None) -> float | None:
@@ -303,6 +298,11 @@ def _clients(database: Database) -> dict[int, Client]:
     )
     rows = database.rows(query)
     counts = _read_all([row[-1] or "[]" for row in rows], database.path)
+    for row, histogram in zip(rows, counts, strict=True):
+        if not are_counts(histogram):
+            raise FedkinError(
+                f"{database.path} is damaged: client {row[0]} has the histogram {row[-1][:80]}"
+            )
     clients = [
         Client(
             k,

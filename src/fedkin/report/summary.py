@@ -27,7 +27,7 @@ from fedkin.report.scores import (
 from fedkin.report.words import run_words
 from fedkin.report.words.baseline_warnings import beaten
 from fedkin.report.worst_clients import worst_clients
-from fedkin.runs.bounds import sentence
+from fedkin.runs.bounds import is_number, sentence
 from fedkin.runs.spec import SplitSection
 
 __all__ = [
@@ -128,7 +128,7 @@ def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, An
     clients = run.rows(
         "SELECT client, max(value) FROM notes WHERE name = 'attacker' GROUP BY client"
     )
-    hostile = {client for client, value in clients if float(value) > 0}
+    hostile = {client for client, value in clients if run.read(value, is_number) > 0}
     if not hostile:
         return None
     views = {}
@@ -185,7 +185,7 @@ def label_counts(run: Run) -> list[int]:
         [classes]; [] for a regression, and where counts are unknown.
     """
     if (summed := run.facts.get("label_counts")) is not None:  # of a run under masks
-        return [int(count) for count in summed]
+        return list(summed)
     rows = [client.histogram for client in run.clients.values() if client.histogram]
     return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
 

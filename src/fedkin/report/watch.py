@@ -1,14 +1,17 @@
 """A run's page while the run goes on: served to this machine alone, read only."""
 
 import hmac
+import logging
 import secrets
+import sys
 import threading
+import traceback
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.report.live import Live, Pages
 from fedkin.runs.output_files import as_bytes
 
@@ -16,6 +19,8 @@ HERE = "127.0.0.1"
 PATIENCE = 10.0  # seconds that a request may take to arrive
 AT_ONCE = 8  # requests
 AGAIN = 10  # seconds after which the browser asks again
+FAILED = "The page could not be made: the terminal of fedkin watch says why."
+LOG = logging.getLogger("fedkin")
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -24,6 +29,13 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+def _say(what: str, error: Exception) -> None:
+    """One line on the terminal; with --verbose the lines of code that the error came through."""
+    LOG.error("error: %s: %s", what, named_line(error))
+    for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+        LOG.debug("%s", line)
 
 
 class Watch(ThreadingHTTPServer):
@@ -81,12 +93,15 @@ class Watch(ThreadingHTTPServer):
             self.room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Who goes away in the middle of an answer is nobody's mistake.
+        """Who goes away in the middle of an answer is nobody's mistake; what else fails is said.
 
         Args:
             request: The connection.
             client_address: Whose it is.
         """
+        error = sys.exc_info()[1]
+        if isinstance(error, Exception) and not isinstance(error, ConnectionError | TimeoutError):
+            _say("a request was not answered", error)
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -109,6 +124,9 @@ class _Request(BaseHTTPRequestHandler):
                 text, changes = self.server.live.page()
             except FedkinError as error:
                 self._answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), again=True)
+            except Exception as error:  # a mistake of fedkin's, which the browser shall not hide
+                _say("the page could not be made", error)
+                self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED, again=True)
             else:
                 self._answer(HTTPStatus.OK, text, again=changes)
 

@@ -13,6 +13,7 @@ from fedkin.report.scores import curves, scores
 from fedkin.report.summary import extras, of_run, summary
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.measures import MEASURES
+from fedkin.runs.bounds import is_number
 from fedkin.runs.record import FEDERATION
 
 Numbers = Mapping[str, float]  # client → number; a number of the whole run has the client ""
@@ -148,7 +149,7 @@ def _settled(run: Run) -> Numbers:
     relative to its end.
     """
     query = "SELECT value FROM notes WHERE name = 'distance' AND client = ? ORDER BY round"
-    losses = [float(run.read(text)) for (text,) in run.rows(query, FEDERATION)]
+    losses = [run.read(text, is_number) for (text,) in run.rows(query, FEDERATION)]
     if len(losses) < 4 or not losses[-1]:
         return {}
     return {WHOLE: abs(losses[-1] - losses[-1 - len(losses) // 4]) / losses[-1]}

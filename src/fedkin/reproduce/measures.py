@@ -148,7 +148,8 @@ def _model(place: int) -> Measure:
 
     def measure(folder: Path, summary: Mapping[str, Any]) -> float | None:
         with opened(folder) as run:
-            names = list(run.facts["spec"]["model"]["map"].values())
+            model = run.fact("spec").get("model") or {}
+            names = list((model.get("map") or {}).values())
             held = [client.architecture for client in run.clients.values()]
         return 100 * held.count(names[place]) / len(held) if place < len(names) else None
 

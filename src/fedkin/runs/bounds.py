@@ -8,6 +8,7 @@ damaged, since no fedkin writes it.
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -113,14 +114,116 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
         (str,),
     ),
     **dict.fromkeys(
-        ("hyper", "parameters", "spec", "values", "versions", "privacy", "frozen"), (dict,)
+        (
+            *("hyper", "parameters", "spec", "values", "versions", "privacy", "frozen"),
+            *("baselines", "baselines_of"),
+        ),
+        (dict,),
     ),
     **dict.fromkeys(("class_names", "said", "newcomers", "warnings", "label_counts"), (list,)),
     **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
     "participation": (int, float),
     **dict.fromkeys(("finished", "under_way", "shared_model"), (bool,)),
 }
-ALWAYS = ("spec", "newcomers")  # where they are there, they are not null
+CLIENT = re.compile("-1|[0-9]{1,9}")  # a client's number as the name of a value
+ALWAYS = ("spec", "newcomers", "clients")  # where they are there, they are not null
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a number of samples, of clients or of rounds.
+
+    Args:
+        value: As JSON has it.
+
+    Returns:
+        True of whole numbers from 0 to COUNT.
+    """
+    return isinstance(value, int) and 0 <= value <= COUNT
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that a run writes.
+
+    Args:
+        value: As JSON has it.
+
+    Returns:
+        True of finite numbers that are no larger than LOSS.
+    """
+    return isinstance(value, int | float) and abs(value) <= LOSS  # nan is not
+
+
+def are_counts(value: Any) -> bool:
+    """Whether a value is a list of counts, such as a histogram or the participants of a round.
+
+    Args:
+        value: As JSON has it.
+
+    Returns:
+        True of such a list, an empty one too.
+    """
+    return isinstance(value, list) and all(map(is_count, value))
+
+
+def are_numbers(value: Any) -> bool:
+    """Whether a value is numbers by name, such as the seconds of a round.
+
+    Args:
+        value: As JSON has it.
+
+    Returns:
+        True of {name: number}, an empty one too.
+    """
+    return isinstance(value, dict) and all(map(is_number, value.values()))
+
+
+def _by_client(value: Any) -> bool:
+    return are_numbers(value) and all(CLIENT.fullmatch(name) for name in value)
+
+
+def _are_scores(value: Any) -> bool:
+    """Whether a value is {view: {split: {name: number, or None}}}."""
+    return isinstance(value, dict) and all(
+        isinstance(splits, dict)
+        and all(isinstance(by_name, dict) for by_name in splits.values())
+        and all(
+            one is None or is_number(one) for by_name in splits.values() for one in by_name.values()
+        )
+        for splits in value.values()
+    )
+
+
+def _is_newcomer(value: Any) -> bool:
+    """Whether a value has what is read of a client that joined afterwards."""
+    if not isinstance(value, dict) or not isinstance(value.get("client"), str):
+        return False
+    scores: Any = value.get("scores")
+    counts = [value.get(name) for name in ("train", "val", "test", "rounds")]
+    labels = value.get("asked", "missing")
+    return (
+        all(map(is_count, counts))
+        and (labels is None or is_count(labels))
+        and _are_scores(scores)
+        and "test" in scores.get("personal", {})
+        and _are_scores(value.get("measures", {}))
+    )
+
+
+def _are_sections(value: Any) -> bool:
+    return all(section is None or isinstance(section, dict) for section in value.values())
+
+
+def _any(value: Any) -> bool:
+    return True
+
+
+WITHIN: dict[str, Callable[[Any], bool]] = {  # what is within a fact of FACTS's kind
+    "spec": _are_sections,
+    "values": _are_sections,
+    "label_counts": are_counts,
+    "baselines": lambda value: all(map(_by_client, value.values())),
+    "baselines_of": are_numbers,
+}
 BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS, "released_again": ROUNDS}
 
 
@@ -132,17 +235,17 @@ def check_facts(facts: dict[str, Any], where: str) -> None:
         where: The record's path, for the sentence.
 
     Raises:
-        FedkinError: A fact is of another kind, a number is below 0 or too large, or a newcomer has
-            no name.
+        FedkinError: A fact is of another kind, a number is below 0 or too large, or a newcomer
+            lacks its name, its samples or its scores.
     """
     for name, kinds in FACTS.items():
         value = facts.get(name)
         missing = value is None and not (name in ALWAYS and name in facts)
-        wrong = not missing and not isinstance(value, kinds)
+        wrong = not missing and not (isinstance(value, kinds) and WITHIN.get(name, _any)(value))
         if wrong or (name in BELOW and value is not None and not 0 <= value < BELOW[name]):
             raise FedkinError(f"{where} is damaged: {name} is {repr(value)[:80]}")
     for one in facts.get("newcomers", []):
-        if not isinstance(one, dict) or not isinstance(one.get("client"), str):
+        if not _is_newcomer(one):
             raise FedkinError(f"{where} is damaged: newcomers has {repr(one)[:80]}")
 
 

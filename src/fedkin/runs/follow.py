@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kinds import KINDS
 from fedkin.runs.database import Database, read_only
 from fedkin.runs.directory import recorded
-from fedkin.runs.record import Record, Sent
+from fedkin.runs.record import EPSILON, Record, Sent
 
 PAUSE = 0.5
 
@@ -25,7 +25,7 @@ def follow(folder: Path, over: Callable[[], bool], since: int | None = None) -> 
         since: The last round that is known already; None: what is committed now.
 
     Yields:
-        Rounds as they are committed, without notes and metrics of the server.
+        Rounds as they are committed, as ``record`` has them.
     """
     done = _last(folder) if since is None else since
     while True:
@@ -57,7 +57,8 @@ def _after(folder: Path, done: int) -> list[Record]:
 
 
 def record(database: Database, number: int) -> Record:
-    """A committed round, without its notes and metrics of the server.
+    """A committed round, without what the method notes and the ledger's sums. Of what the server's
+    side tells it has epsilon alone.
 
     Args:
         database: The run's record.
@@ -81,6 +82,10 @@ def record(database: Database, number: int) -> Record:
     missing = database.rows(
         "SELECT client, text FROM events WHERE round = ? AND kind = 'missing'", number
     )
+    told = database.rows(
+        "SELECT client, value FROM notes WHERE round = ? AND name = ?", number, EPSILON
+    )
+    epsilon = {client: json.loads(value) for client, value in told}
     return Record(
         round=number,
         phase=phase,
@@ -92,9 +97,23 @@ def record(database: Database, number: int) -> Record:
         missing=dict(missing),
         scores=scores,
         notes={},
-        server_metrics={},
+        server_metrics={EPSILON: epsilon} if epsilon else {},
         seconds=json.loads(seconds),
+        measures=_measures(database, number),
     )
+
+
+def _measures(database: Database, number: int) -> dict[int, dict[str, dict[str, dict[str, float]]]]:
+    """Client → view → split → {name: value}; the table is made with the first round's."""
+    if not database.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"):
+        return {}
+    by_client: dict[int, dict[str, dict[str, dict[str, float]]]] = {}
+    for client, view, split, name, value in database.rows(
+        "SELECT client, view, split, name, value FROM measures WHERE round = ?", number
+    ):
+        splits = by_client.setdefault(client, {}).setdefault(view, {})
+        splits.setdefault(split, {})[name] = _float(value)
+    return by_client
 
 
 def _float(value: float | None) -> float:

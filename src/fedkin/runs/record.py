@@ -53,7 +53,9 @@ class Record(NamedTuple):
     server_metrics: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total
     measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
-    """client → view → split → {"rmse": …}, after the finish only."""
+    """client → view → split → {"rmse": …}: of an evaluated round the experiment's own measure,
+    where it is neither accuracy nor loss; of the finish all of them.
+    """
     moved: Moved = Moved()
     counted: dict[str, dict[str, tuple[int, int]]] = {}  # noqa: RUF012 (read only)
     """Under masks, view → score or measure → on test the clients in its mean, and the others that

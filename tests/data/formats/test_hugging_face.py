@@ -134,9 +134,9 @@ def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     class Hub:
         @staticmethod
-        def load_dataset(name: str) -> dict[str, Rows]:
-            asked.append(name)
-            if name == "nobody/nothing":
+        def load_dataset(path: str, name: str | None) -> dict[str, Rows]:
+            asked.append((path, name))
+            if path == "nobody/nothing":
                 raise FileNotFoundError("it does not exist\nand more")
             return {
                 "train": Rows({"a": [1, 2], "label": [0, 1]}),
@@ -145,7 +145,13 @@ def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setitem(__import__("sys").modules, "datasets", Hub)
     source = load("hf:me/mine", label="label")
-    assert (asked, source.x.tolist()) == (["me/mine"], [[1], [2], [3]])
+    assert (asked, source.x.tolist()) == ([("me/mine", None)], [[1], [2], [3]])
+    part = load("hf:me/mine", label="label", configuration="small")
+    assert (asked[1:], part.name) == ([("me/mine", "small")], "me-mine-small")
+    with pytest.raises(FedkinError, match=r"configuration"):
+        load("hf:me/mine", configuration=3)
+    with pytest.raises(FedkinError, match=r"did you mean 'configuration'"):
+        load("hf:me/mine", configurations="small")
     with pytest.raises(FedkinError, match="hf:nobody/nothing cannot be had: it does not exist"):
         load("hf:nobody/nothing")
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)

@@ -1,12 +1,12 @@
 """Several scans from one start, side by side: one for each choice of a step's constants."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 
 import torch
 from torch import Tensor
 
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops.scans import Batches, ScanStep, scan
 from fedkin.core.optimizers import PLAIN
@@ -23,7 +23,8 @@ def scan_several(
     """Where ``scan`` ends from one start, for each choice of a step's constants.
 
     Small dense models are scanned side by side, ABREAST of them stacked along a first axis. Others,
-    and steps that cannot be stacked (they draw, say), go one after the other.
+    and steps that cannot be stacked (they draw, say), go one after the other; of those the run's
+    notes say why.
 
     Args:
         step: As for ``scan``.
@@ -41,9 +42,23 @@ def scan_several(
     if batches.protected is not None:
         raise Uncovered("it goes several times through the same mini-batches")
     if batches.optimizer == PLAIN and _stacks(carry, batches.model):
-        with suppress(Exception):  # alone, a genuine mistake raises with its own message
+        try:
             return _abreast(step, carry, batches, starts)
-    return [scan(step, carry, batches, *numbers) for numbers in starts]
+        except FedkinError:
+            raise
+        except Exception as error:  # of the step of a user's model, whatever that raises stacked
+            ended = _alone(step, carry, batches, starts)  # a genuine mistake raises here
+            sentence = f"scans from one start run one by one: {named_line(error)}"
+            if sentence not in batches.runtime.said:
+                batches.runtime.said.append(sentence)
+            return ended
+    return _alone(step, carry, batches, starts)
+
+
+def _alone(
+    step: ScanStep, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
+) -> list[Params]:
+    return [scan(step, carry, batches, *numbers) for numbers in rows]
 
 
 def _abreast(

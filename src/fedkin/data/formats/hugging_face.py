@@ -110,14 +110,20 @@ def read_saved(
     return _source(path.name, str(path), splits, roles, colour, size, [path])
 
 
-def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
-    """The data set ``hf:NAME`` or ``hf:NAME/CONFIGURATION`` of the hub; options as in
-    ``read_saved``.
+def read_hub(
+    name: str,
+    options: dict[str, Any],
+    publicity: Publicity = "private",
+    *,
+    configuration: str | None = None,
+) -> Source:
+    """The data set ``hf:NAME`` of the hub; options as in ``read_saved``.
 
     Args:
         name: As it is typed, with "hf:".
-        options: The keys of [data].
+        options: The other keys of [data].
         publicity: Whether it is the private data or a public set.
+        configuration: Which one of the data set, where it has several; None: its only one.
 
     Returns:
         The same as of a saved data set.
@@ -134,14 +140,15 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
         ) from None
     plain = name.removeprefix(HUB)
     try:
-        loaded = datasets.load_dataset(plain)
+        loaded = datasets.load_dataset(plain, name=configuration)
         splits = [_of_hub(str(split), rows) for split, rows in loaded.items()]
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
     roles = Roles(**options, publicity=publicity)
     homes = _caches(datasets)
-    return _source(plain.replace("/", "-"), name, splits, roles, colour, size, homes)
+    called = plain if configuration is None else f"{plain}-{configuration}"
+    return _source(called.replace("/", "-"), name, splits, roles, colour, size, homes)
 
 
 def _caches(datasets: Any) -> list[Path]:

@@ -108,9 +108,12 @@ def read_own(
         FedkinError: It is not there, damaged, or does not take one of the options.
     """
     if name.startswith(HUB):
-        only_known(options, _options(read_saved), "a data set of the hub")
-        check_arguments(read_saved, options, "data", "a data set of the hub")
-        return read_hub(name, dict(options), publicity)
+        only_known(options, takes(name, folder), "a data set of the hub")
+        hubs = {key: options[key] for key in _options(read_hub) if key in options}
+        others = {key: value for key, value in options.items() if key not in hubs}
+        check_arguments(read_hub, hubs, "data", "a data set of the hub")
+        check_arguments(read_saved, others, "data", "a data set of the hub")
+        return read_hub(name, others, publicity, **hubs)
     path = place_of(name, folder)
     layout = layout_of(path)
     only_known(options, _options(layout.read), layout.what)
@@ -134,7 +137,9 @@ def takes(name: str, folder: Path | None) -> list[str]:
     Returns:
         Names of keys of [data].
     """
-    return _options(read_saved if name.startswith(HUB) else layout_of(place_of(name, folder)).read)
+    if name.startswith(HUB):
+        return [*_options(read_saved), *_options(read_hub)]
+    return _options(layout_of(place_of(name, folder)).read)
 
 
 def _options(read: Callable[..., Source]) -> list[str]:

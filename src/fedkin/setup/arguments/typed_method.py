@@ -35,9 +35,9 @@ def typed_method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _known(name: str) -> bool:
-    from fedkin.methods import own_name, registry
+    from fedkin.methods import method_names, own_name
 
-    known = registry()
+    known = method_names()
     return own_name(name, known) in known
 
 
