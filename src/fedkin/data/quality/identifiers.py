@@ -8,7 +8,7 @@ import numpy as np
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.quality.looked_at import Seen
-from fedkin.data.quality.problem import Problem
+from fedkin.data.quality.problem import Problem, toml_value
 
 FEW = 50  # rows, up to which amounts may all differ by chance
 NEARLY = 0.95  # share of the rows that have a value of their own
@@ -78,7 +78,7 @@ def _identifier(whole: Seen, column: Seen) -> Problem | None:
             f"{len(whole.cells):,} rows, as identifiers "
             "do",
             "a model would learn rows by heart; leave it out, or take its words with "
-            f'data.text=["{column.name}"]',
+            f"data.text={toml_value([column.name])}",
             drop,
             share,
             (column.name,),
