@@ -99,8 +99,8 @@ def toml_value(value: Any) -> str:
 def typed_setting(key: str, value: Any) -> str:
     """A setting as a shell takes it, whatever a column is called.
 
-    >>> typed_setting("data.drop", ["it's"]), typed_setting("data.client", "site")
-    ('--set \'data.drop=["it\'"\'"\'s"]\'', '--set data.client=site')
+    >>> print(typed_setting("data.drop", ["it's"]))
+    --set 'data.drop=["it'"'"'s"]'
 
     Args:
         key: "section.key".
