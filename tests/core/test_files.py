@@ -1,12 +1,13 @@
-"""Files are written whole or not at all."""
+"""Files are written, and read, whole or not at all."""
 
 import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from fedkin.core.files import write_file, write_secret
+from fedkin.core.files import read_file, write_file, write_secret
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
@@ -67,3 +68,31 @@ def test_a_link_is_replaced_where_nobody_named_the_file(tmp_path):
     assert victim.read_bytes() == b"precious"
     assert not path.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+def test_a_file_that_grows_while_it_is_read_is_whole_or_refused(tmp_path, monkeypatch):
+    path, size_of = tmp_path / "a", os.fstat
+
+    def before_it_grew(handle):
+        facts = list(size_of(handle))
+        facts[stat.ST_SIZE] = 10
+        return os.stat_result(facts)
+
+    monkeypatch.setattr("fedkin.core.files.os.fstat", before_it_grew)
+    for size in (0, 9, 10, 11, 12, 3_000_000):
+        path.write_bytes(b"x" * size)
+        assert read_file(path, 3_000_000) == b"x" * size, size
+    path.write_bytes(b"x" * 3_000_001)
+    for most in (3_000_000, 11, 10):
+        with pytest.raises(OSError, match=f"larger than {most:,} bytes"):
+            read_file(path, most)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux")
+def test_a_file_that_the_kernel_makes_up_is_whole():
+    """It says that it has no bytes."""
+    path = Path("/proc/self/status")
+    assert path.stat().st_size == 0
+    assert read_file(path, 1 << 20).startswith(b"Name:")
+    with pytest.raises(OSError, match="larger than 100 bytes"):
+        read_file(path, 100)

@@ -55,6 +55,24 @@ def test_partners_are_found_by_name_whatever_their_order() -> None:
     assert map_tree(lambda x, y: float(x) + y, one, other) == {"a": 11, "b": 22}
 
 
+@pytest.mark.parametrize("combine", [add, sub, lambda a, b: mix(a, b, 0.5)])
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, "at the root: the second has 'b' there, the first not"),
+        ({"a": 1, "b": 2}, {"a": 1}, "at the root: the first has 'b' there, the second not"),
+        ({"a": 1, "b": 2}, {"a": 1, "c": 2}, "the first has 'b' there"),
+        ({"p": {"x": (1, 2)}}, {"p": {"x": (1, 2, 3)}}, "at p/x: the second has '2' there"),
+        ({"p": {"x": 1}}, {"p": 1}, "at p: the first has entries there, the second a value"),
+        ({"p": 1.0}, {"p": {}}, "at p: the second has entries there, the first a value"),
+        ((), (1,), "at the root: the second has '0' there"),
+    ],
+)
+def test_trees_that_differ_are_told_where(combine, one, other, says) -> None:
+    with pytest.raises(ValueError, match=f"two trees differ .*{says}"):
+        combine(one, other)
+
+
 def test_zeros_are_of_weights_alone() -> None:
     assert {name: value.tolist() for name, value in zeros(PARAMS).items()} == {
         "w": [[0, 0], [0, 0]]
@@ -84,6 +102,16 @@ def test_a_mean_is_weighted_summed_in_double_and_keeps_dtypes() -> None:
     for weights in ([], [0.0]):
         with pytest.raises(ValueError, match="positive total weight"):
             weighted_mean([{"w": one}] * len(weights), weights)
+
+
+def test_a_mean_of_trees_that_have_none_names_the_place() -> None:
+    x = torch.tensor([1.0])
+    with pytest.raises(ValueError, match=r"^p/steps is 3: a mean is taken of tensors"):
+        weighted_mean([{"p": {"w": x, "steps": 3}}], [1.0])
+    with pytest.raises(ValueError, match=r"^w is 3\.5: a mean is taken of tensors"):
+        weighted_mean([{"w": x}, {"w": 3.5}], [1.0, 1.0])
+    with pytest.raises(ValueError, match="the second has 'v' there"):
+        weighted_mean([{"w": x}, {"w": x, "v": x}], [1.0, 1.0])
 
 
 def test_rows_of_a_stack_are_its_trees() -> None:

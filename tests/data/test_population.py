@@ -1,5 +1,7 @@
 """From a source to clients: build, public sets, truth, saving, and every check."""
 
+import hashlib
+import json
 import os
 import pickle
 import subprocess
@@ -54,8 +56,33 @@ def test_digest_changes_with_everything() -> None:
         replace(p, val=p.test, test=p.val),
         replace(p, class_names=tuple("abcde")),
         replace(p, public=p.public.flip(0)),
+        replace(p, apart=(2, 3)),
     ]
     assert len({p.digest(), *(other.digest() for other in others)}) == len(others) + 1
+
+
+def test_digest_is_what_it_was_before_groups_and_remarks_were_saved() -> None:
+    p = make()
+    assert replace(p, group="duplicates", said=("a column was left out",)).digest() == p.digest()
+    facts = json.dumps(
+        {
+            "classes": 5,
+            "class_names": [],
+            "name": p.name,
+            "names": list(p.names),
+            "task": "classification",
+            "truth": [],
+        },
+        sort_keys=True,
+    )
+    total = hashlib.sha256(facts.encode())
+    arrays = {"x": p.x.numpy(), "y": p.y.numpy()}
+    for split in ALL_ROWS:
+        rows = p.rows(split)  # type: ignore[arg-type]
+        arrays |= {split: np.concatenate(rows), f"{split}_sizes": np.array([*map(len, rows)])}
+    for key, array in sorted(arrays.items()):
+        total.update(f"{key} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+    assert p.digest() == total.hexdigest()
 
 
 def test_whatever_writes_the_data_changes_the_digest() -> None:
@@ -91,6 +118,28 @@ def test_save_and_load(tmp_path: Path) -> None:
         )
         assert set(q.truth) == set(p.truth)
         assert not [f for f in (tmp_path / str(k)).iterdir() if f.suffix not in (".npy", ".json")]
+
+
+def test_what_is_known_of_the_clients_is_saved_too(tmp_path: Path) -> None:
+    p = replace(make(apart=0.4, group="duplicates"), said=("a column was left out",))
+    assert len(p.apart) == 4
+    p.save(tmp_path)
+    q = Population.load(tmp_path)
+    assert (q.apart, q.group, q.said) == (p.apart, p.group, p.said)
+    assert q.digest() == p.digest()
+
+
+def test_a_population_that_was_saved_before_these_were_kept(tmp_path: Path) -> None:
+    p = make()
+    p.save(tmp_path)
+    path = tmp_path / "population.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    for key in ("said", "group"):
+        del facts[key]
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    q = Population.load(tmp_path)
+    assert (q.apart, q.group, q.said) == ((), None, ())
+    assert q.digest() == p.digest()
 
 
 def test_loaded_samples_are_mapped_and_writing_does_not_reach_the_file(tmp_path: Path) -> None:

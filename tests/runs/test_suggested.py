@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from fedkin import Experiment
+from fedkin.data.formats.frames import READERS
 from fedkin.data.sources import load
 from fedkin.doctor.candidates import TUNED, split_name
 from fedkin.runs.spec import Spec, parse
-from fedkin.runs.suggested import METHOD, PATIENCE
+from fedkin.runs.suggested import METHOD, PATIENCE, TABLES
 from fedkin.setup import population
 from fedkin.setup.arguments.options import specification
 from fedkin.setup.build import assemble
@@ -207,3 +208,7 @@ def test_pictures_far_from_zero_are_centred() -> None:
     assert parse({"data": {"name": "mnist"}})[0].data.mean == ()
     written = parse({"data": {"name": "femnist", "mean": []}})[0].model_dump(mode="json")
     assert parse(written)[0].data.mean == ()  # a run of before is gone on with as it was
+
+
+def test_what_a_table_is_called_is_what_can_be_read():
+    assert set(READERS) == TABLES

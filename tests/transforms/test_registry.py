@@ -9,7 +9,7 @@ from fedkin.certificates.transforms import CERTIFIED
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS, make
-from fedkin.transforms.registry import HIDDEN, TRANSFORMS, check_order
+from fedkin.transforms.registry import HIDDEN, TRANSFORMS, TransformEntry, check_order, made
 from tests.engine.small import METHODS as SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
@@ -35,10 +35,27 @@ def test_the_methods_with_a_sum_are_those_of_the_table():
     listed = {
         name for row in table.splitlines()[2:] for name in re.findall(r"\w+", row.split("|")[1])
     }
-    made = {name: make(name, SETTINGS.get(name, {}), {"lr": 0.1}) for name in METHODS}
+    methods = {name: make(name, SETTINGS.get(name, {}), {"lr": 0.1}) for name in METHODS}
     summing = {
         name
-        for name, method in made.items()
+        for name, method in methods.items()
         if isinstance(method.aggregation, WeightedSum) and not method.needs.pooled
     }
     assert listed == summing
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("norm_bound", {"bound": True}),
+        ("krum", {"attackers": True}),
+        ("trimmed_mean", {"share": False}),
+        ("top_k", {"share": True}),
+    ],
+)
+def test_true_and_false_are_no_numbers_of_a_transform(name: str, values: dict[str, bool]) -> None:
+    (key, value), *_ = values.items()
+    sentence = f"transform {name}: {key}: it must be a number, not {value}"
+    with pytest.raises(FedkinError, match=rf"^{sentence}$") as error:
+        made(TransformEntry(name, values))
+    assert error.value.code == "FED-402"

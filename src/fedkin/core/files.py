@@ -13,6 +13,7 @@ from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, WAITS_FOR_NOBODY
 
 LONGEST = 4096  # bytes of a path, as Linux has it
 PART = 255  # bytes of one of its names
+STEP = 1 << 20  # bytes that are read at a time of a file that is longer than it said
 
 
 def write_file(path: Path, content: bytes, durable: bool = True, links: bool = True) -> None:
@@ -70,7 +71,10 @@ def read_file(path: Path, most: int, links: bool = True) -> bytes:
             raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
         with open(handle, "rb", closefd=False) as file:
             content = file.read(facts.st_size + 1)
-        if len(content) > most:  # it grew, or is one that the kernel makes up
+            # more than it said: it grew, or is one that the kernel makes up
+            while len(content) <= most and (rest := file.read(min(STEP, most + 1 - len(content)))):
+                content += rest
+        if len(content) > most:
             raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
         return content
     finally:

@@ -9,7 +9,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Annotated, Any, Literal, ParamSpec, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
@@ -30,6 +30,7 @@ __all__ = [
     "Layers",
     "Momentum",
     "NotNegative",
+    "OutOfRange",
     "Part",
     "Positive",
     "Positives",
@@ -39,11 +40,13 @@ __all__ = [
     "Whole",
     "as_recorded",
     "declared",
+    "in_annotations",
     "in_range",
     "weighed",
 ]
 
 Given = ParamSpec("Given")
+Made = TypeVar("Made")
 FINITE = ConfigDict(allow_inf_nan=False, defer_build=True)
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -125,23 +128,59 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
         The function, which raises FedkinError for the first wrong value, and where a parameter that
         is ``Weights`` has another name than the one by which they are applied.
     """
-    signature, called = inspect.signature(recipe), name or recipe.__name__
-    checked = validate_call(config=FINITE)(recipe)
+    called = name or recipe.__name__
+    checked = in_annotations(recipe)
 
     @wraps(recipe)
     def made(*args: Given.args, **given: Given.kwargs) -> Method:
-        bound = signature.bind(*args, **given)  # TypeError, as of any function
         _check_weights(recipe, called)
-        for key, value in bound.arguments.items():
-            if truth_for_number(value, signature.parameters[key].annotation):
-                raise FedkinError(f"method.{key} of {called}: it must be a number, not {value!r}")
         try:
             return checked(*args, **given)
-        except ValidationError as error:
-            key, reason, value, hint = _wrong(error)
-            raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}{hint}") from None
+        except OutOfRange as error:
+            raise FedkinError(f"method.{error.key} of {called}: {error}") from None
 
     return made
+
+
+class OutOfRange(ValueError):
+    """A value that an annotation does not allow: what it should be, and what it is.
+
+    Args:
+        key: The parameter, with the place inside it.
+        says: In words that follow its name.
+    """
+
+    def __init__(self, key: str, says: str) -> None:
+        super().__init__(says)
+        self.key = key
+
+
+def in_annotations(function: Callable[Given, Made]) -> Callable[Given, Made]:
+    """A function that refuses what its annotations do not allow: numbers that are not finite, and
+    true and false for numbers.
+
+    Args:
+        function: Each parameter has its annotation.
+
+    Returns:
+        The function, which raises OutOfRange for the first wrong value, and TypeError for arguments
+        that it does not take.
+    """
+    signature = inspect.signature(function)
+    validated = validate_call(config=FINITE)(function)
+
+    @wraps(function)
+    def checked(*args: Given.args, **given: Given.kwargs) -> Made:
+        for key, value in signature.bind(*args, **given).arguments.items():
+            if truth_for_number(value, signature.parameters[key].annotation):
+                raise OutOfRange(key, f"it must be a number, not {value!r}")
+        try:
+            return validated(*args, **given)
+        except ValidationError as error:
+            key, reason, value, hint = _wrong(error)
+            raise OutOfRange(key, f"{reason}, not {value!r}{hint}") from None
+
+    return checked
 
 
 def _check_weights(recipe: Callable[..., Method], called: str) -> None:

@@ -7,14 +7,14 @@ state beside the method's own carry, so that the step stays pure: traced, compil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from fedkin.core.settings.choices import ClientOptimizer
 from fedkin.core.tree import Params, Tree, is_buffer, leaves
 
-Name = Literal["sgd", "adam", "adamw"]
 # [server] optimizer by the names of its papers (Hsu et al., 2019; Reddi et al., 2021)
 AT_SERVER = {
     "fedavgm": "momentum",
@@ -31,7 +31,7 @@ class Optimizer(NamedTuple):
     decay_biases: whether weight_decay is of parameters called "bias", too.
     """
 
-    name: Name = "sgd"
+    name: ClientOptimizer = "sgd"
     momentum: float = 0.0
     nesterov: bool = False
     betas: tuple[float, float] = (0.9, 0.999)

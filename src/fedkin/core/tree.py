@@ -20,6 +20,7 @@ __all__ = [
     "children",
     "dtype_of",
     "fill",
+    "first_number",
     "flat",
     "form_of",
     "is_buffer",
@@ -96,14 +97,51 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
     Returns:
         The tree of what ``function`` returned.
+
+    Raises:
+        ValueError: Another tree has other entries; names the first place.
     """
+    return _mapped(function, tree, others, "")
+
+
+def _mapped(function: Callable[..., Any], tree: Tree, others: Sequence[Tree], path: str) -> Tree:
     kids = children(tree)
     if kids is None:
+        for other in others:
+            if isinstance(other, dict | tuple):
+                raise _unlike(path, tree, other)
         return function(tree, *others)
-    rows = [dict(children(other) or []) for other in others]
-    return rebuild(
-        tree, [map_tree(function, child, *(row[name] for row in rows)) for name, child in kids]
-    )
+    rows = [_partners(tree, kids, other, path) for other in others]
+    parts = []
+    for name, child in kids:
+        partners = [row[name] for row in rows]
+        parts.append(_mapped(function, child, partners, f"{path}/{name}" if path else name))
+    return rebuild(tree, parts)
+
+
+def _partners(
+    tree: Tree, kids: Sequence[tuple[str, Tree]], other: Tree, path: str
+) -> dict[str, Tree]:
+    """What stands in another node for each child of this one, by name."""
+    theirs = other if isinstance(other, dict) else dict(children(other) or [])
+    if len(theirs) != len(kids) or not all(name in theirs for name, _ in kids):
+        raise _unlike(path, tree, other)
+    return theirs
+
+
+def _unlike(path: str, tree: Tree, other: Tree) -> ValueError:
+    """Where two trees part: at the first entry that one of them lacks, or a leaf beside a node."""
+    ours, theirs = (None if (of := children(one)) is None else dict(of) for one in (tree, other))
+    here = path or "the root"
+    if ours is None or theirs is None:
+        node, leaf = ("second", "first") if ours is None else ("first", "second")
+        return ValueError(
+            f"two trees differ at {here}: the {node} has entries there, the {leaf} a value"
+        )
+    missing = [name for name in ours if name not in theirs]
+    name = missing[0] if missing else next(name for name in theirs if name not in ours)
+    has, lacks = ("first", "second") if missing else ("second", "first")
+    return ValueError(f"two trees differ at {here}: the {has} has {name!r} there, the {lacks} not")
 
 
 def form_of(tree: Tree) -> Hashable:
@@ -279,12 +317,16 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
         The mean, a tree of the same structure.
 
     Raises:
-        ValueError: There is no tree, or no weight above 0.
+        ValueError: There is no tree, or no weight above 0; trees differ; or a leaf is a number,
+            which has no dtype that a mean could keep. Names the place.
     """
     total: Tree | None = None
     like: Tree = None
     mass = 0.0
     for tree, weight in zip(trees, weights, strict=True):
+        if number := first_number(tree):
+            path, leaf = number
+            raise ValueError(f"{path} is {leaf!r}: a mean is taken of tensors, not of numbers")
         like, mass = tree, mass + weight
         if total is None:
             total = map_tree(lambda x, w=weight: x.to(torch.float64) * w, tree)
@@ -293,6 +335,19 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
     if total is None or mass <= 0:
         raise ValueError("a weighted mean needs at least one tree and a positive total weight")
     return map_tree(lambda t, x: (t / mass).to(x.dtype), total, like)
+
+
+def first_number(tree: Tree) -> tuple[str, Any] | None:
+    """The first leaf that is no tensor.
+
+    Args:
+        tree: Any one.
+
+    Returns:
+        Its path and the leaf; None where all leaves are tensors.
+    """
+    others = ((path, leaf) for path, leaf in named_leaves(tree) if not isinstance(leaf, Tensor))
+    return next(others, None)
 
 
 def flat(params: Params) -> Tensor:

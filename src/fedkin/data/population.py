@@ -148,8 +148,9 @@ class Population:
         return flat.reshape(self.clients, self.classes)
 
     def digest(self) -> str:
-        """SHA-256 (hex) over everything: data, splits, public set, truth and names, in a fixed
-        order. It is computed anew each time, for NumPy tells nobody that an array was written.
+        """SHA-256 (hex) over everything: data, splits, public set, truth, names and who is held
+        out, in a fixed order. ``group`` shows in the splits, and ``said`` is no data. It is
+        computed anew each time, for NumPy tells nobody that an array was written.
 
         Returns:
             64 hexadecimal digits.
@@ -222,7 +223,9 @@ class Population:
         for key, array in arrays.items():
             write(directory / f"{key}.npy", array)
         facts = _facts(self) | {
-            "arrays": {k: [a.dtype.str, list(a.shape)] for k, a in sorted(arrays.items())}
+            "said": self.said,
+            "group": self.group,
+            "arrays": {k: [a.dtype.str, list(a.shape)] for k, a in sorted(arrays.items())},
         }
         (directory / "population.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
@@ -263,6 +266,9 @@ class Population:
             public=public,
             public_y=public_y,
             encoding=from_plain(facts["encoding"]) if "encoding" in facts else None,
+            said=tuple(facts.get("said", ())),
+            apart=tuple(facts.get("apart", ())),
+            group=facts.get("group"),
         )
 
 
@@ -276,8 +282,14 @@ def _parted(joined: Ints, sizes: Ints) -> tuple[Ints, ...]:
 
 
 def _facts(p: Population) -> dict[str, Any]:
+    """What is digested and saved. ``apart`` is left out where it is empty, so that digests that are
+    on record stay what they were.
+    """
     encoding = {} if p.encoding is None else {"encoding": p.encoding.plain()}
-    return encoding | {
+    apart = {"apart": p.apart} if p.apart else {}
+    return {
+        **encoding,
+        **apart,
         "name": p.name,
         "classes": p.classes,
         "task": p.task,

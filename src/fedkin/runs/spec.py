@@ -19,6 +19,7 @@ from pydantic import (
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
+from fedkin.core.settings.choices import Compiling
 from fedkin.core.system.own_code import is_own, of_this_folder
 from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, not_finite, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
@@ -142,7 +143,7 @@ class EngineSection(Section):
 
     name: Literal["processes", "inprocess", "ray"] = "processes"  # where clients work
     workers: int | None = Field(default=None, ge=1)  # default: one a core
-    compile: Literal["auto", "always", "trace", "never"] = "auto"  # steps as machine code
+    compile: Compiling = "auto"  # steps as machine code
     state: Literal["memory", "disk"] = "memory"  # where the states of clients stay between rounds
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
     # clients whose steps are made together; default: 1, and 16 small models on a GPU

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from fedkin.core.settings.choices import AtServer, ClientOptimizer, RateShape
 from fedkin.runs.bounds import BATCH, STEPS
 from fedkin.runs.section import Section
 
@@ -23,11 +24,11 @@ class TrainSection(Section):
     steps: int | None = Field(default=None, ge=1, le=STEPS)
     # passes over a client's data in a round; default: 1
     epochs: int | None = Field(default=None, ge=1, le=STEPS)
-    schedule: Literal["steps", "cosine", "linear"] = "steps"  # of lr: milestones, or down to 0
+    schedule: RateShape = "steps"  # of lr: milestones, or down to 0
     milestones: tuple[Round, ...] = ()  # rounds after which lr is multiplied by decay
     decay: float = Field(default=0.1, gt=0, le=1)  # of lr at each milestone
     warmup: int = Field(default=0, ge=0)  # rounds in which lr rises to its height
-    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"  # of clients' steps
+    optimizer: ClientOptimizer = "sgd"  # of clients' steps
     state: Literal["restarted", "kept"] = "restarted"  # of the optimizer, from round to round
     momentum: Share = 0.0  # of sgd
     nesterov: bool = False  # whether the momentum is Nesterov's
@@ -72,9 +73,6 @@ class TrainSection(Section):
             self.decay_biases,
             self.clip,
         )
-
-
-AtServer = Literal["sgd", "momentum", "adagrad", "adam", "yogi"]
 
 
 def _ours(name: Any) -> Any:

@@ -6,7 +6,7 @@ turn it into machine code, ``make_fx`` records it once more, and names the code 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 from fedkin.core.errors import FedkinError, first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import ScanStep
+from fedkin.core.settings.choices import Compiling
 from fedkin.core.tree import Tree, fill, leaves, map_tree, named_leaves, row
 from fedkin.runtime.channels_last import with_channels_last
 from fedkin.runtime.code_cache import compiler_folder
@@ -24,8 +25,6 @@ from fedkin.runtime.device import CPU, moved, repeatable
 from fedkin.runtime.generators import forked
 from fedkin.runtime.recorder import NotRecorded, flat_graph, without_compiler
 from fedkin.runtime.traceable import Untraceable, check_calls, confirmed
-
-Mode = Literal["auto", "always", "trace", "never"]
 
 # Compiling a step costs seconds; each replay then saves about 1 µs per recorded operation and more
 # where operations are large. Counted, never timed, so that every machine and every worker decides
@@ -113,7 +112,9 @@ class Runtime:
         device: Where steps compute; what they start from and what they leave is in main memory.
     """
 
-    def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
+    def __init__(
+        self, mode: Compiling = "trace", replays: int = 0, device: torch.device = CPU
+    ) -> None:
         self.mode = mode
         self.replays = replays
         self.device = device

@@ -9,17 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, ValidationError, validate_call
-
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.hyperparameters import OutOfRange, in_annotations
 from fedkin.core.method import Method
-from fedkin.core.system.nearest import closest
 from fedkin.transforms import attacks, rules
 from fedkin.transforms.compression import transform as compression
 from fedkin.transforms.setting import Change, Setting
 from fedkin.transforms.trust import trust
 
-FINITE = ConfigDict(allow_inf_nan=False)
 COMPRESSION = "compression"
 STAGES = ("attack", COMPRESSION, "bound", "rule")
 ONE_OF = {
@@ -125,14 +122,9 @@ def made(asked: TransformEntry) -> Change:
     if missing:
         raise FedkinError(f"transform {asked.name} needs {', '.join(missing)}")
     try:
-        return validate_call(config=FINITE)(function)(**asked.parameters)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key, reason = ".".join(map(str, first["loc"])), first["msg"]
-        raise FedkinError(
-            f"transform {asked.name}: {key}: {reason[0].lower()}{reason[1:]}, not "
-            f"{first['input']!r}{closest(first)}"
-        ) from None
+        return in_annotations(function)(**asked.parameters)
+    except OutOfRange as error:
+        raise FedkinError(f"transform {asked.name}: {error.key}: {error}") from None
 
 
 def check_order(names: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ Rush, Konečný, Kumar & McMahan: Adaptive federated optimization, 2021, Algorit
 """
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +13,9 @@ from torch import Tensor
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
-from fedkin.core.tree import Params, Tree, fill, named_leaves
+from fedkin.core.settings.choices import AtServer
+from fedkin.core.tree import Params, Tree, fill, is_buffer, named_leaves
 
-Name = Literal["sgd", "momentum", "adagrad", "adam", "yogi"]
 KIND = "parameters"
 
 
@@ -25,7 +25,7 @@ class ServerOptimizer(NamedTuple):
     The default replaces the parameters by their mean.
     """
 
-    name: Name = "sgd"
+    name: AtServer = "sgd"
     lr: float = 1.0
     momentum: float = 0.9
     beta2: float = 0.99
@@ -106,7 +106,7 @@ def _step(optimizer: ServerOptimizer, at: Tree, mean: Tree, kept: Tree) -> tuple
     targets = dict(named_leaves(mean))
     for path, w in named_leaves(at):
         target = targets[path]
-        if "buffer:" in path:
+        if any(map(is_buffer, path.split("/"))):
             after.append(target)
             continue
         here = {part: of[path] for part, of in kept.items()}

@@ -151,3 +151,12 @@ def test_a_sum_of_empty_trees_and_of_no_terms_merges():
     total.merge(unpacked(decode(encode(ExactSum().packed()))))
     total.add({}, 2.0)
     assert total.mean() == {}
+
+
+def test_a_number_in_a_message_is_named():
+    total = total_of([({"w": torch.ones(2)}, 1.0)])
+    for tree, says in [({"w": 3}, "w is 3 in what"), ({"p": ({"k": 0.5},)}, r"p/0/k is 0\.5 in")]:
+        with pytest.raises(FedkinError, match=rf"^{says} .*send torch\.tensor\(") as error:
+            total.add(tree, 1.0)
+        assert error.value.code == "FED-604"
+    assert (total.terms, total.weight) == (1, 1.0)

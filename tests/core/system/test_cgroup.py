@@ -1,4 +1,4 @@
-"""What a container may use of a machine's cores, by files of any content."""
+"""What a container may use of a machine's cores and memory, by files of any content."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.system import cgroup, posix
-from fedkin.core.system.cgroup import quota
+from fedkin.core.system.cgroup import most_memory, quota
 
 
 @pytest.fixture
@@ -64,6 +64,29 @@ def test_the_first_version_has_its_quota_in_two_files(machine: Path, name: str) 
     assert quota() == 1
 
 
+def test_a_group_of_groups_has_the_least_of_their_memory(machine: Path) -> None:
+    whole = posix.memory()
+    put(machine, own="1:name=systemd:/a\n0::/slurm/job/step\n")
+    put(machine / "groups", memory__max="max\n")
+    assert (most_memory(), whole > 2 << 20) == (None, True)
+    put(machine / "groups" / "slurm" / "job" / "step", memory__max=f"{2 << 20}\n")
+    assert most_memory() == posix.memory() == 2 << 20
+    put(machine / "groups" / "slurm", memory__max=f"{1 << 20}\n")
+    assert most_memory() == posix.memory() == 1 << 20
+    put(machine / "groups" / "slurm" / "job", memory__max="0")
+    assert posix.memory() == 1 << 20
+
+
+def test_the_first_version_has_its_memory_in_a_hierarchy_of_its_own(machine: Path) -> None:
+    put(machine, own="4:cpu:/other\n9:memory:/docker/ab\n")
+    whole = machine / "groups" / "memory"
+    put(whole, memory__limit_in_bytes=f"{2**63 - 4096}\n")  # its word for no limit
+    assert most_memory() is None
+    put(whole / "other", memory__limit_in_bytes="4096\n")
+    put(whole / "docker" / "ab", memory__limit_in_bytes=f"{3 << 20}\n")
+    assert most_memory() == 3 << 20
+
+
 WILD = [
     b"",
     b"\n",
@@ -97,6 +120,13 @@ def test_a_quota_of_any_content_is_none_or_a_number_of_cores(machine: Path, cont
     if not content.strip().isdigit():
         put(machine / "groups" / "cpu", cpu__cfs_quota_us=b"100000", cpu__cfs_period_us=content)
     assert posix.cores() == 64
+
+
+@pytest.mark.parametrize("content", [one for one in WILD if not one.strip().isdigit()])
+def test_a_limit_of_memory_of_any_content_is_none(machine: Path, content: bytes) -> None:
+    put(machine / "groups", memory__max=content, memory__limit_in_bytes=content)
+    put(machine, own=b"0::/a\n4:memory:/\n" + content)
+    assert most_memory() is None
 
 
 def test_a_list_of_groups_of_any_content_leads_nowhere_else(machine: Path) -> None:

@@ -1,6 +1,7 @@
 """Tables of several formats and folders of tables."""
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.formats import frames
 from fedkin.data.formats.frames import Style, read_file
 from fedkin.data.sources import load
 from fedkin.data.tables.table import read_table
@@ -111,3 +113,15 @@ def test_parquet(tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match=r"t\.parquet") as error:
         load(str(tmp_path / "t.parquet"))
     assert "\n" not in str(error.value)
+
+
+def test_the_columns_of_many_files_are_compared_in_time(tmp_path: Path) -> None:
+    """Each name once: of pairs of names it would be 1.6 billion, and minutes."""
+    names = [f"a rather long name of a column {at}" for at in range(40_000)]
+    begin = time.process_time()
+    frames._same(names, names[::-1], tmp_path / "a.csv", tmp_path / "b.csv")
+    with pytest.raises(FedkinError, match=r"a\.csv has 'last' and b\.csv does not"):
+        frames._same([*names, "last"], names, tmp_path / "a.csv", tmp_path / "b.csv")
+    with pytest.raises(FedkinError, match=r"b\.csv has 'last' and a\.csv does not"):
+        frames._same(names, [*names, "last"], tmp_path / "a.csv", tmp_path / "b.csv")
+    assert time.process_time() - begin < 5

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system import cgroup
 from fedkin.data.formats import memory
 from fedkin.data.formats.frames import Style, read_file
 from fedkin.data.formats.memory import room, within_room
@@ -48,8 +49,11 @@ def test_who_takes_more_memory_than_allowed_is_stopped(
 
 
 def test_what_a_container_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "max").write_text("2000000\n")
-    monkeypatch.setattr(memory, "CGROUPS", (str(tmp_path / "max"), str(tmp_path / "none")))
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "memory.max").write_text("2000000\n")
+    (tmp_path / "own").write_text("0::/job\n")
+    monkeypatch.setattr(cgroup, "GROUPS", tmp_path)
+    monkeypatch.setattr(cgroup, "OWN", tmp_path / "own")
     assert room() == 1_000_000
 
 

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
+
+from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.looked_at import Seen
 from tests.data.tables.findings_examples import found, sentences
 
 
@@ -43,3 +47,14 @@ def test_a_column_of_sentences_is_text_and_not_a_name(tmp_path: Path) -> None:
 def test_a_lone_column_whose_numbers_repeat_is_no_identifier(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{20 + i * 3 % 70},{i // 2 % 2}" for i in range(240)]
     assert sentences(found(tmp_path, "\n".join(["site,age,label", *rows]), client="site")) == []
+
+
+def test_rows_that_repeat_count_once_whatever_the_sign_of_nothing() -> None:
+    """A number for every row of 100, of which each is there twice: with a gap, and with −0."""
+    number = np.tile(np.arange(1000.0, 1100.0), 2)
+    zero = np.concatenate([np.zeros(100), -np.zeros(100)])
+    gap = np.tile([np.nan, 1.5], 100)
+    columns = [Seen("id", number), Seen("zero", zero), Seen("gap", gap)]
+    found = identifiers(columns)
+    assert [one.columns for one in found] == [("id",)]
+    assert "another whole number in every row" in found[0].says

@@ -1,10 +1,19 @@
 """A fault, its sentence and its fix in TOML."""
 
+import shlex
 import tomllib
 
 import pytest
 
-from fedkin.data.quality.problem import Problem, Unreadable, merged, toml_key, toml_literal
+from fedkin.data.quality.problem import (
+    Problem,
+    Unreadable,
+    merged,
+    toml_key,
+    toml_literal,
+    typed_setting,
+)
+from fedkin.setup.arguments.options import setting
 
 DROP = Problem("leak", "column 'x' tells it", "leave it out", {"data.drop": ["x"]}, 0.5, ("x",))
 
@@ -22,6 +31,27 @@ def test_the_sentence_ends_with_what_is_typed() -> None:
 )
 def test_a_literal_is_toml_of_the_same_value(value: object) -> None:
     assert tomllib.loads(f"key = {toml_literal(value)}") == {"key": value}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "drop",
+        "2",
+        "true",
+        "'",
+        " a",
+        'height "cm"',
+        "it's",
+        "[x]",
+        "",
+        ["it's", 'a"b'],
+        {"a b": [1]},
+    ],
+)
+def test_a_setting_comes_back_from_the_shell(value: object) -> None:
+    option, word = shlex.split(typed_setting("data.label", value))
+    assert (option, setting(word)) == ("--set", ("data.label", value))
 
 
 @pytest.mark.parametrize(("name", "written"), [("a-b_1", "a-b_1"), ("", '""'), ("ä", '"ä"')])

@@ -19,7 +19,7 @@ def test_a_forgotten_column_of_clients_is_asked_for(tmp_path: Path) -> None:
     )
     assert (
         "column 'Subjects' (5 values) looks like its clients: take them with --set "
-        "'data.client=Subjects'" in sentence
+        "data.client=Subjects, or say" in sentence
     )
     assert not (tmp_path / "run").exists()
     checked = fedkin("data", "check", tmp_path / "t.csv").stdout

@@ -1,7 +1,10 @@
 """Cells become numbers or categories, whole."""
 
+import re
+import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
@@ -9,6 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.population_builder import build
 from fedkin.data.sources import load
+from fedkin.setup.arguments.options import setting
 from tests.data.tables.table_examples import write
 
 GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
@@ -27,6 +31,26 @@ def test_numbers_keep_their_digits_until_they_are_scaled(tmp_path: Path) -> None
     people = build(load(write(tmp_path, f"at,when,label\n{rows}")), "iid", 2, Key(0))
     assert people.x.dtype == torch.float32
     assert [len(column.unique()) for column in people.x.T] == [60, 60]
+
+
+@pytest.mark.parametrize("name", ['height "cm"', "it's", "a \\ b", "two words"])
+@pytest.mark.parametrize("cell", ["inf", "a"])
+def test_what_is_proposed_can_be_typed_whatever_the_column_is_called(
+    tmp_path: Path, name: str, cell: str
+) -> None:
+    rows = pd.DataFrame({name: ["1.5", "2", cell, "4"], "n": [1, 2, 3, 4], "label": [0, 1, 0, 1]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(FedkinError) as error:
+        load(str(tmp_path / "t.csv"))
+    said = str(error.value)
+    beginnings = [match.end() for match in re.finditer("--set ", said)]
+    assert len(beginnings) == (1 if cell == "inf" else 2)
+    for begin in beginnings:
+        lexer = shlex.shlex(said[begin:], posix=True, punctuation_chars=",")
+        lexer.whitespace_split = True
+        key, value = setting(lexer.get_token() or "")
+        assert value in ([name], {name: ["a"]})
+        load(str(tmp_path / "t.csv"), **{key.removeprefix("data."): value})
 
 
 def test_a_number_that_is_none_is_told_and_words_are_categories(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_arrays() -> None:
     [
         ("a: --set 'data.drop=[\"t\"]'", "a: drop=['t']"),
         ("a: --set 'data.missing={t = [\"x\"]}', or b", "a: missing={'t': ['x']}, or b"),
+        ("""a: --set 'data.drop=["it'"'"'s"]', or b""", 'a: drop=["it\'s"], or b'),
         ("a: set data.task=classification for c", "a: set task='classification' for c"),
         ("(--set split.val=0), or", "(**{'split.val': 0}), or"),
         ("given: column 'a': --split iid (or x)", "the DataFrame: column 'a': split='iid' (or x)"),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
-from fedkin.core.system.cgroup import quota
+from fedkin.core.system.cgroup import most_memory, quota
 
 
 def _module(name: str) -> Any:
@@ -68,13 +68,15 @@ def user() -> int:
 
 
 def memory() -> int:
-    """Bytes of this machine's memory; ``MEMORY`` where it does not say.
+    """Bytes of memory that this process may use: those of the machine (``MEMORY`` where it does
+    not say), or fewer where a container or a group has a limit.
 
     Returns:
         Bytes, above 0.
     """
     ask = getattr(os, "sysconf", None)
-    return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
+    there = MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
+    return min(there, most_memory() or there)
 
 
 def cores() -> int:

@@ -83,7 +83,7 @@ def read_folder(folder: Path, style: Style) -> Read:
     check_named((path.stem for path in files), "table")
     reads = {path: _one(path, style) for path in files if path.stat().st_size}
     empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
-    full = [path for path in files if path not in empty]
+    full = [path for path in reads if len(reads[path].frame)]
     if not full:
         raise FedkinError(f"{folder}: none of its {len(files)} tables has a row")
     names = list(reads[full[0]].frame.columns)
@@ -120,10 +120,11 @@ def read_folder(folder: Path, style: Style) -> Read:
         remarks.append(
             f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}"
         )
+    tables = {path.name for path in files}
     others = sorted(
         path.name
         for path in folder.iterdir()
-        if path not in files and not path.name.startswith(".")
+        if path.name not in tables and not path.name.startswith(".")
     )
     if others:
         remarks.append(f"what is no table in {folder} is left out: {some(others)}")
@@ -192,13 +193,15 @@ def _as_text(path: Path, frame: pd.DataFrame, columns: Sequence[str], style: Sty
 
 
 def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) -> None:
-    odd = [name for name in [*names, *others] if (name in names) != (name in others)]
-    if odd:
-        has, lacks = (first, path) if odd[0] in names else (path, first)
-        raise FedkinError(
-            f"{path}: its columns are not those of {first.name}: {has.name} has {odd[0]!r} "
-            f"and {lacks.name} does not"
-        )
+    known, theirs = set(names), set(others)
+    if known == theirs:
+        return
+    odd = next(name for name in [*names, *others] if (name in known) != (name in theirs))
+    has, lacks = (first, path) if odd in known else (path, first)
+    raise FedkinError(
+        f"{path}: its columns are not those of {first.name}: {has.name} has {odd!r} "
+        f"and {lacks.name} does not"
+    )
 
 
 def _csv(path: Path, style: Style) -> pd.DataFrame:

@@ -12,22 +12,17 @@ SHARE = 0.5  # of this machine's memory that one file may take, where so much is
 # What a compressed table may take, whatever there is room for: so the longest time is that of
 # filling a gigabyte, and of so many times the file
 LEAST, TIMES = 1 << 30, 200
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 STATUS, MACHINE = Path("/proc/self/status"), Path("/proc/meminfo")
 
 
 def room() -> int:
-    """Bytes that one file may take: half of the machine's memory, or of what a container allows,
-    and no more than is free.
+    """Bytes that one file may take: half of the machine's memory, or of what a container or a group
+    of processes allows, and no more than is free.
 
     Returns:
         Bytes.
     """
-    whole = [memory()]
-    for name in CGROUPS:
-        with suppress(OSError, ValueError):  # no container, or "max"
-            whole.append(int(Path(name).read_text(encoding="ascii")))
-    most = int(SHARE * min(whole))
+    most = int(SHARE * memory())
     free = _kilobytes(MACHINE, "MemAvailable")
     return most if free is None else min(most, free)
 

@@ -8,7 +8,8 @@ import numpy as np
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.quality.looked_at import Seen
-from fedkin.data.quality.problem import Problem
+from fedkin.data.quality.problem import Problem, toml_value
+from fedkin.data.tables.duplicate_rows import same_rows
 
 FEW = 50  # rows, up to which amounts may all differ by chance
 NEARLY = 0.95  # share of the rows that have a value of their own
@@ -48,8 +49,9 @@ def _once(columns: Sequence[Seen]) -> Ints:
     if len(columns) == 1:
         return np.arange(len(columns[0].cells), dtype=np.int64)
     whole = np.stack([np.nan_to_num(one.cells, nan=-1.5e300) for one in columns], axis=1)
-    words = np.ascontiguousarray(whole).view([("", whole.dtype)] * whole.shape[1]).ravel()
-    return np.sort(np.unique(words, return_index=True)[1]).astype(np.int64)
+    whole += 0.0  # −0 is 0
+    same = same_rows(whole, np.zeros(len(whole)))
+    return np.sort(np.unique(same, return_index=True)[1]).astype(np.int64)
 
 
 def _identifier(whole: Seen, column: Seen) -> Problem | None:
@@ -78,7 +80,7 @@ def _identifier(whole: Seen, column: Seen) -> Problem | None:
             f"{len(whole.cells):,} rows, as identifiers "
             "do",
             "a model would learn rows by heart; leave it out, or take its words with "
-            f'data.text=["{column.name}"]',
+            f"data.text={toml_value([column.name])}",
             drop,
             share,
             (column.name,),

@@ -3,10 +3,12 @@ it.
 """
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, many
+from fedkin.core.toml import BadToml, parse_toml
 
 
 class Problem(NamedTuple):
@@ -83,9 +85,31 @@ def toml_value(value: Any) -> str:
         value: What --set is given.
 
     Returns:
-        A bare word stays bare.
+        A text stays bare, but for one that would be read as something else, such as a number.
     """
-    return value if isinstance(value, str) else toml_literal(value)
+    if not isinstance(value, str):
+        return toml_literal(value)
+    try:
+        parse_toml(f"value = {value}")
+    except BadToml:
+        return value if value == value.strip() else toml_literal(value)
+    return toml_literal(value)
+
+
+def typed_setting(key: str, value: Any) -> str:
+    """A setting as a shell takes it, whatever a column is called.
+
+    >>> print(typed_setting("data.drop", ["it's"]))
+    --set 'data.drop=["it'"'"'s"]'
+
+    Args:
+        key: "section.key".
+        value: As in a ``fix``.
+
+    Returns:
+        The option and its value, in quotes where they are needed.
+    """
+    return f"--set {shlex.quote(f'{key}={toml_value(value)}')}"
 
 
 def toml_literal(value: Any) -> str:

@@ -36,9 +36,10 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
     names = [str(name) for name in read.frame.columns]
     apart = {roles.label, roles.client, roles.group, *listed("drop", roles.drop)}
     marks = marks_of(roles.missing, [name for name in names if name not in apart])
-    unexpected = [name for name in marks if name not in names]
-    if unexpected:
-        raise unknown(f"column of data.missing in {where}", unexpected[0], names)
+    there = set(names)
+    unexpected = next((name for name in marks if name not in there), None)
+    if unexpected is not None:
+        raise unknown(f"column of data.missing in {where}", unexpected, names)
     words = (*listed("categorical", roles.categorical), *listed("text", roles.text))
     return _emptied(read, marks, words)
 
@@ -61,7 +62,7 @@ def as_trained(
     Returns:
         The same rows, with gaps and spellings as in training.
     """
-    names = [str(name) for name in read.frame.columns]
+    names = {str(name) for name in read.frame.columns}
     marks = marks_of(options.get("missing", ()), seen)
     marks = {name: cells for name, cells in marks.items() if name in names}
     read = _emptied(read, marks, words)
@@ -101,12 +102,13 @@ def _emptied(read: Read, marks: Mapping[str, Sequence[str]], words: Sequence[str
     if not marks:
         return read
     frame = read.frame.copy(deep=False)
+    stay = set(words)
     for name, cells in marks.items():
         codes, distinct = pd.factorize(frame[name])
         empty = np.array([*(spelled(value).strip() in cells for value in distinct), False])[codes]
         if empty.any():
             rest = frame[name].mask(empty)
-            frame[name] = rest if name in words else decided(rest)
+            frame[name] = rest if name in stay else decided(rest)
     return read._replace(frame=frame)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.holdout import FEWEST
+from fedkin.data.quality.problem import typed_setting
 from fedkin.data.source import Source
 from fedkin.data.tables.client_names import names_people
 
@@ -48,7 +49,6 @@ def ask_for_clients(source: Source) -> None:
         name, values = next(iter(likely.items()))
         raise FedkinError(
             f"{source.name}: column {name!r} ({values:,} values) looks like its clients: take "
-            "them with "
-            f"--set 'data.client={name}', or say --split iid (or dirichlet:0.5) to divide the "
-            "rows among invented ones"
+            f"them with {typed_setting('data.client', name)}, or say --split iid (or "
+            "dirichlet:0.5) to divide the rows among invented ones"
         )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
-from fedkin.data.quality.problem import Problem, Unreadable, toml_value
+from fedkin.data.quality.problem import Problem, Unreadable, typed_setting
 from fedkin.data.tables.kinds import BOOLEANS, kind_of, spelled
 from fedkin.data.tables.recipe import Column
 
@@ -154,7 +154,7 @@ def _left(name: str, kind: str, located: str, instead: str) -> Unreadable:
     """A column that can only be left out as it stands."""
     fix: dict[str, Any] = {"data.drop": [name]}
     why = f"{instead} leave the column out".strip()
-    sentence = f"{located}: {why}: --set 'data.drop=[\"{name}\"]'"
+    sentence = f"{located}: {why}: {typed_setting('data.drop', [name])}"
     return Unreadable([Problem(kind, located, why, fix, None, (name,))], sentence)
 
 
@@ -168,11 +168,11 @@ def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Pl
     missing = {"data.missing": {name: sorted({word.strip() for word in words})}}
     categories = {"data.categorical": [name]}
     why = (
-        "correct it, say what stands for nothing: --set "
-        f"'data.missing={toml_value(missing['data.missing'])}', or that "
+        "correct it, say what stands for nothing: "
+        f"{typed_setting('data.missing', missing['data.missing'])}, or that "
         if len(words) <= FEW_WORDS
         else "correct it, or say that "
-    ) + f"the column holds categories: --set 'data.categorical=[\"{name}\"]'"
+    ) + f"the column holds categories: {typed_setting('data.categorical', [name])}"
     fix: dict[str, Any] = missing if len(words) <= FEW_WORDS else categories
     brief = (
         "what is no number is taken as missing"

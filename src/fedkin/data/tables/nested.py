@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.formats.frames import Read
-from fedkin.data.quality.problem import Problem, Unreadable, toml_value
+from fedkin.data.quality.problem import Problem, Unreadable, typed_setting
 
 NESTED = {np.ndarray: "lists", list: "lists", tuple: "lists", set: "sets", dict: "structs"}
 
@@ -39,7 +39,7 @@ def refuse_nested(read: Read, seen: Sequence[str], others: Sequence[str]) -> Non
             problems.append(Problem(what, says, why, {"data.drop": [name]}, None, (name,)))
     if problems:
         first = problems[0]
-        setting = f"--set 'data.drop={toml_value(first.fix['data.drop'])}'"
+        setting = typed_setting("data.drop", first.fix["data.drop"])
         raise Unreadable(problems, f"{first.says}: {first.why}: {setting}")
 
 

@@ -2,7 +2,7 @@
 theirs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, some
@@ -54,7 +54,8 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
     """
     if roles.publicity == "private":
         return read, roles
-    there = [str(name) for name in read.frame.columns]
+    names = [str(name) for name in read.frame.columns]
+    there = set(names)
     lists = {
         key: [name for name in listed(key, getattr(roles, key)) if name in there] for key in LISTS
     }
@@ -75,7 +76,7 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
         if roles.label not in there:
             raise FedkinError(
                 f"{where} has no column {roles.label!r}, the label of the private table "
-                f"(columns: {some(there, 12)}): "
+                f"(columns: {some(names, 12)}): "
                 "add it, or set public.labeled to false"
             )
         return read, roles
@@ -84,7 +85,7 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
     return read._replace(frame=kept.assign(**{roles.label: 0})), roles._replace(task="auto")
 
 
-def _there(missing: Missing, columns: Sequence[str]) -> Missing:
+def _there(missing: Missing, columns: Collection[str]) -> Missing:
     if not isinstance(missing, Mapping):
         return missing
     return {name: cells for name, cells in missing.items() if name in columns}

@@ -143,11 +143,8 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     label, client, group = roles.label, roles.client, roles.group
     check_columns_there(read, where, roles, lists)
     roles_of = [one for one in (label, client, group) if one]
-    wanted = [
-        column
-        for column in read.frame.columns
-        if column not in (*roles_of, *lists["drop"], *lists["about"])
-    ]
+    unseen = {*roles_of, *lists["drop"], *lists["about"]}
+    wanted = [column for column in read.frame.columns if column not in unseen]
     refuse_nested(read, wanted, roles_of)
     read = unified(with_gaps(read, where, roles), lists["unify"])
     read = labeled(read, label, roles.unlabeled, label in lists["categorical"])
@@ -301,10 +298,11 @@ def check_columns_there(
             a role, or is both label and client.
     """
     columns = [str(name) for name in read.frame.columns]
+    there = set(columns)
     used = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
     listed = [(role, name) for role, names in lists.items() for name in names]
     for role, name in used + listed:
-        if name is not None and name not in columns:
+        if name is not None and name not in there:
             theirs = [column for column in columns if column not in read.added]
             raise _missing(where, role, name, theirs)
     if roles.client is not None and roles.client == roles.label:

@@ -1,11 +1,10 @@
 """How much local work a round is, and at which learning rate."""
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fedkin.core.optimizers import PLAIN, Optimizer
-
-Shape = Literal["steps", "cosine", "linear"]
+from fedkin.core.settings.choices import RateShape
 
 
 class Schedule(NamedTuple):
@@ -17,7 +16,7 @@ class Schedule(NamedTuple):
     milestones: tuple[int, ...] = ()  # rounds after which the learning rate is multiplied by decay
     decay: float = 0.1
     optimizer: Optimizer = PLAIN
-    shape: Shape = "steps"  # of the learning rate over the run: milestones, or down to 0
+    shape: RateShape = "steps"  # of the learning rate over the run: milestones, or down to 0
     warmup: int = 0  # rounds in which it rises to its full height
     rounds: int = 0  # of the whole run
 

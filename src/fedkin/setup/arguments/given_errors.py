@@ -14,6 +14,8 @@ from fedkin.setup.arguments.given import ARRAYS, GivenData
 
 HEADER = 2  # lines of the copy before its row 0, as an editor counts them
 OPTION = re.compile(r"(?P<how>(?:--)?set )(?P<quote>'?)(?P<key>[a-z_]+\.[a-z_]+)=")
+APOSTROPHE = """'"'"'"""  # within a shell's quotes
+QUOTED = re.compile(rf"(?:[^']|{APOSTROPHE})*")
 BARE = re.compile(r"[^\s'),:]+")  # a value without quotes
 ROLE = re.compile(r" has no \w+ column '(?P<name>.+?)'(?:: |$)")
 SHORT = ("client", "label", "task", "drop", "missing", "group")  # keywords that need no section
@@ -75,7 +77,10 @@ def _with_keywords(sentence: str) -> str:
     while (option := OPTION.search(sentence)) is not None:
         rest = sentence[option.end() :]
         if option["quote"]:
-            value, _, rest = rest.partition("'")
+            inside = QUOTED.match(rest)
+            assert inside is not None  # it matches nothing too
+            value = inside[0].replace(APOSTROPHE, "'")
+            rest = rest[inside.end() + 1 :]
         else:
             bare = BARE.match(rest)
             value = "" if bare is None else bare[0]
