@@ -146,6 +146,7 @@ def test_a_newcomer_has_everything_that_is_read_of_it(lost: str) -> None:
     ("facts", "right"),
     [
         ({"spec": {"run": 5}}, {"spec": {"run": {}, "privacy": None}}),
+        ({"spec": {"transforms": [5]}}, {"spec": {"transforms": [{"name": "median"}]}}),
         ({"values": {"models": [1]}}, {"values": {"models": {}}}),
         ({"label_counts": [3, "4"]}, {"label_counts": [3, 4]}),
         ({"label_counts": [3, -4]}, {"label_counts": []}),

@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 from fedkin.runs.spec import Spec, parse
+from tests.bench.tiny import tiny
 from tests.cli.command import fedkin
 from tests.cli.test_own_data import write_pfllib
 from tests.data.official_layouts import write_har, write_leaf_femnist, write_leaf_shakespeare
@@ -206,6 +207,8 @@ def read(code: str, where: str) -> None:
     content = tomllib.loads(code)
     if set(content) <= set(Spec.model_fields):
         parse(content, code, where)
+    elif "searches" in content:  # a part of a suite
+        tiny(**content)
     else:
         assert content.keys() & set(OTHER_TOML), where
 

@@ -210,7 +210,9 @@ def _is_newcomer(value: Any) -> bool:
 
 
 def _are_sections(value: Any) -> bool:
-    return all(section is None or isinstance(section, dict) for section in value.values())
+    """Whether a value is {section: table, or list of tables}, as [[transforms]] is one."""
+    each = [one if isinstance(one, list) else [one] for one in value.values()]
+    return all(one is None or isinstance(one, dict) for section in each for one in section)
 
 
 def _any(value: Any) -> bool:
