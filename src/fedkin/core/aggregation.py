@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.sums.replies import RemoteReplies, SummedReplies, UniformReplies
+from fedkin.core.sums.replies import MadeReplies, RemoteReplies, uniform
 from fedkin.core.sums.replies import Reply as Reply
 from fedkin.core.tree import Tree, weighted_mean
 
@@ -118,7 +118,7 @@ class WeightedSum(NamedTuple):
         Returns:
             ``samples`` where the sum is weighted by samples, else 1.
         """
-        return samples if self.weight == "samples" else 1.0
+        return _weight_of(self.weight, samples)
 
 
 Group = tuple[int, ...]
@@ -149,7 +149,7 @@ class GroupedSum(NamedTuple):
         Returns:
             ``samples`` where the sum is weighted by samples, else 1.
         """
-        return WeightedSum(self.weight).weight_of(samples)
+        return _weight_of(self.weight, samples)
 
 
 class EachClient(NamedTuple):
@@ -160,6 +160,10 @@ class EachClient(NamedTuple):
     """
 
     weight: Weights | None = "samples"
+
+
+def _weight_of(weights: Weights, samples: float) -> float:
+    return samples if weights == "samples" else 1.0
 
 
 Summed = WeightedSum | GroupedSum
@@ -199,7 +203,7 @@ def aggregated(
         if aggregation.anywhere:
             return _mean(aggregation, replies)
         return _ruled(aggregation, replies, context)
-    return UniformReplies(replies) if aggregation.weight == "uniform" else replies
+    return uniform(replies) if aggregation.weight == "uniform" else replies
 
 
 def _mean(aggregation: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
@@ -245,7 +249,11 @@ def _ruled(
     at = context()
     messages = {client: apart_of(aggregation, reply.message) for client, reply in replies.items()}
     weights = {client: aggregation.weight_of(reply.weight) for client, reply in replies.items()}
-    summed = SummedReplies(aggregation.kinds, replies, weights)
+
+    def counted(client: int) -> Reply:
+        return Reply(summed_of(aggregation, replies[client].message), weights[client])
+
+    summed = MadeReplies(replies, counted)
     contributions = Contributions(summed, at.received, aggregation.differences, at.round, at.secret)
     for step in aggregation.steps:
         contributions = step(contributions)

@@ -11,7 +11,7 @@ from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
-from fedkin.core.sums.replies import UniformReplies
+from fedkin.core.sums.replies import uniform
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import cgpfl, regroup, uploads, widen
 
@@ -70,7 +70,7 @@ def cgpfl_heur(
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         points = uploads(replies)
-        weighed = UniformReplies(replies) if weights == "uniform" else replies
+        weighed = uniform(replies) if weights == "uniform" else replies
         if state["chosen"]:
             return regroup(state, weighed, kmeans(points, state["chosen"], server.key), alpha)
         samples = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)

@@ -3,7 +3,7 @@
 import torch
 
 from fedkin.core.sums.exact import ExactSum
-from fedkin.core.sums.replies import RemoteReplies, Reply, SummedReplies, UniformReplies
+from fedkin.core.sums.replies import MadeReplies, RemoteReplies, Reply, uniform
 
 REPLIES = {
     client: Reply({"parameters": torch.tensor([value]), "control": {"c": client}}, weight)
@@ -28,17 +28,22 @@ def test_sums_are_asked_for_those_who_are_left_or_named() -> None:
     assert away[2] is REPLIES[2]
 
 
-def test_what_is_not_summed_is_not_heard_and_weights_are_those_that_count() -> None:
-    heard = SummedReplies(("parameters",), REPLIES, {9: 0.5, 2: 0.25, 10: 0.0})
-    assert [reply.weight for reply in heard.values()] == [0.5, 0.25, 0.0]
-    assert set(heard[9].message) == {"parameters"}
-    assert len(heard) == 3
+def test_a_reply_is_made_when_it_is_asked_for() -> None:
+    asked = []
+
+    def halved(client: int) -> Reply:
+        asked.append(client)
+        return REPLIES[client]._replace(weight=REPLIES[client].weight / 2)
+
+    made = MadeReplies(REPLIES, halved)
+    assert (list(made), len(made), asked) == ([9, 2, 10], 3, [])
+    assert (made[2].weight, asked) == (2.5, [2])
 
 
 def test_all_count_alike() -> None:
-    assert [(client, one.weight) for client, one in UniformReplies(REPLIES).items()] == [
+    assert [(client, one.weight) for client, one in uniform(REPLIES).items()] == [
         (9, 1.0),
         (2, 1.0),
         (10, 1.0),
     ]
-    assert UniformReplies(REPLIES)[10].message is REPLIES[10].message
+    assert uniform(REPLIES)[10].message is REPLIES[10].message

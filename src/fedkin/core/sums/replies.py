@@ -60,24 +60,19 @@ class RemoteReplies(Mapping[int, Reply]):
         return len(self._replies)
 
 
-class SummedReplies(Mapping[int, Reply]):
-    """The summed kinds of replies, with the weights that count.
+class MadeReplies(Mapping[int, Reply]):
+    """Replies that are made of others, each when it is asked for.
 
     Args:
-        kinds: What is summed.
-        replies: As they arrived.
-        weights: Client → the weight that its aggregation gives it.
+        replies: Of the same clients, in their order.
+        one: Client → its reply.
     """
 
-    def __init__(
-        self, kinds: Collection[str], replies: Mapping[int, Reply], weights: Mapping[int, float]
-    ) -> None:
-        self._kinds, self._replies, self._weights = kinds, replies, weights
+    def __init__(self, replies: Mapping[int, Reply], one: Callable[[int], Reply]) -> None:
+        self._replies, self._one = replies, one
 
     def __getitem__(self, client: int) -> Reply:
-        message = self._replies[client].message
-        summed = {kind: part for kind, part in message.items() if kind in self._kinds}
-        return Reply(summed, self._weights[client])
+        return self._one(client)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._replies)
@@ -86,21 +81,13 @@ class SummedReplies(Mapping[int, Reply]):
         return len(self._replies)
 
 
-class UniformReplies(Mapping[int, Reply]):
+def uniform(replies: Mapping[int, Reply]) -> MadeReplies:
     """Replies that all have weight 1.
 
     Args:
-        replies: {client: reply}, read when they are asked for.
+        replies: {client: reply}, each read when it is asked for.
+
+    Returns:
+        The same messages.
     """
-
-    def __init__(self, replies: Mapping[int, Reply]) -> None:
-        self._replies = replies
-
-    def __getitem__(self, client: int) -> Reply:
-        return self._replies[client]._replace(weight=1.0)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._replies)
-
-    def __len__(self) -> int:
-        return len(self._replies)
+    return MadeReplies(replies, lambda client: replies[client]._replace(weight=1.0))

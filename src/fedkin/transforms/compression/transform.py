@@ -5,7 +5,7 @@ out is added to its next update (error feedback). Other numbers are sent as they
 running statistics are such, and whole where only a part of an update is sent.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -16,6 +16,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Part
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
+from fedkin.core.sums.replies import MadeReplies
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
@@ -196,13 +197,13 @@ class _Compressed:
         def one(client: int) -> Reply:
             return self.opened(given.replies[client], given.received(client), client)
 
-        return given._replace(replies=_Opened(given.replies, one))
+        return given._replace(replies=MadeReplies(given.replies, one))
 
     def _server_update(self, state: Tree, sent: Mapping[int, Reply], server: ServerContext) -> Tree:
         def one(client: int) -> Reply:
             return self.opened(sent[client], self.inner.broadcast(state, client), client)
 
-        return self.inner.server_update(state, _Opened(sent, one), server)
+        return self.inner.server_update(state, MadeReplies(sent, one), server)
 
     def _update_newcomer(
         self, state: Tree, newcomer: int, reply: Reply, server: ServerContext
@@ -224,22 +225,6 @@ class _Compressed:
                 f"transform {self.name} sends a part of an update, and clients of "
                 f"{self.inner.name} send no updates: try quantize"
             )
-
-
-class _Opened(Mapping[int, Reply]):
-    """Replies as they were before they were compressed; each is made when it is asked for."""
-
-    def __init__(self, replies: Mapping[int, Reply], one: Callable[[int], Reply]) -> None:
-        self._replies, self._one = replies, one
-
-    def __getitem__(self, client: int) -> Reply:
-        return self._one(client)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._replies)
-
-    def __len__(self) -> int:
-        return len(self._replies)
 
 
 def _flat(leaves: list[Tensor]) -> Tensor:
