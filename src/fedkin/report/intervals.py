@@ -16,8 +16,6 @@ from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 Floats = NDArray[np.float64]
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
-DRAWS_OF_SEEDS = 4000
-CROWD = 1000  # clients of a seed, above which their mean is drawn from the normal distribution
 STEPS = 10_000  # of a sum for an integral
 BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
@@ -260,48 +258,6 @@ def over_seeds_and_clients(
     found = of_seeds(values, persons, weights)
     half = student(found.degrees) * math.sqrt(found.variance)
     return round(found.mean - half, 9), round(found.mean + half, 9)
-
-
-def drawn_over_seeds(values: Sequence[Floats], persons: bool = False) -> tuple[float, float]:
-    """The 95 % interval of the mean over seeds of the means over clients: percentiles, both drawn
-    again with replacement. Clients of one seed share a model and a split, so they are no sample of
-    other seeds.
-
-    Papers' claims are judged by it, together with a rule about every seed; elsewhere stands
-    ``over_seeds_and_clients``. What differs among clients is in the seeds' means and is drawn once
-    more within each, so over clients it is rather too wide. Over seeds it is too narrow where they
-    are few: where they alone differ, it is from the least to the largest mean of two or three.
-
-    Args:
-        values: An array of clients' values a seed, none of them empty.
-        persons: Whether the n-th client is the same under every seed, and so one draw of clients is
-            for all of them: a mean over seeds does not make it surer who is drawn.
-
-    Returns:
-        (low, high), in the values' unit.
-    """
-    rng = np.random.default_rng(SEED)
-    count = len(values)
-    means = np.empty((count, DRAWS_OF_SEEDS, count))
-    who = (DRAWS_OF_SEEDS, len(values[0]))
-    shared = rng.integers(who[1], size=who) if persons else None
-    for seed, each in enumerate(values):
-        for slot in range(count):
-            means[seed, :, slot] = _drawn_means(rng, each, shared)
-    picked = rng.integers(count, size=(DRAWS_OF_SEEDS, count))
-    drawn = means[picked, np.arange(DRAWS_OF_SEEDS)[:, None], np.arange(count)[None, :]].mean(1)
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return round(float(low), 9), round(float(high), 9)
-
-
-def _drawn_means(rng: np.random.Generator, values: Floats, at: NDArray[np.int64] | None) -> Floats:
-    """Means of values drawn again, ``at`` these places where they are given."""
-    if at is None and len(values) > CROWD:
-        return rng.normal(*_mean_and_error(values, None), size=DRAWS_OF_SEEDS)
-    if at is None:
-        at = rng.integers(len(values), size=(DRAWS_OF_SEEDS, len(values)))
-    means: Floats = values[at].mean(1)
-    return means
 
 
 def ranks(

@@ -6,12 +6,11 @@ where the whole interval and every seed's mean are on the claim's side; it fails
 the other side; else it is undecided. It is undecided, too, where no client's score differs under
 any seed of two rows: two runs that are the same test nothing.
 
-The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
-clients within each; where the clients are the same persons under every seed, of one set of persons
-for all seeds. With three seeds it says little of other seeds (where they alone differ it holds the
-true mean in 75 % of all cases), hence the rule about every seed's mean. That rule alone lets a
-difference that is none hold in 1 of 2^seeds cases: of eight with three seeds. Of runs that are kept
-as one number a seed there are no clients to draw: the seeds decide alone, and there is no interval.
+The interval has 95 %, by Student's t: seeds are a sample, and so are the clients of each; where the
+clients are the same persons under every seed, there is one sample of persons for all seeds. Of runs
+that are kept as one number a seed there are no clients: the seeds decide alone, without an
+interval. That rule lets a difference that is none hold in 1 of 2^seeds cases: of eight with three
+seeds.
 
 Whether a row varies less over seeds than another is decided by the interval alone (Pitman, 1939;
 Morgan, 1939): both rows have the same seeds, and what is judged is the ratio of their sds.
@@ -27,7 +26,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from fedkin.core.errors import many
-from fedkin.report.intervals import LEVEL, drawn_over_seeds
+from fedkin.report.intervals import LEVEL, over_seeds_and_clients
 from fedkin.reproduce.claim import Case, Claim
 from fedkin.reproduce.claim_numbers import EXACT
 
@@ -40,6 +39,7 @@ VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
 SAME = "the runs are the same for every client"
 NO_NUMBER = "a seed has no finite number"
 BOUND_INSIDE = "the interval has the bound in it"
+INTERVAL = "Student's t"  # of all kinds but steadier; a verdict by another one is judged again
 SEEDS = 3  # below them nothing is decided, unless the measure is exact
 MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says little
 
@@ -61,15 +61,17 @@ class Finding(NamedTuple):
 class Statement(NamedTuple):
     """The mean of ``values`` (one array a seed) is over ``bound``, or under it.
 
-    ``strict``: at the bound it is not. ``against``: the row that it is compared with, where there
-    are several. ``apart``: the values are of two rows that are to be two runs; of the best of
-    several a rule that chooses may well come to one of the others.
+    ``strict``: at the bound it is not. ``share``: the values are 0 or 1, so that no interval goes
+    beyond them. ``against``: the row that it is compared with, where there are several. ``apart``:
+    the values are of two rows that are to be two runs; of the best of several a rule that chooses
+    may well come to one of the others.
     """
 
     values: list[Floats]
     bound: float
     over: bool = True
     strict: bool = True
+    share: bool = False
     against: str = ""
     apart: bool = False
 
@@ -207,7 +209,7 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
         won = [
             np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
         ]
-        return [Statement(won, case.bounds["at_least"], strict=False)]
+        return [Statement(won, case.bounds["at_least"], strict=False, share=True)]
     values = (
         _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
     )
@@ -233,7 +235,9 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
     means = np.round([each.mean() for each in values], 9)
     finite = bool(np.isfinite(means).all())  # a ratio to nothing is not, nor what a nan is in
     sure = clients and finite
-    low, high = drawn_over_seeds(values, persons) if sure else (math.nan, math.nan)
+    low, high = over_seeds_and_clients(values, persons) if sure else (math.nan, math.nan)
+    if statement.share and sure:
+        low, high = max(low, 0.0), min(high, 1.0)
     against = f"against {statement.against}" if statement.against else ""
     alone = () if clients else tuple(map(float, means))
     finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)

@@ -49,7 +49,7 @@ def legend(scale: str) -> list[str]:
     """
     lines = [
         "Each number is a mean over pairs: the same client under the same seed in both runs.",
-        "In brackets: its 95 % interval, seeds and clients drawn again.",
+        "In brackets: its 95 % interval (Student's t), of seeds and of the clients of each.",
         f"A claim holds if the interval and every seed are on its side, with at least {SEEDS} "
         "seeds.",
         "It does not hold if all of them are on the other side; else it is undecided.",

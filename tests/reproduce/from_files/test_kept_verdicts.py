@@ -105,6 +105,17 @@ def test_what_a_case_tests_has_one_digest() -> None:
     assert settings(case, rows, {"train.lr": -1}) == ""
 
 
+def test_a_verdict_by_another_interval_is_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for one of kind steadier, which always had its own."""
+    found = read_claims("p", ONE)
+    rows, case = rows_of(found, "small"), found.claims[0].cases[0]
+    steadier = case._replace(kind="steadier")
+    today = settings(case, rows, {}), settings(steadier, rows, {})
+    monkeypatch.setattr("fedkin.reproduce.from_files.kept_verdicts.INTERVAL", "a bootstrap")
+    assert settings(case, rows, {}) != today[0]
+    assert settings(steadier, rows, {}) == today[1]
+
+
 @pytest.mark.skipif(not REPRODUCTION.is_dir(), reason="the package alone has no docs")
 def test_the_kept_verdicts_are_of_claims_that_there_are() -> None:
     """Of every paper's first case the settings, too, are those of today."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, cut, unknown
 from fedkin.reproduce.claim import Case
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, Finding
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, INTERVAL, OPEN, Finding
 from fedkin.reproduce.finished_rows import CLAIMS, number_or_none, read_csv, whole_number
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import spec_of
@@ -51,13 +51,16 @@ def settings(case: Case, rows: Mapping[str, Row], changes: Mapping[str, Any]) ->
         changes: Of every run.
 
     Returns:
-        Of its rows' settings, its kind, measure and bounds; "" where a row cannot have the changes.
+        Of its rows' settings, its kind, measure, bounds and interval; "" where a row cannot have
+        the changes.
     """
     try:
         runs = [_digest(rows[name], changes) for name in case.needs]
     except FedkinError:
         return ""
     test = [case.kind, case.measure, case.rows, case.bounds, case.direction]
+    if case.kind != "steadier":  # whose interval was never another one
+        test.append(INTERVAL)
     return hashlib.sha256(json.dumps([runs, test], sort_keys=True).encode()).hexdigest()[:16]
 
 
