@@ -87,9 +87,7 @@ def case_of(
     Raises:
         FedkinError: There is no such method, or its code cannot be imported.
     """
-    known, fixed = search_of(method)
-    if (search := suite.searches.get(method)) is not None:
-        known, fixed = list(search.own), search.fixed
+    known, fixed = search_of(method, suite.searches)
     tried = tuple(known if own is None else own)
     code = third_party_code(method, parse(suite.settings[label].spec)[0])
     return Case(suite_name, suite, label, method, tried, fixed, data_digest, code)

@@ -135,13 +135,15 @@ def _typed_trials(request: BenchRequest, method: str) -> list[Content] | None:
 
 def _written_trials(request: BenchRequest) -> dict[str, list[Content]]:
     """By method, what a person wrote to be tried: in the suite's file, or typed, which wins."""
-    typed, searches = list(request.typed_trials), request.suite.searches
+    asked = _methods(request)
     written = {
         method: [{**search.fixed, **own} for own in search.own or ({},)]
-        for method, search in searches.items()
-        if method in _methods(request)
+        for method, search in request.suite.searches.items()
+        if method in asked
     }
-    return {**written, **(dict.fromkeys(_named(request), typed) if typed else {})}
+    if request.typed_trials:
+        written |= {method: list(request.typed_trials) for method in _named(request)}
+    return written
 
 
 def _check_written_trials(request: BenchRequest) -> None:

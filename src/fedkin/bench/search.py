@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from fedkin.bench.suite import Content
+from fedkin.bench.suite import Content, Search
 
 Hyper = dict[str, Any]
 
@@ -55,15 +55,20 @@ def untried(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[H
     return [one for one in own if one not in tried]
 
 
-def search_of(method: str) -> tuple[list[Hyper], Hyper]:
+def search_of(
+    method: str, searches: Mapping[str, Search] | None = None
+) -> tuple[list[Hyper], Hyper]:
     """(values of its own that are tried, what is fixed).
 
     Args:
-        method: The name of one of fedkin's methods.
+        method: The name of a method.
+        searches: What a suite says, which takes the place of fedkin's; None: nothing.
 
     Returns:
         ([], {}) of a method without hyper-parameters of its own.
     """
+    if searches and method in searches:
+        return list(searches[method].own), searches[method].fixed
     ranges = _searches().get(method, {})
     return list(ranges.get("own", [])), dict(ranges.get("fixed", {}))
 

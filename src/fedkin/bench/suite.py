@@ -96,7 +96,7 @@ class Suite(Section):
     @field_validator("methods")
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name if is_own(name) else _name(name) for name in methods)
+        return tuple(map(_name, methods))
 
     @field_validator("searches")
     @classmethod
@@ -104,7 +104,7 @@ class Suite(Section):
         """Those of fedkin's methods have these names; their values are tried later, with data."""
         by_name: dict[str, Search] = {}
         for typed, one in searches.items():
-            name = typed if is_own(typed) else _name(typed)
+            name = _name(typed)
             if name in by_name:
                 raise ValueError(f"{name} is there twice: name each once")
             if not is_own(name):
@@ -131,6 +131,9 @@ class Suite(Section):
 
 
 def _name(name: str) -> str:
+    """A method's own name; code of somebody's own is looked at later, if it is trusted."""
+    if is_own(name):
+        return name
     try:
         return known_name(name)
     except FedkinError as error:
