@@ -142,6 +142,14 @@ class CountedScans:
         """What the run record should tell."""
         return self.inner.said
 
+    def say(self, sentence: str) -> None:
+        """Something for the record.
+
+        Args:
+            sentence: A text.
+        """
+        self.inner.say(sentence)
+
     def scan(
         self,
         step: ScanStep,

@@ -42,6 +42,13 @@ class _Still:
     def said(self) -> list[str]:
         return []
 
+    def say(self, sentence: str) -> None:
+        """Nothing is recorded here.
+
+        Args:
+            sentence: A text.
+        """
+
     def scan(
         self, step: ScanStep, model: Model, carry: Tree, blocks: Iterable[Tree], constants: Tree
     ) -> Tree:

@@ -48,9 +48,7 @@ def scan_several(
             raise
         except Exception as error:  # of the step of a user's model, whatever that raises stacked
             ended = _alone(step, carry, batches, starts)  # a genuine mistake raises here
-            sentence = f"scans from one start run one by one: {named_line(error)}"
-            if sentence not in batches.runtime.said:
-                batches.runtime.said.append(sentence)
+            batches.runtime.say(f"scans from one start run one by one: {named_line(error)}")
             return ended
     return _alone(step, carry, batches, starts)
 

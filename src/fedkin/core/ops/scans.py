@@ -27,6 +27,13 @@ class Scanner(Protocol):
     def said(self) -> list[str]:
         """What the run record should tell."""
 
+    def say(self, sentence: str) -> None:
+        """Something for the record, which has it once.
+
+        Args:
+            sentence: A text; one that is there already is not added.
+        """
+
     def scan(
         self,
         step: ScanStep,

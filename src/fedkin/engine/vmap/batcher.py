@@ -41,6 +41,14 @@ class VmapBatcher:
         """What the run record should tell."""
         return self.runtime.said
 
+    def say(self, sentence: str) -> None:
+        """Something for the record.
+
+        Args:
+            sentence: A text.
+        """
+        self.runtime.say(sentence)
+
     def scan(
         self,
         step: ScanStep,
