@@ -9,7 +9,7 @@ from fedkin.engine.interrupts import interrupts
 from fedkin.experiment.terminal import ends_tidily
 
 
-def test_the_first_is_remembered_and_the_second_ends(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_is_remembered_and_the_second_ends(caplog: pytest.LogCaptureFixture) -> None:
     before = signal.getsignal(signal.SIGINT)
     with interrupts() as asked:
         assert not asked()
@@ -18,7 +18,7 @@ def test_the_first_is_remembered_and_the_second_ends(capsys: pytest.CaptureFixtu
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    assert capsys.readouterr().err.count("ending this round") == 1
+    assert caplog.text.count("ending this round") == 1
 
 
 class _Told:

@@ -9,6 +9,7 @@ import torch
 
 from fedkin.experiment.run_facts import clients_of, facts_of, hyper_of, toml_of
 from fedkin.methods import make
+from fedkin.runs import bounds
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from tests.engine.small import content
@@ -30,6 +31,10 @@ def test_facts_are_what_json_holds() -> None:
         "fedkin": importlib.metadata.version("fedkin"),
         "torch": torch.__version__,
     }
+
+
+def test_whoever_reads_a_record_bounds_each_fact() -> None:
+    assert FACTS.keys() <= bounds.FACTS.keys()
 
 
 def test_a_measure_says_who_chose_it() -> None:

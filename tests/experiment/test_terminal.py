@@ -1,6 +1,9 @@
 """Every line of every command."""
 
+import logging
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +12,7 @@ from fedkin.experiment.terminal import (
     console,
     ends_tidily,
     ends_with_connection,
+    loudness,
     say,
     say_all,
     tell_hints,
@@ -19,6 +23,7 @@ BAD = "a\x1b[2Jb"
 
 
 def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    loudness(logging.INFO)
     say(BAD)
     say_all(f"{BAD}\tc\n")
     warn(f"{BAD}\nsecond")
@@ -31,11 +36,18 @@ def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixture[str]) -> None:
+    loudness(logging.INFO)
     warn("x" * (LONGEST + 5))
     tell_hints(["one", "two", "one"])
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "x" * LONGEST + "…"
     assert lines[1:] == ["hint: one", "hint: two"]
+
+
+def test_a_program_that_imports_fedkin_decides_what_its_logger_does() -> None:
+    code = "import logging, fedkin.api; one = logging.getLogger('fedkin'); print(one.handlers)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
 
 
 def test_who_is_told_to_end_ends_as_after_ctrl_c() -> None:

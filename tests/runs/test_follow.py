@@ -4,6 +4,9 @@ import json
 import math
 from pathlib import Path
 
+import pytest
+
+from fedkin.core.errors import FedkinError
 from fedkin.experiment.progress import Tally
 from fedkin.runs import follow as module
 from fedkin.runs.database import MEASURES, create, put_facts, put_rows
@@ -81,3 +84,11 @@ def test_only_later_rounds_come_and_the_last_look_is_after_the_end(
 
 def test_a_run_without_a_record_yet_has_no_rounds(tmp_path: Path) -> None:
     assert list(follow(tmp_path, lambda: True)) == []
+
+
+def test_a_record_that_stays_damaged_is_said_at_the_end(tmp_path: Path) -> None:
+    """While a run goes on its record may be held; once it is over nobody will mend it."""
+    (tmp_path / "run.db").write_bytes(b"no database" * 100)
+    looks = iter((False, True))
+    with pytest.raises(FedkinError, match="run.db"):
+        list(follow(tmp_path, lambda: next(looks), since=0))

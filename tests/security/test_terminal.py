@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -36,6 +37,7 @@ def test_what_a_terminal_would_obey_is_shown() -> None:
 
 
 def test_lines_and_tables_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.loudness(logging.INFO)
     terminal.say(f"a\n{EVIL}")
     terminal.warn(f"a\n{EVIL}" + "x" * 5000)
     table = Table("column", title=EVIL)

@@ -13,6 +13,7 @@ __all__ = [
     "many",
     "named_line",
     "near",
+    "percent",
     "said",
     "some",
     "unknown",
@@ -35,7 +36,7 @@ class FedkinError(Exception):
 
     def __init__(self, *said: object) -> None:
         super().__init__(*said)
-        self.raised_in = _caller()  # a module's name: survives the way out of a worker process
+        self.raised_in = _caller()  # a module's name: a worker process tells it, too
 
     @property
     def code(self) -> str:

@@ -1,11 +1,12 @@
 """What tells a run to stop, remembered until somebody asks for it."""
 
+import logging
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+LOG = logging.getLogger("fedkin")
 TOLD: set[int] = set()
 """Signals that told this process to end at once. Their KeyboardInterrupt is raised wherever the
 process happens to be, and is lost inside of a destructor or a callback of the garbage collector.
@@ -31,11 +32,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         if seen:
             raise KeyboardInterrupt
         seen.append(number)
-        print(
-            "ending this round, then stopping; Ctrl-C again stops at once",
-            file=sys.stderr,
-            flush=True,
-        )
+        LOG.warning("ending this round, then stopping; Ctrl-C again stops at once")
 
     try:
         before = signal.signal(signal.SIGINT, remember)

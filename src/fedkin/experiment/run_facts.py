@@ -31,7 +31,13 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
     Returns:
         {name: plain value}, of a run that begins.
     """
-    spec = parts.spec
+    spec, choice = parts.spec, measure_of(parts.population)
+    perhaps = {
+        "privacy": privacy_of(parts),
+        "frozen": facts_of_frozen(parts.models) or None,
+        "label_counts": summed_labels(parts) if parts.federation.masked else None,
+        "code": own_files(spec) or None,
+    }
     return {
         "method": parts.method.name,
         "hyper": hyper_of(parts.method),
@@ -46,20 +52,15 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
             name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()
         },
         "measure": spec.run.measure,
-        "why": choice.why
-        if (choice := measure_of(parts.population)).name == spec.run.measure
-        else "asked for",
+        "why": choice.why if choice.name == spec.run.measure else "asked for",
         "class_names": list(parts.population.class_names),
         "data_digest": parts.population.digest(),
         "spec": spec.model_dump(mode="json"),
         "versions": versions(),
         "finished": False,
-        **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
-        **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
-        **({"label_counts": summed_labels(parts)} if parts.federation.masked else {}),
+        **{name: fact for name, fact in perhaps.items() if fact is not None},
         **given_digest(parts),
         **facts_of_values(parts),
-        **({"code": code} if (code := own_files(parts.spec)) else {}),
     }
 
 

@@ -74,12 +74,15 @@ class ToStandardError(logging.Handler):
 
 
 def loudness(level: int) -> None:
-    """From now on standard error gets records of this level and above.
+    """From now on standard error gets the logger's records of this level and above: commands call
+    it, a program that imports fedkin decides for itself.
 
     Args:
         level: Of the module ``logging``.
     """
     _HANDLER.setLevel(level)
+    LOG.addHandler(_HANDLER)  # once, however often
+    LOG.setLevel(logging.DEBUG)  # what is heard is the handlers' to say
 
 
 def quiet() -> bool:
@@ -199,5 +202,3 @@ def _put(text: str) -> None:
 
 
 _HANDLER = ToStandardError(logging.INFO)
-LOG.addHandler(_HANDLER)
-LOG.setLevel(logging.DEBUG)  # what is heard is the handlers' to say

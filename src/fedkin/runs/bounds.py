@@ -106,24 +106,40 @@ COLUMNS = {
 
 
 FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
-    **dict.fromkeys(
-        (
-            *("method", "data", "given", "split", "model", "data_digest", "fingerprint"),
-            *("deployment", "experiment"),
-        ),
-        (str,),
-    ),
-    **dict.fromkeys(
-        (
-            *("hyper", "parameters", "spec", "values", "versions", "privacy", "frozen"),
-            *("baselines", "baselines_of"),
-        ),
-        (dict,),
-    ),
-    **dict.fromkeys(("class_names", "said", "newcomers", "warnings", "label_counts"), (list,)),
-    **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
+    "method": (str,),
+    "data": (str,),
+    "given": (str,),
+    "split": (str,),
+    "model": (str,),
+    "measure": (str,),
+    "why": (str,),
+    "data_digest": (str,),
+    "fingerprint": (str,),
+    "deployment": (str,),
+    "experiment": (str,),
+    "hyper": (dict,),
+    "parameters": (dict,),
+    "spec": (dict,),
+    "values": (dict,),
+    "versions": (dict,),
+    "privacy": (dict,),
+    "frozen": (dict,),
+    "baselines": (dict,),
+    "baselines_of": (dict,),
+    "code": (dict,),
+    "class_names": (list,),
+    "said": (list,),
+    "newcomers": (list,),
+    "warnings": (list,),
+    "label_counts": (list,),
+    "seed": (int,),
+    "clients": (int,),
+    "rounds": (int,),
+    "released_again": (int,),
     "participation": (int, float),
-    **dict.fromkeys(("finished", "under_way", "shared_model"), (bool,)),
+    "finished": (bool,),
+    "under_way": (bool,),
+    "shared_model": (bool,),
 }
 CLIENT = re.compile("-1|[0-9]{1,9}")  # a client's number as the name of a value
 ALWAYS = ("spec", "newcomers", "clients")  # where they are there, they are not null

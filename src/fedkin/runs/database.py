@@ -163,7 +163,7 @@ class Database:
             with ends(self._connection, self.path) as most:
                 yield self._connection.execute(query, values), most
         except (sqlite3.DatabaseError, OverflowError, OSError, UnicodeDecodeError) as error:
-            if "interrupted" in str(error):
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 raise self._endless() from None
             raise _held(self.path, error) or FedkinError(
                 f"{self.path} is damaged: {error}"

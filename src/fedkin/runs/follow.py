@@ -26,11 +26,14 @@ def follow(folder: Path, over: Callable[[], bool], since: int | None = None) -> 
 
     Yields:
         Rounds as they are committed, as ``record`` has them.
+
+    Raises:
+        FedkinError: The record of a run that is over cannot be read.
     """
     done = _last(folder) if since is None else since
     while True:
         last = over()  # asked first: what is committed until then is still read
-        for record in _after(folder, done):
+        for record in _after(folder, done, last):
             done = record.round
             yield record
         if last:
@@ -45,15 +48,17 @@ def _last(folder: Path) -> int:
         return database.last_round()
 
 
-def _after(folder: Path, done: int) -> list[Record]:
+def _after(folder: Path, done: int, over: bool) -> list[Record]:
     if not recorded(folder):
         return []
     try:
         with read_only(folder) as database:
             numbers = database.rows("SELECT round FROM rounds WHERE round > ? ORDER BY round", done)
             return [record(database, number) for (number,) in numbers]
-    except FedkinError:  # it is being written: the next look sees it
-        return []
+    except FedkinError:
+        if over:
+            raise
+        return []  # it is being written: the next look sees it
 
 
 def record(database: Database, number: int) -> Record:

@@ -25,6 +25,15 @@ def test_an_error_keeps_its_kind(error: FedkinError | OSError, kind: type[Except
     assert str(again) == str(error)
 
 
+def test_an_error_keeps_its_code() -> None:
+    """The sentence alone belongs to the engine's family, where it is raised anew."""
+    error = FedkinError("table.csv: the file is empty")
+    error.raised_in = "fedkin.data.frames.csv_file"
+    again = error_from(json.loads(json.dumps(error_header(error))))
+    assert isinstance(again, FedkinError)
+    assert again.code == error.code != FedkinError(str(error)).code
+
+
 def test_an_actor_whose_disk_is_full_says_that_the_work_could_not_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

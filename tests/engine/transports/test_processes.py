@@ -1,5 +1,6 @@
 """What worker processes are asked for."""
 
+import errno
 from types import SimpleNamespace
 
 import pytest
@@ -40,3 +41,16 @@ def test_a_full_disk_of_a_worker_ends_a_sweep_and_loses_no_trial():
     host._lines = [SimpleNamespace(receive=lambda: (error_header(Halted("no space left")), []))]
     with pytest.raises(Halted, match="no space left"):
         host._receive(0)
+
+
+def test_a_machine_without_room_for_a_line_is_named(monkeypatch):
+    """And not the worker, which is in order and ends when nobody answers it."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(processes, "offer", full)
+    host = object.__new__(processes.Processes)
+    host._processes, host._claims = [], SimpleNamespace(file=None)
+    with pytest.raises(Halted, match="cannot be reached: No space left"):
+        host._accept(SimpleNamespace(accept=lambda: None))

@@ -7,7 +7,7 @@ from fedkin.core.errors import FedkinError, Halted
 
 
 def error_header(error: FedkinError | OSError) -> dict[str, Any]:
-    """An error as a header's values: its sentence, and of which kind it is.
+    """An error as a header's values: its sentence, of which kind it is, and where it arose.
 
     Args:
         error: Of the host: a mistake in the settings, work that could not go on there (a full
@@ -17,7 +17,12 @@ def error_header(error: FedkinError | OSError) -> dict[str, Any]:
         What ``error_from`` reads.
     """
     kinds = {"halted": isinstance(error, Halted), "system": isinstance(error, OSError)}
-    return {"failed": str(error), **{name: True for name, is_one in kinds.items() if is_one}}
+    where = {"raised_in": error.raised_in} if isinstance(error, FedkinError) else {}
+    return {
+        "failed": str(error),
+        **where,
+        **{kind: True for kind, is_one in kinds.items() if is_one},
+    }
 
 
 def error_from(header: Mapping[str, Any]) -> FedkinError | OSError:
@@ -27,9 +32,11 @@ def error_from(header: Mapping[str, Any]) -> FedkinError | OSError:
         header: What ``error_header`` made of it.
 
     Returns:
-        Of the same kind, to be raised: whoever trains many runs goes on after a mistake of one,
-        and stops where this machine cannot go on.
+        Of the same kind and code, to be raised: whoever trains many runs goes on after a mistake of
+        one, and stops where this machine cannot go on.
     """
     if header.get("system"):
         return OSError(header["failed"])
-    return Halted(header["failed"]) if header.get("halted") else FedkinError(header["failed"])
+    error = Halted(header["failed"]) if header.get("halted") else FedkinError(header["failed"])
+    error.raised_in = str(header.get("raised_in", error.raised_in))
+    return error

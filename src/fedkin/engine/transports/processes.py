@@ -244,8 +244,10 @@ class Processes:
                 if ended:
                     raise self._lost(ended[0], "did not start") from None
             # it died while it called: the next turn says so
-            except (EOFError, OSError, AuthenticationError):
+            except (EOFError, ConnectionError, AuthenticationError):
                 continue
+            except OSError as error:  # no descriptor left, or no room for the line's files
+                raise Halted(f"worker processes cannot be reached: {error.strerror}") from error
         raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
 
     def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:
