@@ -10,7 +10,9 @@ from statsmodels.stats.proportion import proportion_confint
 from fedkin.report import intervals
 from fedkin.report.intervals import (
     LARGE,
+    Pair,
     apart,
+    by_seed,
     interval,
     of_error,
     of_seeds,
@@ -66,21 +68,25 @@ def test_an_interval_over_seeds_is_students() -> None:
     assert over_seeds([1.0], "rmse") is None
 
 
+def pairs(values):
+    """{pair: value} of one seed, of clients by place or by name."""
+    by = values if isinstance(values, dict) else dict(enumerate(values))
+    return {Pair(0, who): float(value) for who, value in by.items()}
+
+
 def test_ranks_that_may_be_chance_are_shared() -> None:
     rng = np.random.default_rng(1)
     base = rng.normal(0.5, 0.2, 40)  # clients differ far more than runs
     best, same, worse = (
-        dict(enumerate(base + by + noise * rng.normal(size=40)))
+        pairs(base + by + noise * rng.normal(size=40))
         for by, noise in ((0.1, 0.01), (0.099, 0.01), (0.05, 0.01))
     )
     assert ranks([worse, best, same], higher=True) == [(3, False), (1, True), (1, True)]
     assert ranks([worse, best, same], higher=False) == [(1, False), (2, True), (2, True)]
     assert ranks([best], higher=True) == [(1, False)]
-    apart = {("other", k): v for k, v in worse.items()}
-    assert ranks([best, apart], higher=True) == [
-        (1, True),
-        (1, True),
-    ]  # nobody in common: nothing is seen
+    others = {Pair(0, f"other {pair.who}"): v for pair, v in worse.items()}
+    # nobody in common: nothing is seen
+    assert ranks([best, others], higher=True) == [(1, True), (1, True)]
 
 
 def test_a_rank_ends_with_the_first_who_differs() -> None:
@@ -88,30 +94,64 @@ def test_a_rank_ends_with_the_first_who_differs() -> None:
     rng = np.random.default_rng(2)
     base = rng.normal(0.5, 0.2, 40)
     noise = rng.normal(size=40)
-    best, second = dict(enumerate(base + 0.1)), dict(enumerate(base + 0.05 + 0.001 * noise))
-    unsure = dict(enumerate(base + 0.04 + 0.5 * (noise - noise.mean())))
+    best, second = pairs(base + 0.1), pairs(base + 0.05 + 0.001 * noise)
+    unsure = pairs(base + 0.04 + 0.5 * (noise - noise.mean()))
     assert ranks([unsure, second, best], higher=True) == [(2, True), (2, True), (1, False)]
 
 
 def test_seeds_that_disagree_share_a_rank() -> None:
     """Forty clients a seed, better by 0.05 under one seed, worse by 0.02 under the other."""
     gains = {0: 0.05, 1: -0.02}
-    clients = [(seed, k) for seed in gains for k in range(40)]
+    clients = [Pair(seed, (seed, k)) for seed in gains for k in range(40)]
     base = dict(zip(clients, np.random.default_rng(3).normal(0.5, 0.2, 80), strict=True))
-    better = {who: base[who] + gains[who[0]] for who in clients}
-    seeds = {who: who[0] for who in clients}
-    assert ranks([better, base], higher=True) == [(1, False), (2, False)]
-    assert ranks([better, base], higher=True, seeds=seeds) == [(1, True), (1, True)]
-    both = {who: base[who] + 0.05 for who in clients}
-    assert ranks([both, base], higher=True, seeds=seeds) == [(1, False), (2, False)]
+    better = {pair: base[pair] + gains[pair.seed] for pair in clients}
+    assert ranks([better, base], higher=True) == [(1, True), (1, True)]
+    pooled = [{Pair(0, pair.who): v for pair, v in one.items()} for one in (better, base)]
+    assert ranks(pooled, higher=True) == [(1, False), (2, False)]
+    both = {pair: base[pair] + 0.05 for pair in clients}
+    assert ranks([both, base], higher=True) == [(1, False), (2, False)]
 
 
 def test_who_counts_nothing_decides_nothing_under_several_seeds() -> None:
-    one = {(seed, k): 0.1 if k else -9.0 for seed in (0, 1) for k in range(5)}
-    other = dict.fromkeys(one, 0.0)
-    seeds = {who: who[0] for who in one}
-    assert not apart(one, other, None, seeds)
-    assert apart(one, other, {who: float(who[1] > 0) for who in one}, seeds)
+    for persons in (False, True):
+        numbers = {
+            Pair(seed, k if persons else (seed, k)): (k, 0.1 if k else -9.0)
+            for seed in (0, 1)
+            for k in range(5)
+        }
+        one = {pair: value for pair, (_, value) in numbers.items()}
+        other = dict.fromkeys(one, 0.0)
+        assert not apart(one, other)
+        assert apart(one, other, {pair: float(k > 0) for pair, (k, _) in numbers.items()})
+
+
+def test_a_person_whom_a_seed_lacks_is_in_the_others() -> None:
+    """Three persons, of whom the second seed lacks one: each seed's mean is of its own persons."""
+    values = {Pair(0, "a"): 1.0, Pair(0, "b"): 2.0, Pair(0, "c"): 6.0}
+    values |= {Pair(1, "a"): 3.0, Pair(1, "b"): 4.0}
+    each, persons = by_seed(values)
+    assert persons
+    found = of_seeds(each, persons)
+    assert found.mean == pytest.approx((3.0 + 3.5) / 2)
+    # a and b count 1/3 + 1/2, c 1/3: (1/3 · 1 + 1/2 · 3) / (5/6) = 2.2, 3.2 and 6
+    shares, means = np.array([5 / 6, 5 / 6, 1 / 3]) / 2, np.array([2.2, 3.2, 6.0])
+    error = float(((shares * (means - 3.25)) ** 2).sum())
+    degrees = 1 / float((shares**2).sum()) - 1
+    assert found.variance == pytest.approx(0.25**2 + error * (1 + 1 / degrees))
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.7])
+def test_how_often_the_interval_of_the_same_persons_holds_the_true_mean(apart: float) -> None:
+    """Under three seeds, whose models are better or worse for everybody by ``apart`` sds of 20
+    persons' mean.
+    """
+    rng, hit = np.random.default_rng(5), 0
+    for _ in range(1000):
+        persons = rng.normal(0, 1, 20)
+        each = [persons + rng.normal(0, apart / math.sqrt(20)) for _ in range(3)]
+        low, high = over_seeds_and_clients(each, persons=True)
+        hit += low <= 0 <= high
+    assert hit / 1000 > 0.93
 
 
 @pytest.mark.parametrize("clients", [2, 3, 5, 10, 29])
@@ -122,8 +162,8 @@ def test_few_equal_clients_are_seldom_declared_different(clients: int, weighed: 
     found = 0
     for _ in range(600):
         one, other = rng.normal(0.7, 0.1, (2, clients))
-        weights = dict(enumerate(rng.lognormal(0, 1, clients))) if weighed else None
-        found += apart(dict(enumerate(one)), dict(enumerate(other)), weights)
+        weights = pairs(rng.lognormal(0, 1, clients)) if weighed else None
+        found += apart(pairs(one), pairs(other), weights)
     assert found / 600 < 0.08
 
 
@@ -171,12 +211,12 @@ def test_weights_are_how_much_each_counts(large: int, monkeypatch: pytest.Monkey
 
 
 def test_ranks_follow_what_has_chosen() -> None:
-    each = [{0: 0.9, 1: 0.5, 2: 0.5}, {0: 0.6, 1: 0.7, 2: 0.7}]
-    weights = {0: 98.0, 1: 1.0, 2: 1.0}
+    each = [pairs([0.9, 0.5, 0.5]), pairs([0.6, 0.7, 0.7])]
+    weights = pairs([98.0, 1.0, 1.0])
     assert ranks(each, True, [0.892, 0.602], weights) == [(1, True), (1, True)]
-    steady = [dict.fromkeys(range(9), value) for value in (0.5, 0.6, 0.4)]
+    steady = [pairs([value] * 9) for value in (0.5, 0.6, 0.4)]
     assert ranks(steady, True, [0.5, 0.6, -math.inf]) == [(2, False), (1, False), (3, False)]
-    lost = [{0: 0.5}, {}, {}]
+    lost = [pairs([0.5]), {}, {}]
     assert ranks(lost, False, [0.5, math.inf, math.inf]) == [(1, False), (2, True), (2, True)]
 
 

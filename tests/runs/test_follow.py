@@ -90,5 +90,5 @@ def test_a_record_that_stays_damaged_is_said_at_the_end(tmp_path: Path) -> None:
     """While a run goes on its record may be held; once it is over nobody will mend it."""
     (tmp_path / "run.db").write_bytes(b"no database" * 100)
     looks = iter((False, True))
-    with pytest.raises(FedkinError, match="run.db"):
+    with pytest.raises(FedkinError, match=r"run\.db"):
         list(follow(tmp_path, lambda: next(looks), since=0))

@@ -248,12 +248,13 @@ def holm(chances: Sequence[float], among: int | None = None) -> list[float]:
     return corrected
 
 
-def chance_over_seeds(values: Sequence[NDArray[np.float64]]) -> float:
+def chance_over_seeds(values: Sequence[NDArray[np.float64]], persons: bool = False) -> float:
     """How likely the mean over seeds of the means over clients lies so far from 0 by chance, two-
     sided: seeds are a sample, and so are the clients of each (Student's t, as ``of_seeds`` has it).
 
     Args:
         values: An array of clients' differences a seed, two or more, none of them empty.
+        persons: Whether the n-th client is the same under every seed.
 
     Returns:
         In 0..1.
@@ -261,7 +262,7 @@ def chance_over_seeds(values: Sequence[NDArray[np.float64]]) -> float:
     >>> round(chance_over_seeds([np.array([0.0, 2.0]), np.array([1.0, 3.0])]), 4)
     0.1817
     """
-    found = of_seeds(values)
+    found = of_seeds(values, persons)
     if found.variance == 0:
         return float(found.mean == 0)
     from scipy.special import stdtr  # late: slow to load

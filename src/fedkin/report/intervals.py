@@ -3,7 +3,7 @@ are ties.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -195,6 +195,15 @@ def over_seeds(values: Sequence[float], measure: str) -> tuple[float, float] | N
     return max(mean - half, possible.least), min(mean + half, possible.most)
 
 
+class Pair(NamedTuple):
+    """A client under a seed. ``who`` is equal for one person under several seeds; where each seed
+    deals the samples anew, its clients are others and no two pairs have the same.
+    """
+
+    seed: Hashable
+    who: Hashable
+
+
 class OfSeeds(NamedTuple):
     """A mean over seeds of means over clients, the variance of that mean, and its degrees of
     freedom.
@@ -217,8 +226,8 @@ def of_seeds(
 
     Args:
         values: An array of clients' values a seed, none of them empty.
-        persons: Whether the n-th client is the same under every seed: a mean over seeds does not
-            make it surer who is drawn.
+        persons: Whether the n-th client is the same under every seed, nan under one that lacks it:
+            a mean over seeds does not make it surer who is drawn.
         weights: How much each value counts in its seed's mean, above 0; None: all the same.
 
     Returns:
@@ -226,13 +235,13 @@ def of_seeds(
     """
     count = len(values)
     each = weights or [np.ones(len(one)) for one in values]
+    if persons:
+        each = [np.where(np.isnan(one), 0.0, w) for one, w in zip(values, each, strict=True)]
+        values = [np.nan_to_num(one) for one in values]
     means = np.array([np.average(one, weights=w) for one, w in zip(values, each, strict=True)])
     between = float(means.var(ddof=1)) / count if count > 1 else 0.0
-    if persons:
-        samples, shares = [np.mean(values, axis=0)], [np.mean(each, axis=0)]
-    else:
-        samples, shares = list(values), list(each)
-    known = [_of_sample(one, w) for one, w in zip(samples, shares, strict=True)]
+    samples = [_of_persons(values, each)] if persons else list(zip(values, each, strict=True))
+    known = [_of_sample(one, w) for one, w in samples]
     within = sum(error**2 for _, error, _ in known) / len(samples) ** 2
     variance = between + within
     free = sum(degrees for _, _, degrees in known)
@@ -242,6 +251,14 @@ def of_seeds(
     return OfSeeds(float(means.mean()), variance, max(1.0, degrees))
 
 
+def _of_persons(values: Sequence[Floats], weights: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """(each person's mean over the seeds, what it counts): every seed counts the same."""
+    each = np.array([one / one.sum() for one in weights])
+    counts = each.sum(0)
+    there = counts > 0
+    return (np.array(values) * each).sum(0)[there] / counts[there], counts[there]
+
+
 def over_seeds_and_clients(
     values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
 ) -> tuple[float, float]:
@@ -249,7 +266,7 @@ def over_seeds_and_clients(
 
     Args:
         values: An array of clients' values a seed, none of them empty.
-        persons: Whether the n-th client is the same under every seed.
+        persons: As ``of_seeds`` has it.
         weights: How much each value counts in its seed's mean, above 0; None: all the same.
 
     Returns:
@@ -260,23 +277,66 @@ def over_seeds_and_clients(
     return round(found.mean - half, 9), round(found.mean + half, 9)
 
 
+def by_seed(values: Mapping[Pair, float]) -> tuple[list[Floats], bool]:
+    """Values of pairs as ``of_seeds`` takes them.
+
+    Args:
+        values: {pair: value}.
+
+    Returns:
+        (an array a seed, whether the n-th value is the same person's in each, nan under a seed that
+        lacks the person).
+    """
+    seeds = dict.fromkeys(pair.seed for pair in values)
+    persons = dict.fromkeys(pair.who for pair in values)
+    if len(persons) < len(values):  # somebody is there under two seeds
+        each = [[values.get(Pair(seed, who), math.nan) for who in persons] for seed in seeds]
+        return [np.array(one, dtype=float) for one in each], True
+    by: dict[Hashable, list[float]] = {seed: [] for seed in seeds}
+    for pair, value in values.items():
+        by[pair.seed].append(value)
+    return [np.array(one, dtype=float) for one in by.values()], False
+
+
+def over_pairs(
+    values: Mapping[Pair, float], weights: Mapping[Pair, float] | None = None
+) -> tuple[float | None, float | None]:
+    """The 95 % interval of a mean: of one seed as ``interval`` has it, of several as
+    ``over_seeds_and_clients``.
+
+    Args:
+        values: {pair: value}.
+        weights: {pair: how much it counts}; None: all the same.
+
+    Returns:
+        (low, high); both None below two values that count.
+    """
+    if weights is not None:  # who counts nothing is not there
+        values = {pair: value for pair, value in values.items() if weights.get(pair, 1.0) > 0}
+    each, persons = by_seed(values)
+    counts = None
+    if weights is not None:
+        counts, _ = by_seed({pair: weights.get(pair, 1.0) for pair in values})
+    if len(each) > 1:
+        return over_seeds_and_clients(each, persons, counts)
+    return interval(each[0], None if counts is None else counts[0]) if each else (None, None)
+
+
 def ranks(
-    each: Sequence[Mapping[Any, float]],
+    each: Sequence[Mapping[Pair, float]],
     higher: bool,
     means: Sequence[float] | None = None,
-    weights: Mapping[Any, float] | None = None,
-    seeds: Mapping[Any, int] | None = None,
+    weights: Mapping[Pair, float] | None = None,
 ) -> list[tuple[int, bool]]:
     """(rank, whether it is shared) of each, by the mean of its values; those that cannot be
     distinguished share one.
 
     Args:
-        each: By run or setting, {pair: value}. A pair is a client under a seed.
+        each: By run or setting, {pair: value}.
         higher: Whether more is better.
         means: What orders them where something else has chosen by it; one that is not finite
             differs from all that are.
         weights: {pair: how much it counts} in those means; None: all the same.
-        seeds: {pair: its seed}, where pairs are of several; None: they are one sample.
 
     Returns:
         In the order given; ranks count from 1.
@@ -297,7 +357,7 @@ def ranks(
         rest: list[int] = []
         for other in left[1:]:
             lost = chosen and math.isfinite(means[lead]) != math.isfinite(means[other])
-            if not rest and not lost and not apart(each[lead], each[other], weights, seeds):
+            if not rest and not lost and not apart(each[lead], each[other], weights):
                 ranks_of[other] = place
             else:
                 rest.append(other)
@@ -307,10 +367,9 @@ def ranks(
 
 
 def apart(
-    one: Mapping[Any, float],
-    other: Mapping[Any, float],
-    weights: Mapping[Any, float] | None = None,
-    seeds: Mapping[Any, int] | None = None,
+    one: Mapping[Pair, float],
+    other: Mapping[Pair, float],
+    weights: Mapping[Pair, float] | None = None,
 ) -> bool:
     """Whether two differ: the interval of their paired differences leaves out 0.
 
@@ -318,24 +377,10 @@ def apart(
         one: {pair: value}.
         other: The same of the other.
         weights: {pair: how much it counts}; None: all the same.
-        seeds: {pair: its seed}: seeds are a sample, and the pairs of each; None: one sample.
 
     Returns:
         False without two pairs in common.
     """
-    both = [k for k in one if k in other]
-    differences = np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12)
-    counts = np.array([1.0 if weights is None else weights.get(k, 1.0) for k in both], dtype=float)
-    by_seed = np.array([0 if seeds is None else seeds[k] for k in both], dtype=np.int64)
-    samples = [(by_seed == seed) & (counts > 0) for seed in np.unique(by_seed)]
-    samples = [sample for sample in samples if sample.any()]
-    low: float | None
-    high: float | None
-    if len(samples) > 1:
-        low, high = over_seeds_and_clients(
-            [differences[sample] for sample in samples],
-            weights=[counts[sample] for sample in samples],
-        )
-    else:
-        low, high = interval(differences, None if weights is None else counts)
+    differences = {pair: round(one[pair] - other[pair], 12) for pair in one if pair in other}
+    low, high = over_pairs(differences, weights)
     return low is not None and high is not None and (low > 0 or high < 0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.measures import measure_named
-from fedkin.report.intervals import ranks
+from fedkin.report.intervals import Pair, ranks
 
 MEASURE = "measure"  # of the trials' scores, a fact of the study
 CLIENTS = "clients"  # a trial's scores by client
@@ -84,8 +84,13 @@ def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
     if not scores:
         return []
     return ranks(
-        [score.clients for score in scores],
+        [_of_one_seed(score.clients) for score in scores],
         measure_named(scores[0].measure).higher,
         [score.value for score in scores],
-        scores[0].samples or None,
+        _of_one_seed(scores[0].samples) or None,
     )
+
+
+def _of_one_seed(by_client: Mapping[int, float]) -> dict[Pair, float]:
+    """All trials of a study have the same seed, and so the same clients."""
+    return {Pair(0, client): value for client, value in by_client.items()}

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
 
 from fedkin.bench.leaderboard.board import against_best, entries, order, stability
 from fedkin.bench.leaderboard.markdown import markdown
 from fedkin.bench.leaderboard.page import page
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
+from fedkin.bench.statistics import chance_over_seeds
 from tests.bench.made_rows import made_rows
 from tests.bench.test_verify import a_row
 
@@ -70,8 +70,8 @@ def test_the_best_is_told_apart_where_it_is_far_ahead() -> None:
 
 
 def test_natural_clients_count_once_for_all_seeds() -> None:
-    """Six persons under two seeds, all better: p is Wilcoxon's 2 / 2^6. Where each seed draws
-    others, seeds are a sample: here the second has half of the first one's gain.
+    """Six persons under two seeds, all better, the second by half of the first one's gain: seeds
+    are a sample, whether each draws others or not. Persons differ by as much under both.
     """
     rows = [
         a_row(
@@ -84,16 +84,21 @@ def test_natural_clients_count_once_for_all_seeds() -> None:
             budgets=("rounds",),
             measure="accuracy",
             content={},
-            clients={str(k): 0.5 + gain * (2 - seed) + 0.01 * k for k in range(6)},
+            clients={str(k): 0.5 + gain * (2 - seed) + gain * k / 10 for k in range(6)},
         )
         for method, gain in (("ditto", 0.0), ("apfl", 0.1))
         for seed in (0, 1)
     ]
-    assert against_best(rows, "small/har", "rounds")[1][0].p == pytest.approx(2 / 2**6)
+    each = [np.array([0.1 * (2 - seed) + 0.01 * k for k in range(6)]) for seed in (0, 1)]
+    found = against_best(rows, "small/har", "rounds")[1][0]
+    assert found.p == pytest.approx(chance_over_seeds(each, persons=True))
+    assert found.difference == pytest.approx(-0.175)
     drawn = {"run": {"clients": 6}}  # of more, and each seed draws others
     parted = [row.model_copy(update={"content": drawn}) for row in rows]
-    of_seeds = float(ttest_1samp([0.2, 0.1], 0).pvalue)
-    assert against_best(parted, "small/har", "rounds")[1][0].p == pytest.approx(of_seeds)
+    others = against_best(parted, "small/har", "rounds")[1][0].p
+    assert others == pytest.approx(chance_over_seeds(each))
+    alone = against_best(rows[::2], "small/har", "rounds")[1][0].p
+    assert alone == pytest.approx(2 / 2**6)  # Wilcoxon's, of one seed
 
 
 def drawn_alike(methods: int, number: int) -> list[Row]:

@@ -3,6 +3,7 @@
 import json
 import math
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,12 @@ from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.paired import (
     best_of,
     gain_of,
-    interval,
     pairs_of,
     statistics,
     told_apart,
 )
 from fedkin.report.comparison.rank_table import rank_table
-from fedkin.report.intervals import over_seeds_and_clients
+from fedkin.report.intervals import Pair, interval, over_seeds_and_clients, student
 from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
@@ -46,6 +46,15 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
 # --- statistics
 
 
+def pairs(*seeds: Iterable[float]) -> dict[Pair, float]:
+    """Differences, one a client of each seed, who is nobody else's."""
+    return {
+        Pair(seed, (seed, client)): float(value)
+        for seed, values in enumerate(seeds)
+        for client, value in enumerate(values)
+    }
+
+
 def test_interval_by_hand() -> None:
     # Two differences 0 and 0.2: their mean's standard error is 0.1, Student's t with one degree
     # 12.706.
@@ -61,8 +70,8 @@ def test_interval_by_hand() -> None:
 
 
 def test_shares_of_a_loss_count_the_other_way() -> None:
-    apart = np.array([-0.1, -0.2, 0.3, 0.0])
-    accuracy, loss = statistics([apart], "accuracy"), statistics([apart], "loss")
+    apart = pairs([-0.1, -0.2, 0.3, 0.0])
+    accuracy, loss = statistics(apart, "accuracy"), statistics(apart, "loss")
     assert (accuracy["better"], accuracy["worse"]) == (0.25, 0.5)
     assert (loss["better"], loss["worse"]) == (0.5, 0.25)
     assert loss["difference"] == accuracy["difference"] == pytest.approx(0.0)
@@ -117,8 +126,8 @@ def test_shares_are_of_the_pairs_of_all_seeds(tmp_path: Path) -> None:
 def test_clients_of_one_seed_are_no_sample_of_other_seeds() -> None:
     # A lucky model is lucky for all its clients: sixty pairs, and yet three numbers.
     three = [np.linspace(-0.02, 0.02, 20) + luck for luck in (0.2, 0.1, -0.02)]
-    found = statistics(three, "accuracy")
-    pooled = statistics([np.concatenate(three)], "accuracy")
+    found = statistics(pairs(*three), "accuracy")
+    pooled = statistics(pairs(np.concatenate(three)), "accuracy")
     assert found["difference"] == pytest.approx(pooled["difference"])
     assert told_apart(pooled)
     assert pooled["p"] is not None
@@ -131,13 +140,14 @@ def test_clients_of_one_seed_are_no_sample_of_other_seeds() -> None:
 
 
 def test_each_seed_counts_the_same_however_many_clients_it_has() -> None:
-    found = statistics([np.full(3, 0.1), np.full(9, 0.5)], "accuracy")
+    found = statistics(pairs(np.full(3, 0.1), np.full(9, 0.5)), "accuracy")
     assert found["difference"] == pytest.approx(0.3)
     assert found["clients"] == 12
 
 
-def test_a_natural_client_is_one_pair_over_all_seeds(tmp_path: Path) -> None:
-    # The same three persons: +0.0, +0.1 and 0 in the mean of the seeds.
+def test_natural_clients_are_drawn_once_for_all_seeds(tmp_path: Path) -> None:
+    # The same three persons: +0.0, +0.1 and 0 in the mean of the seeds, whose own means are +0.1
+    # and −0.1 / 3.
     runs = [
         shift(write(tmp_path / "x7", split="natural"), [0.1, 0.2, 0.0]),
         shift(write(tmp_path / "x8", split="natural", seed=8), [-0.1, 0.0, 0.0]),
@@ -147,12 +157,16 @@ def test_a_natural_client_is_one_pair_over_all_seeds(tmp_path: Path) -> None:
     ]
     found = comparison(runs)
     (row,) = found.against.to_dict("records")
-    assert (row["clients"], row["seeds"]) == (3, [7, 8])
+    assert (row["clients"], row["seeds"]) == (6, [7, 8])
     assert row["difference"] == pytest.approx(0.1 / 3)
-    assert (row["better"], row["worse"]) == (pytest.approx(1 / 3), 0)
-    half = 4.3027 * 0.1 / 3  # of 0, 0.1, 0: their error is 0.1 / 3
+    assert (row["better"], row["worse"]) == (pytest.approx(2 / 6), pytest.approx(1 / 6))
+    between = (0.4 / 3 / 2) ** 2  # of two means that are 0.4 / 3 apart: one degree of freedom
+    within = (0.1 / 3) ** 2  # of 0, 0.1, 0: two degrees
+    degrees = (between + within) ** 2 / (between**2 / 1 + within**2 / 2)
+    half = student(degrees) * math.sqrt(between + within)
     assert row["high"] == pytest.approx(0.1 / 3 + half, abs=1e-4)
-    assert pairs_of(found.pairs[0]) == "client"
+    assert row["p"] is None
+    assert pairs_of(found.pairs[0]) == "pair"
     ranks = rank_table(found).rows
     assert {cells[4] for cells in ranks} == {"16.97 … 100.00 %", "25.39 … 100.00 %"}
 

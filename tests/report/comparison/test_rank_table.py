@@ -88,8 +88,9 @@ def test_every_seed_counts_the_same_however_many_clients_it_has() -> None:
 
 
 def test_seeds_that_disagree_share_a_rank_though_their_clients_agree() -> None:
-    """ditto is better by 20 points under one seed and worse by 10 under the other; of natural
-    clients each is the same person under both, and better by 5 in the mean.
+    """ditto is better by 20 points under one seed and worse by 10 under the other. Of natural
+    clients each is the same person under both, and better by 5 in the mean; other seeds may yet
+    have it worse.
     """
     seen = [
         run(method, [0.5 + gain + 0.001 * k for k in range(40)], seed)
@@ -99,7 +100,7 @@ def test_seeds_that_disagree_share_a_rank_though_their_clients_agree() -> None:
     assert [row[:2] for row in table(*seen).rows] == [["1=", "ditto"], ["1=", "apfl"]]
     names = {k: f"person {k}" for k in range(40)}
     persons = [one._replace(persons=names) for one in seen]
-    assert [row[:2] for row in table(*persons).rows] == [["1", "ditto"], ["2", "apfl"]]
+    assert [row[:2] for row in table(*persons).rows] == [["1=", "ditto"], ["1=", "apfl"]]
 
 
 @pytest.mark.parametrize(

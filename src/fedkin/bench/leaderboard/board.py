@@ -19,6 +19,7 @@ from fedkin.bench.statistics import (
 from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
+from fedkin.report.intervals import Pair, by_seed
 
 BUDGETS = ("rounds", "bytes", "compute")
 EQUAL_ROUNDS = BUDGETS[0]
@@ -226,13 +227,11 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
 
 
 class Beside(NamedTuple):
-    """A method against the best of its federation, client by client, over all seeds: a pair is a
-    client under a seed, or its mean over the seeds where all have the same natural clients.
+    """A method against the best of its federation, client by client, over all seeds.
 
-    ``p``: Of one seed and of natural clients Wilcoxon's signed-rank test; 1 where its ranks point
-    the other way than the means. Of several seeds ``chance_over_seeds``. It is corrected by Holm
-    for all pairs of methods: who is the best is known from the same scores, and any pair may be the
-    one that is tested.
+    ``p``: Of one seed Wilcoxon's signed-rank test; 1 where its ranks point the other way than the
+    means. Of several seeds ``chance_over_seeds``. It is corrected by Holm for all pairs of methods:
+    who is the best is known from the same scores, and any pair may be the one that is tested.
     """
 
     method: str
@@ -272,7 +271,7 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     apart = [_apart(scores[name], scores[best], persons) for name in others]
     chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)
     return best, [
-        Beside(name, fmean(each.mean() for each in one) if one else 0.0, p)
+        Beside(name, _difference(one), p)
         for name, one, p in zip(others, apart, chances, strict=True)
     ]
 
@@ -287,29 +286,32 @@ def _everybody(row: Row) -> bool:
 
 def _apart(
     one: Mapping[int, Mapping[str, float]], other: Mapping[int, Mapping[str, float]], persons: bool
-) -> list[np.ndarray]:
-    """Paired differences: an array a seed, or one of the persons, who are means over the seeds."""
-    of_who: dict[tuple[int, str], list[float]] = {}
-    for seed, clients in one.items():
-        for client, value in clients.items():
-            if client in other.get(seed, {}):
-                sample = (0 if persons else seed, client)
-                of_who.setdefault(sample, []).append(value - other[seed][client])
-    samples: dict[int, list[float]] = {}
-    for (seed, _), values in of_who.items():
-        samples.setdefault(seed, []).append(fmean(values))
-    return [np.round(np.array(sample), 9) for sample in samples.values()]
+) -> dict[Pair, float]:
+    """Paired differences. The number of a client that is no person says nothing beyond its seed."""
+    return {
+        Pair(seed, client if persons else (seed, client)): round(value - other[seed][client], 9)
+        for seed, clients in one.items()
+        for client, value in clients.items()
+        if client in other.get(seed, {})
+    }
 
 
-def _chance(apart: Sequence[np.ndarray]) -> float:
+def _difference(apart: Mapping[Pair, float]) -> float:
+    """The mean over seeds of means over clients; 0 without a pair."""
+    each, _ = by_seed(apart)
+    return fmean(float(np.nanmean(one)) for one in each) if each else 0.0
+
+
+def _chance(apart: Mapping[Pair, float]) -> float:
     """That as large a difference is chance."""
-    if not apart:
+    each, persons = by_seed(apart)
+    if not each:
         return 1.0
-    if len(apart) > 1:
-        return chance_over_seeds(apart)
+    if len(each) > 1:
+        return chance_over_seeds(each, persons)
     from scipy.stats import rankdata  # late: slow to load
 
-    p, told = signed_rank(apart[0]), apart[0][apart[0] != 0]
+    p, told = signed_rank(each[0]), each[0][each[0] != 0]
     above = float(np.sign(told) @ rankdata(np.abs(told))) > 0
     return 1.0 if p is None or above else p
 

@@ -180,8 +180,8 @@ def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]
             lines.append([*cells, ", ".join(near) or "nobody"])
     note = (
         "Means over clients and seeds. Not distinguished, at 5 % with Holm's correction for all "
-        "pairs of methods: of one seed, or of natural clients, Wilcoxon's signed-rank test; of "
-        "several seeds Student's t, for which seeds are a sample, and the clients of each."
+        "pairs of methods: of one seed Wilcoxon's signed-rank test; of several seeds Student's t, "
+        "for which seeds are a sample, and the clients of each."
     )
     return section(
         "to-beat", "What a new method must beat", note, table(head, lines, marks=[""] * len(lines))

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_share, seeds_of, shares
+from fedkin.report.comparison.pairs import by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
@@ -102,10 +102,10 @@ def _rows(
     higher = measure_named(measure).higher
     finite = [value for value in values if math.isfinite(value)]
     winner = values.index(max(finite) if higher else min(finite))
-    each = [_paired(group, seeds) for group in rivals]
-    runs = [one for group in rivals for one in group if one.row["seed"] in seeds]
-    drawn = seeds_of((one, one.validated) for one in runs)
-    shared = ranks(each, higher, values, _weights(rivals, seeds), drawn)
+    common = [[one for one in group if one.row["seed"] in seeds] for group in rivals]
+    each = [by_pair((one, one.validated) for one in group) for group in common]
+    weights = by_pair((one, _shares(one)) for group in common for one in group)
+    shared = ranks(each, higher, values, weights)
     return [
         {
             "method": rivals[0][0].row["method"],
@@ -119,20 +119,6 @@ def _rows(
         }
         for number, (name, value, (rank, tie)) in enumerate(zip(names, values, shared, strict=True))
     ]
-
-
-def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:
-    """{who: validation score} of one setting."""
-    return by_share((one, one.validated, _shares(one)) for one in group if one.row["seed"] in seeds)
-
-
-def _weights(rivals: Sequence[Sequence[Seen]], seeds: set[Any]) -> dict[object, float]:
-    """{who: what it counts}: a choice is by the mean over seeds of means over samples, and ranks
-    are of the same number.
-    """
-    return shares(
-        (one, _shares(one)) for group in rivals for one in group if one.row["seed"] in seeds
-    )
 
 
 def _shares(one: Seen) -> dict[int, float]:

@@ -12,10 +12,10 @@ from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_person
+from fedkin.report.comparison.pairs import by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
-from fedkin.report.intervals import interval, over_seeds_and_clients
+from fedkin.report.intervals import Pair, by_seed, over_pairs
 
 DEFAULT = "local"
 COLUMNS = [
@@ -66,17 +66,15 @@ def against(
 
     ``difference``: mean over seeds of the mean over pairs of (run − baseline) in the comparison's
     measure, final, personal, on test, with a 95 % interval ``low`` … ``high``; ``p``: Wilcoxon's
-    signed-rank test, two-sided, of one seed or of persons; ``better``, ``worse``: shares of the
-    pairs. A pair is one client under one seed; of natural clients, who are the same persons under
-    every seed, one client.
+    signed-rank test, two-sided, of one seed; ``better``, ``worse``: shares of the pairs. A pair is
+    one client under one seed.
 
     Args:
         seen: The runs.
         baseline: A run by its name, or a method; None: local, else the first run.
 
     Returns:
-        (name of the baseline, rows with COLUMNS and "persons", a sentence for each run without a
-        partner).
+        (name of the baseline, rows with COLUMNS, a sentence for each run without a partner).
 
     Raises:
         FedkinError: No finished run is called so, or is of that method.
@@ -101,7 +99,6 @@ def against(
                 "method": group[0].row["method"],
                 "setting": label,
                 "seeds": [one.row["seed"] for one, _ in pairs],
-                "persons": all(one.persons for one, _ in pairs),
             }
             rows.append(row | statistics(apart, group[0].measure))
         elif pairs:
@@ -116,67 +113,57 @@ def against(
     return name, rows, warnings
 
 
-def differences(pairs: Sequence[tuple[Seen, Seen]]) -> list[np.ndarray]:
-    """run − baseline of every client that both have, a person's as the mean over the seeds;
-    rounded, so that equal accuracies differ by exactly 0.
+def differences(pairs: Sequence[tuple[Seen, Seen]]) -> dict[Pair, float]:
+    """run − baseline of every client that both have; rounded, so that equal accuracies differ by
+    exactly 0.
 
     Args:
         pairs: (run, baseline), one a seed.
 
     Returns:
-        In the measure's unit: an array a seed, or one array of the persons; none is empty.
+        In the measure's unit.
     """
-    found = [
-        (
-            one,
-            {
-                k: value - base.personal[k]
-                for k, value in one.personal.items()
-                if k in base.personal
-            },
-        )
-        for one, base in pairs
-    ]
-    alike = all(one.persons for one, _ in found)
-    samples = [found] if alike else [[each] for each in found]
-    arrays = [np.array(list(by_person(sample).values()), dtype=float) for sample in samples]
-    return [np.round(array, 12) for array in arrays if len(array)]
+    of_runs = by_pair((one, _shared(one, base)) for one, base in pairs)
+    of_bases = by_pair((one, _shared(base, one)) for one, base in pairs)
+    return {pair: round(value - of_bases[pair], 12) for pair, value in of_runs.items()}
 
 
-def statistics(apart: Sequence[np.ndarray], measure: str) -> dict[str, Any]:
+def _shared(one: Seen, other: Seen) -> dict[int, float]:
+    """The scores of the clients whom another run has, too."""
+    return {k: value for k, value in one.personal.items() if k in other.personal}
+
+
+def statistics(apart: Mapping[Pair, float], measure: str) -> dict[str, Any]:
     """The numbers of one row; of some measures less is better.
 
-    Clients of one seed share a model and a split. So of several seeds the seeds are the sample, and
-    the clients of each; and Wilcoxon's test, for which all pairs are independent, is of one sample.
+    Clients of one seed share a model. So of several seeds the seeds are the sample, and the clients
+    of each; and Wilcoxon's test, for which all pairs are independent, is of one seed.
 
     Args:
-        apart: Differences, in the measure's unit: an array a seed, or one of persons.
+        apart: Differences, in the measure's unit.
         measure: Of which they are.
 
     Returns:
         "better" and "worse" are shares in 0..1, "p" a probability, None of several seeds.
     """
-    every = np.concatenate(apart)
+    every = np.array(list(apart.values()))
     gain = measure_named(measure).sign * every
-    alone = len(apart) == 1
-    low, high = interval(every) if alone else _over_seeds(apart, measure)
+    each, _ = by_seed(apart)
+    low, high = over_pairs(apart)
+    if len(each) > 1 and low is not None and high is not None:
+        # no end goes beyond the largest difference: that of two seeds would
+        most = measure_named(measure).most - measure_named(measure).least
+        low, high = max(low, -most), min(high, most)
     return {
         "clients": len(every),
         "measure": measure,
-        "difference": float(np.mean([each.mean() for each in apart])),
+        "difference": float(np.mean([np.nanmean(one) for one in each])),
         "low": low,
         "high": high,
-        "p": signed_rank(every) if alone else None,
+        "p": signed_rank(every) if len(each) == 1 else None,
         "better": float((gain > 0).mean()),
         "worse": float((gain < 0).mean()),
     }
-
-
-def _over_seeds(apart: Sequence[np.ndarray], measure: str) -> tuple[float, float]:
-    """No end goes beyond the largest difference: that of two seeds would."""
-    low, high = over_seeds_and_clients(apart)
-    most = measure_named(measure).most - measure_named(measure).least
-    return max(low, -most), min(high, most)
 
 
 def told_apart(row: Mapping[str, Any]) -> bool:
@@ -193,8 +180,7 @@ def told_apart(row: Mapping[str, Any]) -> bool:
 
 
 def pairs_of(row: Mapping[str, Any]) -> str:
-    """What the shares of a row are of: a client is several pairs under several seeds, unless it is
-    one person under all of them.
+    """What the shares of a row are of: a client is several pairs under several seeds.
 
     Args:
         row: As ``against`` gives it.
@@ -202,7 +188,7 @@ def pairs_of(row: Mapping[str, Any]) -> str:
     Returns:
         "client" or "pair".
     """
-    return "client" if len(row["seeds"]) == 1 or row["persons"] else "pair"
+    return "client" if len(row["seeds"]) == 1 else "pair"
 
 
 def _baseline(

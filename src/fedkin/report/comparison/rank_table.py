@@ -10,7 +10,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.persons import by_share, seeds_of, shares
+from fedkin.report.comparison.pairs import by_pair, by_share, shares, unequal
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -59,14 +59,13 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
         return [], ""
     settings = [label_of[id(group)] for group in groups]
     groups, sure, note = common_seeds(groups)
-    each = [_values(group) for group in groups]
+    each = [by_pair((one, one.personal) for one in group) for group in groups]
     higher = measure_named(comparison.measure).higher
     among = [k for k, known in enumerate(sure) if known]
-    numbers = [_numbers(*one) for one in zip(groups, each, strict=True)]
+    numbers = [_numbers(group) for group in groups]
     means = [float(one["mean"]) for one in numbers]
-    weights = _weights([groups[k] for k in among])
-    seeds = seeds_of((one, one.personal) for k in among for one in groups[k])
-    shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights, seeds)
+    weights = unequal(by_pair((one, _shares(one)) for k in among for one in groups[k]))
+    shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights)
     places = dict(zip(among, shared, strict=True))
     scores = [mean * (-1 if higher else 1) for mean in means]
     order = sorted(range(len(groups)), key=lambda k: (places.get(k, (math.inf,))[0], scores[k]))
@@ -78,11 +77,14 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     return rows, note
 
 
-def _numbers(group: Sequence[Seen], values: Mapping[object, float]) -> dict[str, Any]:
-    """The mean over seeds of means over clients, and how sure it is; ``values``: its clients'."""
+def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
+    """The mean over seeds of means over clients, and how sure it is."""
     known = [one for one in group if one.personal]
+    values = by_share((one, one.personal, _shares(one)) for one in known)
     means = [fmean(one.personal.values()) for one in known]
-    low, high = over_clients(values, group[0].measure, _weights([known])) or (None, None)
+    # every seed counts the same in the interval, as it does in the mean
+    weights = unequal(shares((one, _shares(one)) for one in known))
+    low, high = over_clients(values, group[0].measure, weights) or (None, None)
     lowest, highest = over_seeds(means, group[0].measure) or (None, None)
     return {
         "seeds": [one.row["seed"] for one in known],
@@ -93,19 +95,6 @@ def _numbers(group: Sequence[Seen], values: Mapping[object, float]) -> dict[str,
         "low over seeds": lowest,
         "high over seeds": highest,
     }
-
-
-def _values(group: Sequence[Seen]) -> dict[object, float]:
-    """{who: its score over the seeds that it is in}."""
-    return by_share((one, one.personal, _shares(one)) for one in group)
-
-
-def _weights(groups: Sequence[Sequence[Seen]]) -> dict[object, float] | None:
-    """{who: what it counts}, by which every seed counts the same in the order, as it does in the
-    mean that is shown; None where all count the same.
-    """
-    weights = shares((one, _shares(one)) for group in groups for one in group)
-    return weights if len(set(weights.values())) > 1 else None
 
 
 def _shares(one: Seen) -> dict[int, float]:

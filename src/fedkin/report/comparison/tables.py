@@ -222,9 +222,9 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         columns=[*columns, "better %", "worse %"],
         rows=rows,
         texts=3,
-        caption="a pair is a client under one seed, or a natural client over all; "
+        caption="a pair is a client under one seed; "
         f"interval: {formatting.WAYS}; of several seeds: Student's t, by seeds and their clients; "
-        "p: Wilcoxon, signed rank, of one seed or of natural clients",
+        "p: Wilcoxon, signed rank, of one seed",
     )
 
 

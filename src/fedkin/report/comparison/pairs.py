@@ -1,16 +1,18 @@
-"""Scores over several seeds as values that can be drawn: one a person where the seeds have the same
-persons.
-"""
+"""Scores over several seeds: one a pair of client and seed, or one a person over all seeds."""
 
-from collections.abc import Iterable, Mapping
-from statistics import fmean
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
 
 from fedkin.report.comparison.run_row import Seen
+from fedkin.report.intervals import Pair
+
+Who = TypeVar("Who", bound=Hashable)
 
 
-def by_person(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
-    """{who: mean over the seeds}. A natural client is one person under every seed, and so one
-    value; elsewhere each seed deals the samples anew, and its clients are others.
+def by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, float]:
+    """{pair: the sum of its numbers}, which of one experiment is its one number. A natural client
+    is one person under every seed; elsewhere each seed deals the samples anew, and its clients are
+    others.
 
     Args:
         scores: A run, and a number of each of its clients.
@@ -18,11 +20,12 @@ def by_person(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object
     Returns:
         In the numbers' own unit.
     """
-    by_who: dict[object, list[float]] = {}
+    by: dict[Pair, float] = {}
     for one, by_client in scores:
         for client, value in by_client.items():
-            by_who.setdefault(_who(one, client), []).append(value)
-    return {who: fmean(values) for who, values in by_who.items()}
+            pair = Pair(one.row["seed"], _who(one, client))
+            by[pair] = by.get(pair, 0.0) + value
+    return by
 
 
 def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
@@ -42,11 +45,23 @@ def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, f
     return by_who
 
 
+def unequal(weights: Mapping[Who, float]) -> Mapping[Who, float] | None:
+    """Weights, where they are some: with equal ones everything is as without.
+
+    Args:
+        weights: {pair or person: how much it counts}.
+
+    Returns:
+        None where all count the same.
+    """
+    return weights if len(set(weights.values())) > 1 else None
+
+
 def by_share(
     scores: Iterable[tuple[Seen, Mapping[int, float], Mapping[int, float]]],
 ) -> dict[object, float]:
-    """``by_person`` where a person's share of the mean is not the same under every seed. The mean
-    of these values by ``shares`` is the mean over seeds of the seeds' own means.
+    """{who: its mean over the seeds}, where a person's share of the mean may differ between seeds.
+    The mean of these values by ``shares`` is the mean over seeds of the seeds' own means.
 
     Args:
         scores: A run, a number of each of its clients, and each one's share of the run's mean.
@@ -58,21 +73,6 @@ def by_share(
     whole = shares((one, {k: share[k] for k in values}) for one, values, share in every)
     parts = ((one, {k: v * share[k] for k, v in values.items()}) for one, values, share in every)
     return {who: part / whole[who] for who, part in shares(parts).items() if whole[who]}
-
-
-def seeds_of(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, int] | None:
-    """{who: its seed}: the clients of one seed share a model and a split.
-
-    Args:
-        scores: A run, and a number of each of its clients.
-
-    Returns:
-        None of one seed, or of persons, whom every seed has: they are one sample.
-    """
-    every = list(scores)
-    if any(one.persons for one, _ in every) or len({one.row["seed"] for one, _ in every}) < 2:
-        return None
-    return {_who(one, client): one.row["seed"] for one, values in every for client in values}
 
 
 def _who(one: Seen, client: int) -> object:
