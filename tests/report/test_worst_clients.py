@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import numpy as np
 import pytest
 
 from fedkin.report.intervals import FEW, of_error, of_share
@@ -10,6 +11,7 @@ from fedkin.report.worst_clients import worst_clients
 from tests.awkward import ROUNDS, SHUFFLED, accuracy, auc, record
 
 AT = ROUNDS[-1]
+AT_ONCE = 1 - 0.05 / 5  # five clients have an accuracy, and a macro AUC
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def test_the_lowest_accuracy_with_its_test_rows(folder) -> None:
     (row,) = worst(folder, "accuracy")
     member = SHUFFLED[lowest[1]]
     assert (row["client"], row["test"], row["value"]) == (member.name, member.test, lowest[0])
-    assert row["interval"] == of_share(lowest[0], member.test)
+    assert row["interval"] == of_share(lowest[0], member.test, AT_ONCE)
     assert row["few"] == (member.test < FEW)
 
 
@@ -50,7 +52,7 @@ def test_other_measures_have_the_error_that_the_client_sent(folder) -> None:
         )
     (row,) = worst(folder, "auc")
     assert (row["client"], row["value"]) == (SHUFFLED[client].name, value)
-    assert row["interval"] == of_error(value, 0.01 * (client + 1))
+    assert row["interval"] == of_error(value, 0.01 * (client + 1), AT_ONCE)
 
 
 def test_no_interval_goes_beyond_what_the_measure_can_be(folder) -> None:
@@ -78,3 +80,17 @@ def test_a_tenth_of_the_clients_worst_first(folder) -> None:
 def test_where_nothing_was_measured_nobody_is_worst(folder) -> None:
     with opened(folder) as run:
         assert worst_clients(run, 99, "personal", "accuracy") == []
+
+
+@pytest.mark.parametrize(("clients", "rows"), [(10, 30), (100, 25)])
+def test_intervals_of_all_clients_at_once_hold_the_worst_ones_true_value(
+    clients: int, rows: int
+) -> None:
+    """All have a true accuracy of 0.8, and the worst is the worst by chance."""
+    rng, alone, together = np.random.default_rng(1), 0, 0
+    for _ in range(500):
+        worst = rng.binomial(rows, 0.8, clients).min() / rows
+        alone += of_share(worst, rows)[1] >= 0.8
+        together += of_share(worst, rows, 1 - 0.05 / clients)[1] >= 0.8
+    assert alone / 500 < 0.9
+    assert together / 500 > 0.84  # Wilson's formula is not exact so far out

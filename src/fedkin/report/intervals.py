@@ -15,7 +15,8 @@ from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 
 Floats = NDArray[np.float64]
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
-NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+NORMAL_AT = NormalDist().inv_cdf  # the quantile of a probability
+NORMAL = NORMAL_AT((1 + LEVEL) / 2)
 STEPS = 10_000  # of a sum for an integral
 BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
@@ -81,7 +82,8 @@ def _of_sample(values: Floats, weights: Floats) -> tuple[float, float, float]:
     mean, error = _mean_and_error(values, weights)
     effective = float(weights.sum()) ** 2 / float((weights**2).sum())
     degrees = max(effective - 1, 1e-9)  # near 0 where one value has nearly all of the weight
-    return mean, error * math.sqrt(1 + 1 / degrees), degrees
+    # Bessel's correction, √(n / (n − 1))
+    return mean, error * math.sqrt((degrees + 1) / degrees), degrees
 
 
 def student(degrees: float) -> float:
@@ -147,33 +149,35 @@ def half_width(values: Sequence[float]) -> float:
     return NORMAL * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
-def of_share(share: float, rows: int) -> tuple[float, float]:
+def of_share(share: float, rows: int, level: float = LEVEL) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows.
 
     Args:
         share: In 0..1; what is beyond is taken for the nearest end.
         rows: At least 1.
+        level: How often such an interval holds the true share.
 
     Returns:
         (low, high), in 0..1.
     """
-    z, share = NORMAL, min(max(share, 0.0), 1.0)
+    z, share = NORMAL_AT((1 + level) / 2), min(max(share, 0.0), 1.0)
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def of_error(value: float, error: float) -> tuple[float, float]:
+def of_error(value: float, error: float, level: float = LEVEL) -> tuple[float, float]:
     """The interval of a value with a standard error, by the normal distribution.
 
     Args:
         value: A number.
         error: Its standard error, in the same unit.
+        level: How often such an interval holds the true value.
 
     Returns:
         (low, high).
     """
-    half = NORMAL * error
+    half = NORMAL_AT((1 + level) / 2) * error
     return value - half, value + half
 
 

@@ -122,7 +122,7 @@ def _worst(summary: Mapping[str, Any]) -> Fitting:
     if few:
         remark = f"{few} of {len(worst)} have few test rows, fewer than {FEW}"
         caption = f"{more}{remark}: their numbers may be chance"
-    numbers = ["test rows", formatting.label(measure), "95% interval"]
+    numbers = ["test rows", formatting.label(measure), "simultaneous 95% interval"]
     return _table("The worst decile, client by client", ["client"], numbers, rows, caption)
 
 

@@ -129,6 +129,7 @@ def best_gain(comparison: Comparison) -> str:
     who = f"{name} beside {comparison.baseline}"
     if experiments > 1:
         who = f"Of {experiments} experiments beside {comparison.baseline}, {name} does best"
+        chance = chance or ", not corrected for the choice"
     return (
         f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
         f"(95 % interval {ends}{chance}) over {pairs}; {percent(best['better'], 0)} of them do "
