@@ -79,7 +79,7 @@ def uploads(moment):
 
 
 def check_servers(name, run, theirs):
-    before = dict.fromkeys(run.infos, 0)
+    before = dict.fromkeys(run.infos, -1)
     for moment, other in zip(run.moments, theirs, strict=True):
         models, cluster = moment.state["models"], moment.state["cluster"]
         count = len(other["server"]["models"])

@@ -186,6 +186,14 @@ def server_update(
     )
 
 
+def largest(clusters: int, cluster: Mapping[int, int]) -> int:
+    """Whose model a client is sent that no round has had: the cluster with most members, of equals
+    the first.
+    """
+    members = list(cluster.values())
+    return max(range(clusters), key=lambda j: (members.count(j), -j))
+
+
 def cgpfl(
     start: Params | Sequence[Params],
     data: Mapping[int, Client],
@@ -205,8 +213,9 @@ def cgpfl(
     samples: bool = False,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """`start`: one model for all clusters, or one per cluster; `assignment`: P^0 (default:
-    everybody in cluster 0).
+    """`start`: one model for all clusters, or one per cluster; `assignment`: P^0 (default: nobody
+    is in a cluster, -1). Who has had no round with a mini-batch is sent the model of the largest
+    cluster: the paper has everybody in every round, and does not say.
 
     seeds[t]: positions in participants[t] of the uploads the k-means of round t starts from. A
     client that does not take part keeps its cluster number. Snapshot: {"server": {"models": [ω_k],
@@ -219,7 +228,7 @@ def cgpfl(
         if isinstance(start, Mapping)
         else [copy(m) for m in start]
     )
-    cluster = dict.fromkeys(data, 0) if assignment is None else dict(assignment)
+    cluster = dict.fromkeys(data, -1) if assignment is None else dict(assignment)
     thetas: dict[int, Params] = {}
     history: list[Snapshot] = []
     for t in range(len(plan)):
@@ -227,7 +236,7 @@ def cgpfl(
         for k in participants[t]:
             # Lines 2-12: client k is sent the model of its cluster under P^t.
             uploads[k], thetas[k] = moreau_client(
-                models[cluster[k]],
+                models[cluster[k] if cluster[k] >= 0 else largest(clusters, cluster)],
                 thetas.get(k),
                 data[k],
                 plan[t][k],
@@ -243,7 +252,7 @@ def cgpfl(
             raise ValueError("one seed per cluster")
         counts = {k: size(data[k]) for k in uploads} if samples else None
         models, found, iterations = server_update(models, uploads, seeds[t], alpha, squared, counts)
-        cluster.update(found)
+        cluster.update({k: j for k, j in found.items() if plan[t][k]})
         history.append(
             {
                 "server": {

@@ -19,7 +19,9 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
 from fedkin.methods.parts.clusters import in_each_cluster
 
-__all__ = ["cgpfl", "regroup", "uploads", "widen"]
+__all__ = ["cgpfl", "largest", "regroup", "uploads", "widen"]
+
+NOT_HEARD = -1  # in the place of a cluster: no round has had the client yet
 
 
 @declared
@@ -40,7 +42,7 @@ def cgpfl(
     Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform by default.
     New clusters are matched to the old ones by the assignment of least squared distance, so that
     mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without members keeps its
-    model.
+    model. A client that no round has had yet is in no cluster: it is sent the largest one's model.
     Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
     envelope's, λ(ω − θ).
 
@@ -77,7 +79,7 @@ def cgpfl(
         models = stack([start.only()] * clusters)
         return {
             "models": models,
-            "cluster": torch.zeros(len(start.clients), dtype=torch.int64),
+            "cluster": torch.full((len(start.clients),), NOT_HEARD, dtype=torch.int64),
             "stability": 1.0,
         }
 
@@ -85,7 +87,8 @@ def cgpfl(
         return {"theta": initial}
 
     def broadcast(state: Tree, client: int) -> Tree:
-        return {"parameters": row(state["models"], int(state["cluster"][client]))}
+        own = int(state["cluster"][client])
+        return {"parameters": row(state["models"], own if own >= 0 else largest(state))}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         omega = received["parameters"]
@@ -119,6 +122,19 @@ def cgpfl(
         check=check,
         newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
     )
+
+
+def largest(state: Tree) -> int:
+    """The cluster with the most members; the first of equals, as before any round.
+
+    Args:
+        state: Of the server.
+
+    Returns:
+        Its number.
+    """
+    known = state["cluster"][state["cluster"] >= 0]
+    return int(torch.bincount(known, minlength=count_of(state)).argmax())
 
 
 def count_of(state: Tree) -> int:
@@ -180,7 +196,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
     apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
     return {
-        "cluster": dict(enumerate(state["cluster"].tolist())),
+        "cluster": {k: own for k, own in enumerate(state["cluster"].tolist()) if own >= 0},
         "stability": {-1: state["stability"]},
         "clusters": {-1: count},
         "distance": {-1: apart},

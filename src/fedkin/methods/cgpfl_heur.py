@@ -1,5 +1,5 @@
-"""CGPFL-Heur: the number of clusters chosen by the server in the first round (CGPFL, section 5, eq.
-12).
+"""CGPFL-Heur: the number of clusters chosen by the server in the first round (CGPFL, section 4.4,
+eq. 12).
 """
 
 import math

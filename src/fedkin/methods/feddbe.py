@@ -28,8 +28,7 @@ def feddbe(
     *, lr: float, kappa: NotNegative = 1.0, momentum: Part = 1.0, weights: Weights = "samples"
 ) -> Method:
     """FedDBE: min ℓ(g(f(x) + z̄_i^p), y) + κ MSE(z̄_i^g, z̄^g): the memory z̄_i^p stays at the
-    client
-    and is trained with f and g, which are averaged.
+    client and is trained with f and g, which are averaged.
 
     Readings: z̄^g is made before the first round and stays: every client trains the initial model
     for one epoch and sends the mean of its features, in evaluation mode; the mean over clients is

@@ -30,8 +30,8 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
 
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
     h is the mean of all g_k where the mean is uniform, which a [server] optimizer or a robust rule
-    would undo: they are refused. m is the number of all clients, |P| of those
-    that answered. Running statistics have no slope: they are averaged.
+    would undo: they are refused. m is the number of all clients, |P| of those that answered.
+    Running statistics have no slope: they are averaged.
 
     Deviations: the authors' code divides α at each client by its samples over the mean of all
     clients', and clips gradients at the norm 10. It tells the mean of v without h/α, too.

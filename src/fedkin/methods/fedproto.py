@@ -16,7 +16,7 @@ from fedkin.methods.parts.prototypes import nearest, prototypes, size_of_feature
 
 __all__ = ["fedproto"]
 
-Count = Literal["samples", "clients"]
+CountedBy = Literal["samples", "clients"]
 Predictor = Literal["prototypes", "head"]
 
 
@@ -25,7 +25,7 @@ def fedproto(
     *,
     lr: float,
     lam: NotNegative = 1.0,
-    count: Count = "samples",
+    count: CountedBy = "samples",
     predictor: Predictor = "prototypes",
 ) -> Method:
     """FedProto: min L_S + λ L_R at each client, where L_R draws its features to the prototypes; the

@@ -77,12 +77,13 @@ def persfl(
 ) -> Method:
     """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its
     validation data; stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and
-    T by validation accuracy (eq. 3), or by the experiment's measure where it is another.
+    T by validation accuracy, or by the experiment's measure where it is another.
 
-    Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
-    last round is a candidate too; values that validation cannot tell apart are decided by the lower
-    loss, then by the order of the grid; λ = 0 does not depend on T and is trained once. Stage 2 has
-    one rate: the schedule's decay is stage 1's.
+    Readings: eq. 3 has the argmin of the training objective over λ and T; validation chooses them
+    here, as it does the teacher (eq. 2). Line 20 and eq. 3 contradict each other on the order of
+    the KL. The aggregate of the last round is a candidate too; values that validation cannot tell
+    apart are decided by the lower loss, then by the order of the grid; λ = 0 does not depend on T
+    and is trained once. Stage 2 has one rate: the schedule's decay is stage 1's.
     Deviations: by default the grid is searched coarsely, and students within one standard error of
     the best are equal to it. The paper's are search = "grid" and margin = 0.
 
@@ -197,7 +198,7 @@ def persfl(
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         w = received["parameters"]
         # until it has considered one, its teacher is what it received
-        best = own["teacher"] if own["loss"] < math.inf else w
+        best = w if teacher == "final" or own["loss"] == math.inf else own["teacher"]
         return {"personal": own.get("student", best), "global": w}
 
     def client_metrics(own: Tree) -> dict[str, float]:

@@ -158,7 +158,7 @@ def ensemble_bound(
         distances: d(D_i, D_k) [clients], see ``variation``.
         joint: ν_i = inf_h L_{D_i}(h) + L_{D_k}(h) [clients], or one number; seldom known.
         delta: δ, in (0, 1).
-        printed: The second term as the paper prints it.
+        printed: The second term with the constants that the paper prints.
 
     Returns:
         The four terms.
@@ -168,8 +168,8 @@ def ensemble_bound(
 
     Readings: equation 61 has √(log(2/δ)/(2 m_k)); that is Lemma C.2 for client i, whose hypothesis
     was trained on m_i samples, so m_i stands here; δ is shared by the clients with α > 0 (union
-    bound). ``printed``: √(log(1/δ)) Σ α_i / √m_i, the last line, whose constants are lost on the
-    way.
+    bound). ``printed``: √(log(1/δ)) Σ α_i / √m_i, with the constants of the last line, some of
+    which are lost on the way; it has √m_k, where m_i is our reading again.
 
     Source: COMET, appendix C, equations 60 to 62.
     """

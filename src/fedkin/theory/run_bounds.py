@@ -57,7 +57,8 @@ def stationarity_of(folder: Path) -> Stationarity:
         folder: The run's.
 
     Returns:
-        The two parts of the criterion, at the last committed round.
+        The two parts of the criterion, at the last committed round. That of the memberships has the
+        gradient that the run's own steps have: p_i ∇f_i, or with membership_scale = "client" ∇f_i.
 
     Raises:
         FedkinError: The run is of another method, or predicts numbers.
@@ -75,7 +76,8 @@ def stationarity_of(folder: Path) -> Stationarity:
             theta, state["memberships"][client]
         )
         total = {name: total[name] + float(shares[client]) * of_theta[name] for name in total}
-        slopes.append(float(shares[client]) * of_c)
+        own_scale = hyper["membership_scale"] == "client"
+        slopes.append(of_c if own_scale else float(shares[client]) * of_c)
     # the rows are kept on the simplex in float32: renormalised for a criterion that is a small
     # difference
     c = state["memberships"].to(torch.float64)
