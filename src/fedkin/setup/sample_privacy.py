@@ -101,12 +101,13 @@ class SampleCosts:
     """Of every client: its sampling rate and its steps in a round.
 
     shares: {client: q}. steps: {client: its steps in a round}. participants: of every round, as
-    the run's seed draws them.
+    the run's seed draws them. sent: whether clients send anything.
     """
 
     shares: Mapping[int, float]
     steps: Mapping[int, Steps]
     participants: tuple[tuple[int, ...], ...]
+    sent: bool = True
 
     def taken(self, rounds: int) -> Counter[int]:
         """In how many of the first rounds each client takes part.
@@ -214,7 +215,9 @@ def costs_of(
     shares = {client: min(1.0, batch / info.samples) for client, info in infos.items()}
     rounds = range(1, spec.run.rounds + 1)
     drawn = tuple(tuple(participants(method, federation, number)) for number in rounds)
-    return SampleCosts(shares, steps, drawn)
+    client, info = next(iter(infos.items()))
+    message = method.expected_update(method.broadcast(state, client), info)
+    return SampleCosts(shares, steps, drawn, bool(message) or method.setup_message is not None)
 
 
 def _steps(
