@@ -209,12 +209,14 @@ def test_what_is_kept_of_a_join() -> None:
     ]
     scores = {"personal": {"test": (0.5, 0.75), "val": (math.inf, math.nan)}}
     measures = {"personal": {"test": {"auc": 0.25, "rmse": math.nan}}}
+    notes = {"n": 1, "shares": [0.5, math.nan]}  # of a node, which may tell anything
     last: Any = None
-    found = Joined(1, 3, 2, "validation", scores, measures, {"n": 1}, sent, 1.5, last)
+    found = Joined(1, 3, 2, "validation", scores, measures, notes, sent, 1.5, last)
     kept = described_by(found, 14, 5, 6)
     assert (kept["train"], kept["val"], kept["test"]) == (14, 5, 6)
     assert (kept["rounds"], kept["place"], kept["places"]) == (2, 1, 3)
-    assert (kept["chosen_by"], kept["notes"], kept["seconds"]) == ("validation", {"n": 1}, 1.5)
+    assert (kept["chosen_by"], kept["seconds"]) == ("validation", 1.5)
+    assert kept["notes"] == {"n": 1, "shares": [0.5, None]}
     assert kept["scores"]["personal"] == {
         "test": {"loss": 0.5, "accuracy": 0.75},
         "val": {"loss": None, "accuracy": None},

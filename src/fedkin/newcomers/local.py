@@ -1,6 +1,5 @@
 """Clients that were not in a run: a personal model for each of them, while nobody else works."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from fedkin.data.population import Population
 from fedkin.engine.host import Host, Resources
 from fedkin.engine.store import Memory
 from fedkin.newcomers.protocol import Joined, LocalNewcomer, Standing, join
+from fedkin.runs.bounds import finite
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, schedule_of
@@ -222,19 +222,13 @@ def described_by(outcome: Joined, train: int, val: int, test: int) -> dict[str, 
         "chosen_by": outcome.chosen,
         "scores": {
             view: {
-                split: {"loss": _number(loss), "accuracy": _number(right)}
+                split: {"loss": finite(loss), "accuracy": finite(right)}
                 for split, (loss, right) in by.items()
             }
             for view, by in outcome.scores.items()
         },
-        "measures": {
-            view: {
-                split: {name: _number(value) for name, value in of.items()}
-                for split, of in by.items()
-            }
-            for view, by in outcome.measures.items()
-        },
-        "notes": outcome.notes,
+        "measures": finite(outcome.measures),
+        "notes": finite(outcome.notes),
         "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
         "scalars": {
             way: {
@@ -244,10 +238,6 @@ def described_by(outcome: Joined, train: int, val: int, test: int) -> dict[str, 
         },
         "seconds": outcome.seconds,
     }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _same_kind(own: Population, others: Population) -> None:

@@ -310,8 +310,10 @@ def _is_listed(value: Any, width: int) -> bool:
 
 
 def _is_one_number(value: Any) -> bool:
-    """Not of True, nor of a whole number that is larger than a float can be."""
-    return type(value) is float or (type(value) is int and abs(value) <= LOSS)
+    """Not of True, nor of a whole number that is larger than a float can be. None was no finite
+    number, and becomes nan.
+    """
+    return value is None or type(value) is float or (type(value) is int and abs(value) <= LOSS)
 
 
 def _put(row: NDArray[np.float64], value: Any, width: int) -> None:
