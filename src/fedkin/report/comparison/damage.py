@@ -11,8 +11,9 @@ from fedkin.report.comparison.run_row import Seen
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.records import Run, opened
 from fedkin.runs.bounds import is_number
+from fedkin.runs.record import CLUSTER
 
-ATTACK, ATTACKER, KEPT, CLUSTER = "attack", "attacker", "kept", "cluster"
+ATTACK, ATTACKER, KEPT = "attack", "attacker", "kept"
 EVERYBODY = "all"
 KEEPING = ("out", "commit_every")
 

@@ -55,8 +55,7 @@ def by_client(summary: Mapping[str, Any]) -> dict[str, str]:
     """
     chances = _numbers(summary["extras"].get(CHANCE, {}))
     return {
-        name: what_and_why(share, chances.get(name))
-        for name, share in shares_of(summary).items()
+        name: what_and_why(share, chances.get(name)) for name, share in shares_of(summary).items()
     }
 
 
