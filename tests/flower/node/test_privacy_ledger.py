@@ -177,7 +177,7 @@ def test_an_epsilon_that_its_owner_wrote_is_a_number(tmp_path, written):
     line = json.loads((tmp_path / SPENT).read_text())
     text = json.dumps({**line, "epsilon": "HERE"}).replace('"HERE"', written)
     (tmp_path / SPENT).write_text(f"{text}\n")
-    with pytest.raises(StoreError, match="run a{16} has a number that is none, or below 0"):
+    with pytest.raises(StoreError, match=r"run a{16} has a number that is none, or below 0"):
         PrivacyLedger(tmp_path, 10.0).check(private(), asking("b" * 16))
 
 
