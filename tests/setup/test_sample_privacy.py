@@ -129,6 +129,14 @@ def test_a_method_that_uses_samples_otherwise_is_refused(method):
     assert "\n" not in str(told.value)
 
 
+def test_a_first_state_that_is_made_of_labels_is_refused():
+    """No noise covers it, and a message may hold it."""
+    base = make("fedavg", {}, {"lr": 0.1})
+    telling = base._replace(name="telling", client=lambda initial, info: {"of": info.histogram})
+    with pytest.raises(FedkinError, match="does not fit telling: its clients use the histogram of"):
+        assemble(spec(), telling)
+
+
 def test_all_other_methods_are_covered():
     for method in METHODS.keys() - REFUSED.keys() - STEPS.keys():
         assert assemble(spec(method)).costs.steps[0]

@@ -10,6 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import ScanStep
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Key, seeded
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
@@ -25,6 +27,7 @@ from fedkin.setup.accountant import (
     epsilon_of,
     noise_of_samples,
 )
+from fedkin.transforms.protected.data import protected as sealed_data
 from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
     Steps,
@@ -232,9 +235,23 @@ def _steps(
     """A client's steps in a round, from the server's first state."""
     key = Key(0, 1, info.client)
     data = LocalData(info, model, key, population, _Still(), schedule, secret=seeded(0))
-    own = method.client(model.initial, info)
+    own = _first_state(method, data)
     received = method.broadcast(state, info.client)
     return steps_of(method, received, own, data, spec.privacy.plain_at_home)
+
+
+def _first_state(method: Method, data: LocalData) -> Tree:
+    """A client's state before any round, made of what no sample is in: its messages may hold it.
+
+    Raises FedkinError where the method makes it of the client's labels.
+    """
+    none = SampleNoise(1.0, 0.0, 1.0, seeded(0), 1, dry=True)
+    try:
+        return method.client(data.model.initial, sealed_data(data, none).info)
+    except Uncovered as error:
+        raise FedkinError(
+            f"privacy.unit = 'sample' does not fit {method.name}: {error}; try fedavg, or ditto"
+        ) from None
 
 
 def protected_at_node(
