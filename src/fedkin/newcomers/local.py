@@ -69,12 +69,18 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
         What ``join`` takes.
 
     Raises:
-        FedkinError: The method chooses by validation, and the newcomer has no validation samples.
+        FedkinError: The method chooses by validation, and the newcomer has no validation samples;
+            or clients of the run add noise.
     """
     parts, method = run.parts, run.parts.method
     if method.needs.validation and not validation:
         who = "method.safe" if method.hyper.get("safe") else method.name
         raise FedkinError(f"{who} chooses by validation: the newcomer needs validation samples")
+    if parts.spec.privacy.at_client:
+        raise FedkinError(
+            "clients of this run add noise, and what a newcomer would send is not accounted for: "
+            "let it be a client of the next run"
+        )
     seed = parts.spec.run.seed
     return Standing(
         method, run.state, run.round, parts.federation.tools, seed, info, validation > 0
