@@ -327,6 +327,21 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def json_of(value: Any) -> str:
+    """``finite`` values as text.
+
+    Args:
+        value: Plain values and NumPy numbers, of any depth.
+
+    Returns:
+        JSON that every program reads.
+    """
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):  # only these few are looked at number by number
+        return json.dumps(finite(value))
+
+
 def note(value: Any) -> str:
     """A client's metrics as JSON; what is too long is replaced by its length.
 
@@ -336,5 +351,5 @@ def note(value: Any) -> str:
     Returns:
         JSON of at most NOTE letters.
     """
-    text = json.dumps(finite(value))
+    text = json_of(value)
     return text if len(text) <= NOTE else json.dumps(f"not kept: {len(text):,} letters")
