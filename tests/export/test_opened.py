@@ -1,6 +1,7 @@
 """Whose model is meant, and which of its models."""
 
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -193,6 +194,8 @@ def test_what_is_exported_was_evaluated_also_where_making_it_trains(tmp_path: Pa
         {"scores": {"personal": {"test": {"loss": 0.5}}}},
         {"scores": {"personal": {"test": {"loss": "low", "accuracy": 0.5}}}},
         {"scores": {"personal": {"test": {"loss": 0.5, "accuracy": 0.5, "auc": []}}}},
+        {"scores": {"personal": {"test": {"loss": math.nan, "accuracy": 0.5}}}},
+        {"scores": {"personal": {"test": {"loss": True, "accuracy": 0.5}}}},
         {"bytes": {"up": [], "down": 9}},
         {"scalars": {"up": {"parameters": True}, "down": {}}},
         {"notes": 3},

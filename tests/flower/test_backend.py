@@ -157,3 +157,12 @@ def test_what_nodes_reported_is_read_again(tmp_path):
     content = {"a": facts().model_dump(mode="json"), "b": None}
     (tmp_path / "nodes.json").write_text(json.dumps(content))
     assert known_facts(tmp_path / "nodes.json") == {"a": facts(), "b": None}
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"a": {}}', '{"a": 3}', "[" * 100_000])
+def test_what_nodes_reported_may_be_damaged_or_gone(content, tmp_path):
+    with pytest.raises(FedkinError, match=r"nodes\.json is missing, which says what the nodes'"):
+        known_facts(tmp_path / "nodes.json")
+    (tmp_path / "nodes.json").write_text(content)
+    with pytest.raises(FedkinError, match=r"nodes\.json is damaged: copy the run directory again$"):
+        known_facts(tmp_path / "nodes.json")

@@ -139,6 +139,9 @@ def test_scores_and_notes_that_cannot_be_are_not_recorded(tmp_path):
         "deep": {"notes": {"a": [[[[0.0]]]]}},
         "number": {"notes": {"a": 10**400}},
         "name": {"notes": {"<script>": 1.0}},
+        "attacker": {"notes": {"attacker": [1.0]}},
+        "cost": {"notes": {"epsilon": 0.0}},
+        "cluster": {"notes": {"cluster": 1e30}},
     }
     fleet = Fleet(tmp_path, experiment("ditto", run__rounds=len(cases) + 1))
     for round, values in enumerate(cases.values(), start=1):

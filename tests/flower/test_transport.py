@@ -11,7 +11,7 @@ from fedkin.engine.op import Task
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request
 from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
-from fedkin.flower.transport import FlowerTransport, answers_of
+from fedkin.flower.transport import NAMES, FlowerTransport, answers_of
 
 WHO = {"version": "", "experiment": "", "run": "", "name": ""}
 SCORES = {"personal": dict.fromkeys(("train", "val", "test"), (0.5, 0.5))}
@@ -165,6 +165,20 @@ def test_what_a_client_says_of_its_scores_is_told_in_a_few_lines(transport, node
         "c1 was not evaluated: reason 0 (2 times)",
         *(f"c1 was not evaluated: reason {k}" for k in (1, 2, 3)),
     ]
+
+
+def test_a_client_may_name_few_models_and_notes_in_a_whole_run(transport, nodes, monkeypatch):
+    """Each is a chart of the report: with others in every round it would grow without end."""
+    own = SCORES
+    for round in range(1, 60):
+        monkeypatch.setitem(globals(), "SCORES", {**own, f"view {round}": own["personal"]})
+        answers = list(transport.ask("evaluate", round, orders(b"%d" % round)))
+        assert len(answers) == (3 if round < NAMES else 0)  # "personal" is a name as well
+    monkeypatch.setitem(globals(), "SCORES", own)
+    assert len(list(transport.ask("evaluate", 60, orders(b"60")))) == 3
+    assert "c1 was not evaluated: its reply names ever other models (12 times)" in (
+        transport.remarks()
+    )
 
 
 def test_a_round_is_enough_where_each_that_is_worked_for_can_count(transport):

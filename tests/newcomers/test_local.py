@@ -209,12 +209,14 @@ def test_what_is_kept_of_a_join() -> None:
     ]
     scores = {"personal": {"test": (0.5, 0.75), "val": (math.inf, math.nan)}}
     measures = {"personal": {"test": {"auc": 0.25, "rmse": math.nan}}}
+    notes = {"n": 1, "shares": [0.5, math.nan]}  # of a node, which may tell anything
     last: Any = None
-    found = Joined(1, 3, 2, "validation", scores, measures, {"n": 1}, sent, 1.5, last)
+    found = Joined(1, 3, 2, "validation", scores, measures, notes, sent, 1.5, last)
     kept = described_by(found, 14, 5, 6)
     assert (kept["train"], kept["val"], kept["test"]) == (14, 5, 6)
     assert (kept["rounds"], kept["place"], kept["places"]) == (2, 1, 3)
-    assert (kept["chosen_by"], kept["notes"], kept["seconds"]) == ("validation", {"n": 1}, 1.5)
+    assert (kept["chosen_by"], kept["seconds"]) == ("validation", 1.5)
+    assert kept["notes"] == {"n": 1, "shares": [0.5, None]}
     assert kept["scores"]["personal"] == {
         "test": {"loss": 0.5, "accuracy": 0.75},
         "val": {"loss": None, "accuracy": None},
@@ -243,7 +245,7 @@ def test_who_chooses_by_validation_needs_some() -> None:
     method = SimpleNamespace(name="m", needs=SimpleNamespace(validation=True), hyper={})
     parts = SimpleNamespace(
         method=method,
-        spec=SimpleNamespace(run=SimpleNamespace(seed=6)),
+        spec=SimpleNamespace(run=SimpleNamespace(seed=6), privacy=SimpleNamespace(at_client=False)),
         federation=SimpleNamespace(tools="tools"),
     )
     run, info = Learned(parts, {}, 5, None), SimpleNamespace(client=3)  # type: ignore[arg-type]
@@ -256,6 +258,9 @@ def test_who_chooses_by_validation_needs_some() -> None:
     assert (found.round, found.seed, found.tools, found.validates) == (5, 6, "tools", True)
     method.needs.validation = False
     assert standing(run, info, 0).validates is False  # type: ignore[arg-type]
+    parts.spec.privacy.at_client = True
+    with pytest.raises(FedkinError, match=r"^clients of this run add noise"):
+        standing(run, info, 1)  # type: ignore[arg-type]
 
 
 def test_the_newcomers_data_are_of_the_runs_kind() -> None:

@@ -1,5 +1,6 @@
 """What server metrics become: flows that lose nobody, groups, weights, neighbours."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from fedkin.report.collaboration import (
     read_collaboration,
     shares,
 )
+from fedkin.report.page.content import page
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
 
@@ -53,3 +55,18 @@ def test_a_continuum_has_no_groups(parts: int, groups: range | None) -> None:
     apart = np.eye(10) if parts == 10 else np.array([[k, 9.0 - k, 3.0 * k] for k in range(10)])
     found = _alike(apart)
     assert found == (None if groups is None else list(groups))
+
+
+@pytest.mark.parametrize("told", [1e30, -1e30, 10**30, 0.5, math.inf])
+def test_what_a_strangers_record_tells_of_a_client_breaks_no_page(
+    told: float, tmp_path: Path
+) -> None:
+    """Charts ask for finite numbers, and clusters for whole ones: others are not drawn."""
+    notes = [(1, k, name, 1) for k in range(3) for name in ("cluster", "share")]
+    notes += [(2, k, name, told) for k in range(3) for name in ("cluster", "share")]
+    notes += [(2, k, "membership", [0.5, told]) for k in range(3)]
+    with opened(noted(tmp_path / "run", notes)) as run:
+        assert "<html" in page(run)
+        found = read_collaboration(run)
+    assert (found.clusters is None) == (told != math.inf)
+    assert np.isinf(found.numbers["share"].values).sum() == 0

@@ -1,9 +1,11 @@
 """Numbers and texts of a record: what is kept, and what makes a record damaged."""
 
+import json
 import math
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
@@ -14,8 +16,10 @@ from fedkin.runs.bounds import (
     are_numbers,
     check_facts,
     check_rows,
+    finite,
     is_number,
     loss,
+    note,
     sentence,
 )
 from tests.awkward import record
@@ -26,6 +30,13 @@ def test_what_is_written_is_finite_and_no_share_is_above_1() -> None:
     assert [accuracy(x) for x in (0.3, -0.1, 1.1, math.nan)] == [0.3, None, None, None]
     assert accuracy(1 + 1e-9) == 1 + 1e-9
     assert len(sentence("x" * 9000)) == 2001
+
+
+def test_what_a_method_tells_is_json_whatever_its_numbers_are() -> None:
+    told = {"weights": (0.5, math.nan), 3: math.inf, "at": np.float32(-math.inf), "n": np.int64(2)}
+    known = {"weights": [0.5, None], "3": None, "at": None, "n": 2}
+    assert finite(told) == known
+    assert note(told) == json.dumps(known)
 
 
 def rows_of(path: Path):

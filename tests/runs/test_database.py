@@ -1,5 +1,6 @@
 """run.db: whole or not at all, read while it is written, refused when it is another version's."""
 
+import math
 import sqlite3
 import threading
 from contextlib import closing
@@ -73,6 +74,13 @@ def test_a_commit_that_fails_leaves_no_trace(database):
         raise ZeroDivisionError
     assert database.facts()["seed"] == 3
     assert database.rows("SELECT * FROM events") == []
+
+
+def test_facts_are_json_whatever_their_numbers_are(database):
+    with database.commit() as transaction:
+        put_facts(transaction, {"tried": [1.5, math.nan, -math.inf]})
+    ((text,),) = database.rows("SELECT value FROM facts WHERE name = 'tried'")
+    assert text == "[1.5, null, null]"
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
         ({"noise": {"epsilon": 1, "delta": 0.1}, "clip": 1, "delta": 0.2}, "stands there twice"),
         ({"clip": 1.0}, "clip protects nobody without noise"),
         ({**WHOLE, "delta": 1}, "above 0 and below 1"),
+        ({**WHOLE, "delta": 9e-13}, "no epsilon is known of so small a delta: take 1e-12 or"),
         ({**WHOLE, "where": "distributed"}, "which hides nothing without masks"),
         ({**WHOLE, "personal": "plain"}, "personal = 'plain' is for unit = 'sample'"),
         ({**WHOLE, "unit": "sample", "personal": "some"}, "personal"),

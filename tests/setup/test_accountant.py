@@ -1,10 +1,12 @@
 """What privacy costs, against the library's own figures."""
 
+import math
 import resource
 
 import pytest
 
-from fedkin.setup.accountant import Mechanism, Release, epsilon, epsilon_of, noise_for
+from fedkin.runs.privacy import LEAST_DELTA
+from fedkin.setup.accountant import COARSE, Mechanism, Release, epsilon, epsilon_of, noise_for
 from tests.experiment.privacy_examples import library
 
 
@@ -17,6 +19,14 @@ def test_epsilon_is_the_librarys_own():
 def test_a_target_is_met_and_hardly_more():
     noise = noise_for(3.0, 1e-5, 1.0, 12)
     assert 3.0 - 0.02 < library(noise, 1.0, 1e-5, 12) <= 3.0
+
+
+def test_epsilon_is_a_number_down_to_the_least_delta():
+    """What an experiment may not ask for has none: the accountant cuts off rarer events."""
+    kinds = tuple(Release(noise, 0.01, 5_000) for noise in (0.7, 1.0, 1.3, 2.0))
+    assert epsilon_of(kinds, LEAST_DELTA, COARSE) < 100
+    assert epsilon(Mechanism(1.0, 1.0, LEAST_DELTA), 100) < 200
+    assert math.isinf(epsilon(Mechanism(1.0, 1.0, 1e-16), 100))
 
 
 @pytest.mark.parametrize("release", [Release(0.01, 1.0, 3), Release(0.05, 0.5, 300)])

@@ -13,6 +13,7 @@ from fedkin.core.rng import seeded
 from fedkin.engine.transports import processes
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
+from fedkin.experiment.run_facts import privacy_of
 from fedkin.flower.deployable import check_deployable
 from fedkin.methods import make
 from fedkin.report.summary import summary
@@ -22,6 +23,7 @@ from fedkin.setup import sample_privacy
 from fedkin.setup.accountant import epsilon_of, noise_of_samples
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
+from fedkin.setup.remarks import unsent_noise
 from fedkin.setup.sample_privacy import Cost, SampleCosts, check_delta, with_noise
 from fedkin.transforms.protected.per_sample import steps_of
 from tests.engine.small import FORKED, METHODS, content, outcome
@@ -68,6 +70,31 @@ def test_personal_parts_without_noise_cost_nothing_and_are_outside():
         assemble(spec("fedper", {"personal": "plain"}))
 
 
+def test_noise_is_said_to_be_in_vain_where_nothing_is_sent(tmp_path, free, caplog):
+    """Before the first round, and in the record: the noise of ``local`` protects a model that is
+    given away, and nobody from the server.
+    """
+    said_before = []
+    folder = run(
+        spec("local", run__rounds=1),
+        tmp_path / "run",
+        progress=lambda _: said_before.append(list(caplog.messages)),
+    )
+    (sentence,) = [one for one in said_before[0] if "clients of local send nothing" in one]
+    with read_only(folder) as database:
+        facts = database.facts()
+    assert sentence.removeprefix("note: ") in facts["said"]
+    assert facts["privacy"]["from"] == "whoever is given a client's model"
+
+
+def test_noise_of_what_is_sent_is_not_said_to_be_in_vain(free):
+    for method in ("fedavg", "comet", "persfl"):
+        parts = assemble(spec(method))
+        assert unsent_noise(parts) == []
+        assert privacy_of(parts)["from"] == "whoever sees what clients send, the server too"
+    assert unsent_noise(assemble(parse(content("local"))[0])) == []
+
+
 REFUSED = {
     "centralized": "trains on everybody's samples in one place",
     "fedem": "passes over all training samples",
@@ -100,6 +127,14 @@ def test_a_method_that_uses_samples_otherwise_is_refused(method):
     with pytest.raises(FedkinError, match=REFUSED[method]) as told:
         assemble(spec(method))
     assert "\n" not in str(told.value)
+
+
+def test_a_first_state_that_is_made_of_labels_is_refused():
+    """No noise covers it, and a message may hold it."""
+    base = make("fedavg", {}, {"lr": 0.1})
+    telling = base._replace(name="telling", client=lambda initial, info: {"of": info.histogram})
+    with pytest.raises(FedkinError, match="does not fit telling: its clients use the histogram of"):
+        assemble(spec(), telling)
 
 
 def test_all_other_methods_are_covered():

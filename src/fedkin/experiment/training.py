@@ -39,7 +39,7 @@ from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import committed
 from fedkin.setup.method_transforms import with_secret
 from fedkin.setup.privacy import remarks_of, secret_for, spent
-from fedkin.setup.remarks import alone, remarks
+from fedkin.setup.remarks import alone, remarks, unsent_noise
 from fedkin.setup.secure_aggregation import masking_remarks
 
 __all__ = [
@@ -122,7 +122,8 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
-        for sentence in alone(parts):  # who is never in a round is told before hours of them
+        # who is never in a round, and what is in vain, is told before hours of rounds
+        for sentence in (*alone(parts), *unsent_noise(parts)):
             warn(f"note: {sentence}")
         train(parts, folder, database, progress, engine)
 

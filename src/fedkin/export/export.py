@@ -17,6 +17,7 @@ from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS, check_format
 from fedkin.export.module_io import in_words
+from fedkin.runs.bounds import finite
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
@@ -99,7 +100,7 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / f"model.{format}", made.content)
-        text = json.dumps(card, indent=1, ensure_ascii=False)
+        text = json.dumps(finite(card), indent=1, ensure_ascii=False)
         # half a letter, which anybody's JSON may hold, is written as JSON has it
         write_file(out / CARD, text.encode("utf-8", "backslashreplace"))
         write_file(out / "card.md", as_markdown(card).encode())
@@ -127,7 +128,7 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
         raise FedkinError(
             f"{out} holds the model of {theirs}: choose another --out, or remove that folder"
         )
-    if files and before != json.loads(json.dumps(card)):
+    if files and before != json.loads(json.dumps(finite(card))):
         other = next(iter(files))
         raise FedkinError(
             f"{out} holds {other} of another model: choose another --out, or remove that folder"

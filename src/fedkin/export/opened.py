@@ -15,6 +15,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal, tried
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
+from fedkin.runs.bounds import is_number
 from fedkin.runs.directory import resumed_by
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -233,6 +234,7 @@ def _check_numbers(details: dict[str, Any]) -> None:
     numbers = [number for by in scores for number in (by["loss"], by["accuracy"], *by.values())]
     if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
         raise TypeError
-    if not all(number is None or type(number) in (int, float) for number in numbers):
+    known = [number for number in numbers if number is not None]
+    if not all(type(number) in (int, float) and is_number(number) for number in known):
         raise TypeError
     details.get("notes", {}).items()

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from fedkin.core.errors import FedkinError, some
+from fedkin.core.files import read_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.op import LAST, WORK
@@ -34,6 +35,7 @@ from fedkin.setup.population import rooted
 from fedkin.setup.secure_aggregation import check_clients
 
 NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
+LARGEST = 1 << 30  # bytes of it
 
 
 def known_facts(path: Path) -> dict[str, Facts | None]:
@@ -44,12 +46,23 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
 
     Returns:
         {node: what it sent}; None of a node that had its part of [data].
+
+    Raises:
+        FedkinError: It is missing or damaged.
     """
-    facts = json.loads(path.read_text())
-    return {
-        name: None if content is None else Facts.model_validate_json(json.dumps(content))
-        for name, content in facts.items()
-    }
+    try:
+        facts = json.loads(read_file(path, LARGEST))
+        return {
+            name: None if content is None else Facts.model_validate_json(json.dumps(content))
+            for name, content in facts.items()
+        }
+    except FileNotFoundError:
+        raise FedkinError(
+            f"{path} is missing, which says what the nodes' data are like: copy the whole run "
+            "directory"
+        ) from None
+    except (AttributeError, OSError, RecursionError, ValueError):  # pydantic's is a ValueError
+        raise FedkinError(f"{path} is damaged: copy the run directory again") from None
 
 
 def unseen(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError
 
-from fedkin.core.errors import FedkinError, near
+from fedkin.core.errors import FedkinError, cut, near
 from fedkin.core.files import read_file
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.flower.address import check_dialled, check_insecure, host_of
@@ -122,9 +122,15 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
     try:
         config = kind.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
+        mistakes = error.errors()
+        # a key that is written wrongly may be the one that seems to be missing
+        first = next((one for one in mistakes if one["type"] == "extra_forbidden"), mistakes[0])
         if first["type"] == "string_pattern_mismatch":  # names are all that has a pattern
             raise FedkinError(f"{where}: {_misnamed(first['input'])}") from None
+        if first["type"] == "extra_forbidden":
+            key, keys = str(first["loc"][0]), kind.model_fields
+            hint = near(key, keys) or f": the keys are {', '.join(keys)}"
+            raise FedkinError(f"{where}: unknown key {cut(key)!r}{hint}") from None
         raise FedkinError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     _check_addresses(config, where)
     if isinstance(config, Deployment):

@@ -11,6 +11,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
 from fedkin.data.population import Split
 from fedkin.engine.op import RemoteOp
+from fedkin.runs.bounds import COUNT
+from fedkin.runs.record import CLUSTER, OF_THE_SERVER
 
 PROTOCOL = 10
 HEADER_BYTES = 8 << 20  # of one header
@@ -87,6 +89,10 @@ def _no_number(value: float) -> bool:
 def _notes(notes: dict[str, Any]) -> dict[str, Any]:
     numbers = 0
     for name, value in notes.items():
+        if name in OF_THE_SERVER:
+            raise ValueError(f"{name} is for the server to say")
+        if name == CLUSTER and not (type(value) is int and abs(value) <= COUNT):
+            raise ValueError("a cluster is a whole number")
         vector = value if isinstance(value, list) else [value]
         if not all(
             type(x) in (int, float, bool) and (abs(x) <= DIVERGED or _no_number(x)) for x in vector

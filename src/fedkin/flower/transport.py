@@ -18,12 +18,13 @@ from fedkin.engine.host import SCORED
 from fedkin.engine.op import CHANGING, EVALUATIONS, OPENING, WORK, Op, RemoteOp, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
-from fedkin.flower.envelope import Base, Done, NodeReply, Place, RemoteStep
+from fedkin.flower.envelope import NOTES, VIEWS, Base, Done, NodeReply, Place, RemoteStep
 from fedkin.flower.survivors import NOT_A_SURVIVOR, Survivors
 from fedkin.runs import checkpoint
 
 REASONS = 4  # of one client, that are told in its own words: it may give another one every round
 OTHERS = "for other reasons"
+NAMES = VIEWS + NOTES  # of a client's models and notes in a whole run: a report has a chart of each
 
 Following = tuple[RemoteOp, int, Sequence[int]]  # op, round, clients
 Then = Callable[[int], Sequence[Following]]
@@ -63,6 +64,7 @@ class FlowerTransport:
         self._committed: dict[int, int] = {}
         self._ahead: dict[tuple[int, RemoteOp, int], tuple[str, TaskResult, Base]] = {}
         self._unscored: dict[int, Counter[str]] = {}  # client → why it was not evaluated, how often
+        self._names: dict[int, set[str]] = {}  # client → what its evaluations were of
 
     def ask(self, op: Op, round: int, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Ask clients for one op of a round; what was answered ahead is not asked again.
@@ -99,6 +101,8 @@ class FlowerTransport:
                     self._changed.add(answer.client)
             if op in EVALUATIONS and self.survivors.left_out(op, round, answer.client):
                 answer = TaskResult(answer.client, error=NOT_A_SURVIVOR)
+            if op in EVALUATIONS and answer.error is None and not self._usual(answer):
+                answer = TaskResult(answer.client, error="its reply names ever other models")
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have
@@ -224,6 +228,17 @@ class FlowerTransport:
             for (do, at), (answer, own) in list(zip(steps[task.client], answers))[1:]:
                 self._ahead[task.client, do, at] = _sha(task.message), answer, own
         return first_answers
+
+    def _usual(self, answer: TaskResult) -> bool:
+        """Whether a client's evaluations go on being of as many models and notes as one may have: a
+        record takes a name for each, and with new ones every round it would grow without end.
+        """
+        record, known = answer.record, self._names.setdefault(answer.client, set())
+        names = {*known, *record.scores, *record.measures, *record.notes}
+        if len(names) > NAMES:
+            return False
+        known |= names
+        return True
 
     def _idle(self, op: RemoteOp, round: int, client: int) -> bool:
         """Whether a client's work, or keys for its scores, would count for nothing."""

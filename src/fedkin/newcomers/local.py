@@ -1,6 +1,5 @@
 """Clients that were not in a run: a personal model for each of them, while nobody else works."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from fedkin.data.population import Population
 from fedkin.engine.host import Host, Resources
 from fedkin.engine.store import Memory
 from fedkin.newcomers.protocol import Joined, LocalNewcomer, Standing, join
+from fedkin.runs.bounds import finite
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, schedule_of
@@ -69,12 +69,18 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
         What ``join`` takes.
 
     Raises:
-        FedkinError: The method chooses by validation, and the newcomer has no validation samples.
+        FedkinError: The method chooses by validation, and the newcomer has no validation samples;
+            or clients of the run add noise.
     """
     parts, method = run.parts, run.parts.method
     if method.needs.validation and not validation:
         who = "method.safe" if method.hyper.get("safe") else method.name
         raise FedkinError(f"{who} chooses by validation: the newcomer needs validation samples")
+    if parts.spec.privacy.at_client:
+        raise FedkinError(
+            "clients of this run add noise, and what a newcomer would send is not accounted for: "
+            "let it be a client of the next run"
+        )
     seed = parts.spec.run.seed
     return Standing(
         method, run.state, run.round, parts.federation.tools, seed, info, validation > 0
@@ -222,19 +228,13 @@ def described_by(outcome: Joined, train: int, val: int, test: int) -> dict[str, 
         "chosen_by": outcome.chosen,
         "scores": {
             view: {
-                split: {"loss": _number(loss), "accuracy": _number(right)}
+                split: {"loss": finite(loss), "accuracy": finite(right)}
                 for split, (loss, right) in by.items()
             }
             for view, by in outcome.scores.items()
         },
-        "measures": {
-            view: {
-                split: {name: _number(value) for name, value in of.items()}
-                for split, of in by.items()
-            }
-            for view, by in outcome.measures.items()
-        },
-        "notes": outcome.notes,
+        "measures": finite(outcome.measures),
+        "notes": finite(outcome.notes),
         "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
         "scalars": {
             way: {
@@ -244,10 +244,6 @@ def described_by(outcome: Joined, train: int, val: int, test: int) -> dict[str, 
         },
         "seconds": outcome.seconds,
     }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _same_kind(own: Population, others: Population) -> None:

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from fedkin.report.matrix import Matrix, Stack, carried, matched, note_lists, note_matrix
 from fedkin.report.records import Client, Run
-from fedkin.runs.record import FEDERATION
+from fedkin.runs.bounds import COUNT
+from fedkin.runs.record import CLUSTER, FEDERATION
 
-CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
+MEMBERSHIP = "membership"  # the name of this note, whatever the method
 ROUNDS = 60  # of memberships
 # of memberships: how far, how many groups, how many clients have a tree
 ALIKE, MOST, TREE = (0.15, 8, 4000)
@@ -65,7 +66,7 @@ def read_collaboration(run: Run) -> Collaboration:
     kinds = run.rows(
         "SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name"
     )
-    clusters = note_matrix(run, CLUSTER)
+    clusters = _whole(note_matrix(run, CLUSTER))
     memberships = note_lists(run, MEMBERSHIP, ROUNDS)
     names = [name for name, _, most, _ in kinds if most >= 0 and name not in (CLUSTER, MEMBERSHIP)]
     weights = {name: rows for name in names if (rows := _weights(run, name)) is not None}
@@ -81,6 +82,14 @@ def read_collaboration(run: Run) -> Collaboration:
     return Collaboration(
         None if clusters is None else matched(clusters), memberships, weights, numbers, shared
     )
+
+
+def _whole(clusters: Matrix | None) -> Matrix | None:
+    """Cluster numbers, unless a stranger's record has others than whole ones."""
+    if clusters is None:
+        return None
+    known = clusters.values[np.isfinite(clusters.values)]
+    return clusters if (np.abs(known) <= COUNT).all() and (known == known.round()).all() else None
 
 
 def groups_of(collaboration: Collaboration) -> Groups | None:

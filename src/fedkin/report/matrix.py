@@ -295,6 +295,7 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
     stacked = np.full((len(rounds), len(clients), longest), np.nan)
     for (at, client, _), v in listed:
         _put(stacked[down[at], across[client]], v, width)
+    stacked[np.isinf(stacked)] = np.nan
     return Stack(rounds, clients, stacked, len(times))
 
 
@@ -310,8 +311,10 @@ def _is_listed(value: Any, width: int) -> bool:
 
 
 def _is_one_number(value: Any) -> bool:
-    """Not of True, nor of a whole number that is larger than a float can be."""
-    return type(value) is float or (type(value) is int and abs(value) <= LOSS)
+    """Not of True, nor of a whole number that is larger than a float can be. None was no finite
+    number, and becomes nan.
+    """
+    return value is None or type(value) is float or (type(value) is int and abs(value) <= LOSS)
 
 
 def _put(row: NDArray[np.float64], value: Any, width: int) -> None:
@@ -337,9 +340,9 @@ def _test(run: Run, view: str, measure: str) -> Matrix:
 
 
 def _matrix(rows: NDArray[np.float64]) -> Matrix:
-    """``rows``: round, client, value; nan where nothing was measured."""
+    """``rows``: round, client, value; nan where nothing finite was measured."""
     rounds, down = np.unique(rows[:, 0].astype(np.int64), return_inverse=True)
     clients, across = np.unique(rows[:, 1].astype(np.int64), return_inverse=True)
     values = np.full((len(rounds), len(clients)), np.nan)
-    values[down, across] = rows[:, 2]
+    values[down, across] = np.where(np.isfinite(rows[:, 2]), rows[:, 2], np.nan)
     return Matrix(rounds.tolist(), clients.tolist(), values)

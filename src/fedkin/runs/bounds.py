@@ -9,7 +9,7 @@ damaged, since no fedkin writes it.
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fedkin.core.errors import FedkinError, cut
@@ -325,6 +325,39 @@ def sentence(text: str) -> str:
     return cut(text, SENTENCE)
 
 
+def finite(value: Any) -> Any:
+    """Plain values as JSON has them, which has no nan and no infinity.
+
+    Args:
+        value: Plain values and NumPy numbers, of any depth.
+
+    Returns:
+        The same, None in the place of numbers that are not finite.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if hasattr(value, "item"):  # a NumPy number
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_of(value: Any) -> str:
+    """``finite`` values as text.
+
+    Args:
+        value: Plain values and NumPy numbers, of any depth.
+
+    Returns:
+        JSON that every program reads.
+    """
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):  # only these few are looked at number by number
+        return json.dumps(finite(value))
+
+
 def note(value: Any) -> str:
     """A client's metrics as JSON; what is too long is replaced by its length.
 
@@ -334,5 +367,5 @@ def note(value: Any) -> str:
     Returns:
         JSON of at most NOTE letters.
     """
-    text = json.dumps(value)
+    text = json_of(value)
     return text if len(text) <= NOTE else json.dumps(f"not kept: {len(text):,} letters")

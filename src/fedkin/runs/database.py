@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
-from fedkin.runs.bounds import check_facts
+from fedkin.runs.bounds import check_facts, json_of
 from fedkin.runs.directory import (
     RECORD,
     check_own,
@@ -348,7 +348,7 @@ def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:
         transaction: Of ``Database.commit``.
         facts: {name: plain value}.
     """
-    rows = [(name, json.dumps(value)) for name, value in facts.items()]
+    rows = [(name, json_of(value)) for name, value in facts.items()]
     transaction.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
 

@@ -9,6 +9,8 @@ from fedkin.runs.section import Section
 
 LEAST_NOISE = 0.01  # in clips: below it ε is in the thousands after one round
 LARGEST_EPSILON = 100.0
+# The accountant cuts off events of 1e-15: of a δ near them it says that ε is infinite
+LEAST_DELTA = 1e-12
 
 
 class NoiseTarget(Section):
@@ -37,7 +39,7 @@ class PrivacySection(Section):
     clip: float | None = None  # the largest norm of an update, or of a sample's gradient
     # of samples: whether steps of which nothing is sent are clipped and noised, too
     personal: Literal["protected", "plain"] = "protected"
-    delta: float | None = None  # δ, below 1 / clients or 1 / samples of a client
+    delta: float | None = None  # δ, from 1e-12, and below 1 / clients or 1 / samples of a client
     # who adds it to updates; "distributed": each client a share, under masks
     where: Literal["server", "client", "distributed"] = "server"
     budget: float | None = None  # ε at which the run ends
@@ -181,4 +183,6 @@ def _above_zero(name: str, value: Any) -> float:
 def _chance(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
         raise ValueError("delta must be above 0 and below 1")
+    if value < LEAST_DELTA:
+        raise ValueError(f"no epsilon is known of so small a delta: take {LEAST_DELTA:g} or more")
     return float(value)

@@ -4,6 +4,10 @@ from typing import Any, NamedTuple
 
 FEDERATION = -1  # the client number of what is said of the whole federation
 EPSILON = "epsilon"  # the name in ``server_metrics`` of what privacy has cost so far
+# Names under which the server's side alone says something of a client: what privacy costs it,
+# whether it attacks, how much of its message was used
+OF_THE_SERVER = (EPSILON, "attacker", "kept", "norm_kept")
+CLUSTER = "cluster"  # of what a client says: a whole number
 
 
 class Sent(NamedTuple):

@@ -21,6 +21,8 @@ AGAINST = {
     "client": "the server too",
     "distributed": "the server too, which sees sums under masks",
 }
+SEES_MESSAGES = "whoever sees what clients send, the server too"
+HAS_A_MODEL = "whoever is given a client's model"  # where nothing is sent
 ZERO_OUT = "a client's update or none in its place (zero-out)"
 LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
@@ -119,7 +121,7 @@ def facts_of(
         return {
             **facts,
             "protects": "a training sample of a client",
-            "from": "whoever sees what clients send, the server too",
+            "from": SEES_MESSAGES if costs.sent else HAS_A_MODEL,
             "epsilon": costs.epsilon(privacy.noise, privacy.delta, last),
             "outside": outside_of(spec),
         }

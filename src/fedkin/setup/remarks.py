@@ -28,9 +28,10 @@ FAR = 30.0  # of labels that are numbers: the mean, or a deviation, from which o
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, clients with too few samples for it, sizes that count twice, a learning rate
-    far too large, a step that overshoots, a pull that comes to nothing, a trial or a warm-up that
-    the run does not see the end of, a head that is hardly trained, pixels that lie far from zero.
+    asked for, clients with too few samples for it, noise that hides nothing from the server,
+    sizes that count twice, a learning rate far too large, a step that overshoots, a pull that comes
+    to nothing, a trial or a warm-up that the run does not see the end of, a head that is hardly
+    trained, pixels that lie far from zero.
 
     Args:
         parts: The experiment's objects.
@@ -52,7 +53,7 @@ def remarks(parts: Assembled) -> list[str]:
         *_warming(parts.spec.train.warmup, rounds),
     ]
     labels = [*_large_labels(parts), *_class_0(parts.population)]
-    samples = [*alone(parts), *_by_size_twice(parts)]
+    samples = [*alone(parts), *unsent_noise(parts), *_by_size_twice(parts)]
     return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
 
 
@@ -110,6 +111,24 @@ def alone(parts: Assembled) -> list[str]:
         f"{many(len(alone), 'client')} with one training sample ({alone[0]} the first): the model "
         "normalizes over the samples of a mini-batch, so no round has an update of theirs; choose "
         "a model without batch norm, or leave such clients out"
+    ]
+
+
+def unsent_noise(parts: Assembled) -> list[str]:
+    """Of noise on samples whose clients send nothing that it could hide.
+
+    Args:
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence, or none where clients send something or samples are not protected.
+    """
+    if parts.costs is None or parts.costs.sent:
+        return []
+    return [
+        f"clients of {parts.method.name} send nothing, so [privacy] hides nothing from the server: "
+        "its noise costs accuracy, and protects only a model that its client gives away; if none "
+        "does, leave [privacy] out"
     ]
 
 

@@ -10,6 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import ScanStep
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Key, seeded
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
@@ -25,6 +27,7 @@ from fedkin.setup.accountant import (
     epsilon_of,
     noise_of_samples,
 )
+from fedkin.transforms.protected.data import protected as sealed_data
 from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
     Steps,
@@ -101,12 +104,13 @@ class SampleCosts:
     """Of every client: its sampling rate and its steps in a round.
 
     shares: {client: q}. steps: {client: its steps in a round}. participants: of every round, as
-    the run's seed draws them.
+    the run's seed draws them. sent: whether clients send anything.
     """
 
     shares: Mapping[int, float]
     steps: Mapping[int, Steps]
     participants: tuple[tuple[int, ...], ...]
+    sent: bool = True
 
     def taken(self, rounds: int) -> Counter[int]:
         """In how many of the first rounds each client takes part.
@@ -214,7 +218,9 @@ def costs_of(
     shares = {client: min(1.0, batch / info.samples) for client, info in infos.items()}
     rounds = range(1, spec.run.rounds + 1)
     drawn = tuple(tuple(participants(method, federation, number)) for number in rounds)
-    return SampleCosts(shares, steps, drawn)
+    client, info = next(iter(infos.items()))
+    message = method.expected_update(method.broadcast(state, client), info)
+    return SampleCosts(shares, steps, drawn, bool(message) or method.setup_message is not None)
 
 
 def _steps(
@@ -229,9 +235,23 @@ def _steps(
     """A client's steps in a round, from the server's first state."""
     key = Key(0, 1, info.client)
     data = LocalData(info, model, key, population, _Still(), schedule, secret=seeded(0))
-    own = method.client(model.initial, info)
+    own = _first_state(method, data)
     received = method.broadcast(state, info.client)
     return steps_of(method, received, own, data, spec.privacy.plain_at_home)
+
+
+def _first_state(method: Method, data: LocalData) -> Tree:
+    """A client's state before any round, made of what no sample is in: its messages may hold it.
+
+    Raises FedkinError where the method makes it of the client's labels.
+    """
+    none = SampleNoise(1.0, 0.0, 1.0, seeded(0), 1, dry=True)
+    try:
+        return method.client(data.model.initial, sealed_data(data, none).info)
+    except Uncovered as error:
+        raise FedkinError(
+            f"privacy.unit = 'sample' does not fit {method.name}: {error}; try fedavg, or ditto"
+        ) from None
 
 
 def protected_at_node(

@@ -20,7 +20,8 @@ from tests.engine.small import small
         ({"x": [1.0, float("inf")]}, "'x' is .*inf"),
         ({"x": torch.ones(1)}, "no finite number"),
         ({"cluster": 1.5}, "'cluster' is 1.5, and a cluster is a whole number"),
-        ({"epsilon": 1.0}, "the name of what privacy costs"),
+        ({"epsilon": 1.0}, "'epsilon', which the server says of a client"),
+        ({"attacker": 0.0}, "'attacker', which the server says of a client"),
     ],
 )
 def test_what_is_no_number_or_has_a_taken_name(metrics, says):

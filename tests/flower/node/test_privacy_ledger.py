@@ -170,6 +170,17 @@ def test_a_newcomers_data_are_in_no_run(tmp_path):
         PrivacyLedger(tmp_path, 1.0).check(spec, asking("a" * 16))
 
 
+@pytest.mark.parametrize("written", ["NaN", '"2.5"', "-1.0", "Infinity", "[]"])
+def test_an_epsilon_that_its_owner_wrote_is_a_number(tmp_path, written):
+    """The remedy for a cost that no node knows: a wrong one must not lift the limit."""
+    noted(PrivacyLedger(tmp_path, None), private(), asking("a" * 16))
+    line = json.loads((tmp_path / SPENT).read_text())
+    text = json.dumps({**line, "epsilon": "HERE"}).replace('"HERE"', written)
+    (tmp_path / SPENT).write_text(f"{text}\n")
+    with pytest.raises(StoreError, match=r"run a{16} has a number that is none, or below 0"):
+        PrivacyLedger(tmp_path, 10.0).check(private(), asking("b" * 16))
+
+
 def test_a_list_that_cannot_be_read_is_said(tmp_path):
     (tmp_path / SPENT).write_text("half a li")
     with pytest.raises(StoreError, match=re.escape(f"{tmp_path / SPENT} cannot be read")):

@@ -1,5 +1,7 @@
 """What attackers cost honest clients: an attacked run beside the same one without the attack."""
 
+import sqlite3
+from contextlib import closing
 from statistics import fmean
 
 import pytest
@@ -115,3 +117,10 @@ def test_what_is_lost_of_an_error_is_what_it_grew(tmp_path):
     (row,) = damage_sheet(comparison([hurt, tmp_path / "plain"]).seen).rows
     assert float(row[5]) > 0
     assert row[7] == max(found.each, key=found.each.get)
+
+
+def test_a_cluster_that_is_no_number_breaks_no_comparison(tmp_path):
+    clean, hurt = made(tmp_path / "clean"), made(tmp_path / "hurt", transforms=[FLIP])
+    with closing(sqlite3.connect(clean / "run.db")) as connection, connection:
+        connection.execute("INSERT INTO notes VALUES (9, 0, 'cluster', 'NaN')")
+    assert [one.group for one in damages(comparison([hurt, clean]).seen)] == ["all"]

@@ -1,5 +1,6 @@
 """What clients of a safe run deploy, in words; on the page and in the terminal."""
 
+import math
 import re
 from pathlib import Path
 
@@ -9,7 +10,15 @@ from fedkin.experiment.run import run
 from fedkin.report.page.content import page
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
-from fedkin.report.words.deployed import CHANCE, SHARE, by_client, summed_up, what_and_why
+from fedkin.report.words.deployed import (
+    CHANCE,
+    SHARE,
+    by_client,
+    of_notes,
+    shares_of,
+    summed_up,
+    what_and_why,
+)
 from fedkin.transforms import safe
 from tests.engine.small import small
 
@@ -40,6 +49,16 @@ def test_each_one_with_its_reason() -> None:
         "d": "the federated model",
     }
     assert by_client({"extras": {}}) == {}
+
+
+@pytest.mark.parametrize("told", [None, "all", [1.0], {"0": 1.0}, math.nan, 10**400])
+def test_what_a_node_tells_in_place_of_a_number_breaks_no_report(told: object) -> None:
+    known = {"a": 1.0, "b": told}
+    found = {"extras": {SHARE: known, CHANCE: {"a": told}}}
+    assert shares_of(found) == {"a": 1.0}
+    assert by_client(found) == {"a": "the federated model"}
+    assert summed_up(found)[0].startswith("safe: of 1 client 1 deploy")
+    assert of_notes({SHARE: told, CHANCE: told}) is None
 
 
 @pytest.mark.parametrize(("method", "safe"), [("fedavg", True), ("fedavg", False)])

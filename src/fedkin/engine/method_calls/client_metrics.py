@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
-from fedkin.runs.record import EPSILON
+from fedkin.runs.record import CLUSTER, OF_THE_SERVER
 
 
 def metrics_of(method: Method, own: Tree) -> dict[str, Any]:
@@ -39,12 +39,12 @@ def check_metrics(method: str, metrics: dict[str, Any]) -> dict[str, Any]:
         FedkinError: A value is no finite number and no vector of such, or its name is the run's.
     """
     for name, value in metrics.items():
-        if name == EPSILON:
+        if name in OF_THE_SERVER:
             raise FedkinError(
-                f"method {method}: client_metrics says {name!r}, which is the name of what privacy "
-                "costs: take another one"
+                f"method {method}: client_metrics says {name!r}, which the server says of a "
+                "client: take another name"
             )
-        if name == "cluster" and not isinstance(value, int):
+        if name == CLUSTER and not isinstance(value, int):
             raise FedkinError(
                 f"method {method}: client_metrics says {name!r} is {repr(value)[:40]}, and a "
                 "cluster is a whole number: take another name, or int(…)"

@@ -16,6 +16,7 @@ from fedkin.flower.privacy_costs import (
     total_cost,
     why_no_epsilon,
 )
+from fedkin.runs.bounds import is_number
 from fedkin.runs.spec import Spec
 
 SPENT = "spent"  # a run a line, in the node's folder of states; of one the last line counts
@@ -117,12 +118,23 @@ class PrivacyLedger:
             lines = self._path.read_text(encoding="ascii").splitlines()
             # a line that was cut off was written before its run began: nothing was sent
             whole = [line for line in lines if not line.startswith("{") or line.endswith("}")]
-            runs = [PrivacyCost(**json.loads(line)) for line in whole]
+            runs = [_checked(PrivacyCost(**json.loads(line))) for line in whole]
             return list({one.run: one for one in runs}.values())
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError) as error:
             raise StoreError(f"{self._path} cannot be read: {error}") from None
+
+
+def _checked(one: PrivacyCost) -> PrivacyCost:
+    """A line's run: the node's owner may have written its ε, and a nan there would lift the limit.
+
+    Raises ValueError where a number is none.
+    """
+    numbers = [value for value in (one.epsilon, one.delta) if value is not None]
+    if not all(is_number(value) and value >= 0 for value in (*numbers, one.rounds, one.again)):
+        raise ValueError(f"run {one.run} has a number that is none, or below 0: {tuple(one)}")
+    return one
 
 
 def _begun(runs: list[PrivacyCost], request: Request) -> bool:

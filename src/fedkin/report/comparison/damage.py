@@ -1,6 +1,5 @@
 """What attackers cost honest clients: an attacked run beside the same run without the attack."""
 
-import json
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -11,8 +10,10 @@ from fedkin.report import formatting
 from fedkin.report.comparison.run_row import Seen
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.records import Run, opened
+from fedkin.runs.bounds import is_number
+from fedkin.runs.record import CLUSTER
 
-ATTACK, ATTACKER, KEPT, CLUSTER = "attack", "attacker", "kept", "cluster"
+ATTACK, ATTACKER, KEPT = "attack", "attacker", "kept"
 EVERYBODY = "all"
 KEEPING = ("out", "commit_every")
 
@@ -86,8 +87,8 @@ def _run_section(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _last(run: Run, name: str) -> dict[int, float]:
     """The last number that was noted of each client under a name."""
     query = "SELECT client, value, max(round) FROM notes WHERE name = ? GROUP BY client"
-    each = {client: json.loads(value) for client, value, _ in run.rows(query, name)}
-    return {k: float(value) for k, value in each.items() if isinstance(value, int | float)}
+    each = {client: run.read(value) for client, value, _ in run.rows(query, name)}
+    return {k: float(value) for k, value in each.items() if is_number(value)}
 
 
 def _counterpart(one: _Read, other: _Read) -> bool:

@@ -29,7 +29,7 @@ from fedkin.report.panel import Panel, panel_of
 from fedkin.report.records import Run
 from fedkin.report.summary import extras, of_run
 from fedkin.report.words import run_words
-from fedkin.report.words.deployed import SHARE
+from fedkin.report.words.deployed import shares_of
 
 FIRST = ("clients", "rounds")  # the figures that come before the tables
 MOST_MISSING = 200  # absences that are listed
@@ -66,7 +66,7 @@ def pages(run: Run) -> Pages:
     summary = of_run(run)
     what, matrices = measured(run, summary)
     panel = panel_of(run, matrices)
-    shares = summary["extras"].get(SHARE, {})
+    shares = shares_of(summary)
     clients = None if panel is None else client_rows(run, what, matrices, shares)
     return Pages(_page(run, summary, what, matrices, panel), clients)
 

@@ -4,10 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedkin.core.errors import many, percent
+from fedkin.runs.bounds import is_number
 
 SHARE, CHANCE = "safe_share", "safe_chance"  # what ``transforms.safe`` calls them in the record
 
 LUCK = "chance of such a gain in validation if it were no better"
+
+
+def shares_of(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Of a run (a ``summary``): how much of the federated model each client deploys.
+
+    Args:
+        summary: The numbers of a run, as ``report.summary`` gives them.
+
+    Returns:
+        {client's name: in [0, 1]}; {} where the run is not safe, or not at its end.
+    """
+    return _numbers(summary["extras"].get(SHARE, {}))
 
 
 def summed_up(summary: Mapping[str, Any]) -> list[str]:
@@ -19,7 +32,7 @@ def summed_up(summary: Mapping[str, Any]) -> list[str]:
     Returns:
         A sentence; none where the run is not safe, or not at its end.
     """
-    shares = summary["extras"].get(SHARE)
+    shares = shares_of(summary)
     if not shares:
         return []
     together = sum(share == 1 for share in shares.values())
@@ -40,10 +53,9 @@ def by_client(summary: Mapping[str, Any]) -> dict[str, str]:
     Returns:
         {client's name: words}; {} where the run is not safe, or not at its end.
     """
-    chances = summary["extras"].get(CHANCE, {})
+    chances = _numbers(summary["extras"].get(CHANCE, {}))
     return {
-        name: what_and_why(share, chances.get(name))
-        for name, share in summary["extras"].get(SHARE, {}).items()
+        name: what_and_why(share, chances.get(name)) for name, share in shares_of(summary).items()
     }
 
 
@@ -57,7 +69,13 @@ def of_notes(notes: Mapping[str, Any]) -> str | None:
     Returns:
         Text, or None.
     """
-    return what_and_why(notes[SHARE], notes.get(CHANCE)) if SHARE in notes else None
+    known = _numbers(notes)
+    return what_and_why(known[SHARE], known.get(CHANCE)) if SHARE in known else None
+
+
+def _numbers(notes: Mapping[str, Any]) -> dict[str, float]:
+    """Those that are numbers: a node tells under these names whatever it likes."""
+    return {name: value for name, value in notes.items() if is_number(value)}
 
 
 def in_a_word(share: float) -> str:
