@@ -218,8 +218,9 @@ def _searched(
     """Every trial, and the best of them by validation; the first of equals."""
     tried: list[Tried] = []
     best: tuple[Content, Ran] | None = None
+    seed, rounds = case.suite.seeds[0], case.setting.rounds
     for content in case.tried():
-        whole = _with(content, case.suite.seeds[0], case.setting.rounds)
+        whole = _with(content, seed, rounds)
         hyper = hyper_of(content)
         try:
             done = ran(whole, folder / _name(whole), data_dir)
