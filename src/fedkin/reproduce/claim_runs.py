@@ -46,7 +46,7 @@ class JudgedClaim(NamedTuple):
     findings: tuple[Finding, ...]
     missing: tuple[str, ...]
     cost: Estimate
-    details: tuple[CaseDetails, ...] = ()
+    details: tuple[CaseDetails, ...]
 
 
 class ClaimRequest(NamedTuple):

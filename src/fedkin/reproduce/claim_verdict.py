@@ -46,7 +46,9 @@ MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says litt
 
 class Finding(NamedTuple):
     """``effect``: the mean of the values that were judged, between ``low`` and ``high``; nan where
-    there are none. ``means``: each seed's, where the seeds decided alone.
+    there are none. ``means``: each seed's, where the seeds decided alone. ``against``: the row that
+    the verdict is of, where there are several; of a verdict that was kept only ``why`` says it.
+    ``untested``: the bound was not asked, for too few seeds, say; ``why`` is then why.
     """
 
     verdict: str
@@ -56,6 +58,8 @@ class Finding(NamedTuple):
     seeds: int = 0
     why: str = ""
     means: tuple[float, ...] = ()
+    against: str = ""
+    untested: bool = False
 
 
 class Statement(NamedTuple):
@@ -93,7 +97,8 @@ def judge(
         The verdict, with the mean of what was judged and its 95 % interval.
     """
     missing = [name for name in case.needs if not numbers.get(name)]
-    untested = Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
+    why = f"{many(len(missing), 'row')} not run: {', '.join(missing)}"
+    untested = Finding(OPEN, why=why, untested=True)
     if missing and case.kind == "best":
         rest = tuple(name for name in case.rows["among"] if name not in missing)
         if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
@@ -231,7 +236,7 @@ def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
 def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> Finding:
     values, bound = statement.values, statement.bound
     if not values or any(not len(each) for each in values):
-        return Finding(OPEN, why="no client is in both runs")
+        return Finding(OPEN, why="no client is in both runs", untested=True)
     means = np.round([each.mean() for each in values], 9)
     finite = bool(np.isfinite(means).all())  # a ratio to nothing is not, nor what a nan is in
     sure = clients and finite
@@ -240,14 +245,16 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         low, high = max(low, 0.0), min(high, 1.0)
     against = f"against {statement.against}" if statement.against else ""
     alone = () if clients else tuple(map(float, means))
-    finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)
+    effect, row = float(means.mean()), statement.against
+    finding = Finding(OPEN, effect, low, high, len(values), against, alone, row)
+    untested = finding._replace(untested=True)
     if len(values) < least:
-        return finding._replace(why=f"{many(len(values), 'seed')} of at least {least}")
+        return untested._replace(why=f"{many(len(values), 'seed')} of at least {least}")
     if not finite:
-        return finding._replace(why=NO_NUMBER)
+        return untested._replace(why=NO_NUMBER)
     if statement.apart and least > 1 and not any(each.any() for each in values):
         # each client's score is the same to the last digit: what the claim is about never acted
-        return finding._replace(why=f"{SAME}, {against}" if against else SAME)
+        return untested._replace(why=f"{SAME}, {against}" if against else SAME)
     bottom, top = float(np.nanmin([low, *means])), float(np.nanmax([high, *means]))
     worst, best = (bottom, top) if statement.over else (-top, -bottom)
     at = bound if statement.over else -bound
@@ -294,7 +301,8 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
 def _steadier(own: Floats, other: Floats, least: int) -> Finding:
     """The ratio of the other's sd over seeds to its own, with the interval of Pitman and Morgan."""
     seeds = len(own)
-    finding = Finding(OPEN, seeds=seeds, why=f"{many(seeds, 'seed')} of at least {least}")
+    few = f"{many(seeds, 'seed')} of at least {least}"
+    finding = Finding(OPEN, seeds=seeds, why=few, untested=True)
     if seeds < SEEDS:
         return finding
     with np.errstate(divide="ignore", invalid="ignore"):  # of equal numbers the sd is 0
@@ -311,7 +319,7 @@ def _steadier(own: Floats, other: Floats, least: int) -> Finding:
     low, high = (round(ratio * math.sqrt(wide + side * apart), 9) for side in (-1, 1))
     verdict = HOLDS if low > 1 else FAILS if high < 1 else OPEN
     why = BOUND_INSIDE if verdict == OPEN else ""
-    return finding._replace(verdict=verdict, low=low, high=high, why=why)
+    return finding._replace(verdict=verdict, low=low, high=high, why=why, untested=False)
 
 
 def _means(values: Values) -> Floats:
