@@ -17,7 +17,7 @@ Morgan, 1939): both rows have the same seeds, and what is judged is the ratio of
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from fedkin.reproduce.claim_numbers import EXACT
 Floats = npt.NDArray[np.float64]
 # by seed: client → number; a number of the whole run has the client ""
 Values = Sequence[Mapping[str, float]]
+Rows = Mapping[str, Sequence[Values]]  # by key of the test
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
@@ -174,53 +175,86 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     Returns:
         One or several, of which all have to be true.
     """
-    margin = case.bounds.get("margin", 0.0)
     rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
-    if case.kind == "above":
-        apart = _apart(rows["high"][0], rows["low"][0])
-        most = case.bounds.get("at_most")
-        slightly = (
-            [] if most is None else [Statement(apart, most, over=False, strict=False, apart=True)]
-        )
-        return [Statement(apart, margin, apart=True), *slightly]
-    if case.kind == "order":
-        named = zip(case.rows["over"], rows["over"], strict=True)
-        return [
-            Statement(_apart(higher, lower), margin, against=name, apart=True)
-            for (name, lower), (_, higher) in pairwise(named)
-        ]
-    if case.kind == "within":
-        apart = _apart(rows["row"][0], rows["of"][0])
-        return [
-            Statement(apart, -margin, strict=False, apart=True),
-            Statement(apart, margin, over=False, strict=False, apart=True),
-        ]
-    if case.kind == "best":
-        others = zip(case.rows["among"], rows["among"], strict=True)
-        own = rows["row"][0]
-        return [
-            Statement(_apart(own, r), margin, against=name)
-            for name, r in others
-            if name not in case.rows["row"]
-        ]
-    if case.kind == "trend":
-        rise = _rise(rows["over"])
-        return [
-            Statement(rise, margin)
-            if case.direction == "up"
-            else Statement(rise, -margin, over=False)
-        ]
-    if case.kind == "share":
-        won = [
-            np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
-        ]
-        return [Statement(won, case.bounds["at_least"], strict=False, share=True)]
-    values = (
-        _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
-    )
+    return _STATEMENTS[case.kind](case, rows)
+
+
+def _margin(case: Case) -> float:
+    return case.bounds.get("margin", 0.0)
+
+
+def _above(case: Case, rows: Rows) -> list[Statement]:
+    apart = _apart(rows["high"][0], rows["low"][0])
+    held = [Statement(apart, _margin(case), apart=True)]
+    if "at_most" in case.bounds:
+        most = case.bounds["at_most"]
+        held.append(Statement(apart, most, over=False, strict=False, apart=True))
+    return held
+
+
+def _within(case: Case, rows: Rows) -> list[Statement]:
+    apart, margin = _apart(rows["row"][0], rows["of"][0]), _margin(case)
+    return [
+        Statement(apart, -margin, strict=False, apart=True),
+        Statement(apart, margin, over=False, strict=False, apart=True),
+    ]
+
+
+def _best(case: Case, rows: Rows) -> list[Statement]:
+    own, others = rows["row"][0], zip(case.rows["among"], rows["among"], strict=True)
+    return [
+        Statement(_apart(own, other), _margin(case), against=name)
+        for name, other in others
+        if name not in case.rows["row"]
+    ]
+
+
+def _trend(case: Case, rows: Rows) -> list[Statement]:
+    rise = _rise(rows["over"])
+    if case.direction == "up":
+        return [Statement(rise, _margin(case))]
+    return [Statement(rise, -_margin(case), over=False)]
+
+
+def _order(case: Case, rows: Rows) -> list[Statement]:
+    named = zip(case.rows["over"], rows["over"], strict=True)
+    return [
+        Statement(_apart(higher, lower), _margin(case), against=name, apart=True)
+        for (name, lower), (_, higher) in pairwise(named)
+    ]
+
+
+def _reaches(case: Case, rows: Rows) -> list[Statement]:
+    return [_at_least_or_most(case, _arrays(rows["row"][0]))]
+
+
+def _of_ratio(case: Case, rows: Rows) -> list[Statement]:
+    return [_at_least_or_most(case, _ratio(rows["row"][0], rows["to"][0]))]
+
+
+def _at_least_or_most(case: Case, values: list[Floats]) -> Statement:
     if "at_least" in case.bounds:
-        return [Statement(values, case.bounds["at_least"], strict=False)]
-    return [Statement(values, case.bounds["at_most"], over=False, strict=False)]
+        return Statement(values, case.bounds["at_least"], strict=False)
+    return Statement(values, case.bounds["at_most"], over=False, strict=False)
+
+
+def _share(case: Case, rows: Rows) -> list[Statement]:
+    apart = _apart(rows["high"][0], rows["low"][0])
+    won = [np.asarray(each > 0, dtype=float) for each in apart]
+    return [Statement(won, case.bounds["at_least"], strict=False, share=True)]
+
+
+# all KINDS but steadier, which is judged by sds
+_STATEMENTS: dict[str, Callable[[Case, Rows], list[Statement]]] = {
+    "above": _above,
+    "within": _within,
+    "best": _best,
+    "trend": _trend,
+    "order": _order,
+    "reaches": _reaches,
+    "ratio": _of_ratio,
+    "share": _share,
+}
 
 
 def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
