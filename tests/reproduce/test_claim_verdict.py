@@ -18,7 +18,7 @@ from fedkin.reproduce.claim_verdict import (
     Finding,
     Values,
     judge,
-    together,
+    verdict_of,
 )
 
 CLIENTS = 7
@@ -318,7 +318,7 @@ def test_several_cases_become_one_verdict() -> None:
     claim = Claim("p", "id", "there", "says", "", cases)
 
     def of(*verdicts: str, run: int = 3) -> tuple[str, tuple[str, ...]]:
-        return together(claim, [Finding(v, seeds=run if v == OPEN else 3) for v in verdicts])
+        return verdict_of(claim, [Finding(v, seeds=run if v == OPEN else 3) for v in verdicts])
 
     assert of(HOLDS, HOLDS, HOLDS) == (HOLDS, ("x", "y", "z"))
     assert of(HOLDS, FAILS, HOLDS) == (ONLY, ("x", "z"))
@@ -335,7 +335,7 @@ def test_a_case_that_needs_more_seeds_than_it_has_leaves_its_claim_undecided() -
     claim = Claim("p", "id", "there", "says", "", cases)
     for seeds, expected in ((3, OPEN), (5, ONLY)):
         found = [Finding(HOLDS, seeds=5), Finding(OPEN, seeds=seeds)]
-        assert together(claim, found) == (expected, ("x",))
+        assert verdict_of(claim, found) == (expected, ("x",))
 
 
 def test_without_clients_the_seeds_decide_and_there_is_no_interval() -> None:

@@ -136,7 +136,7 @@ def needed(case: Case) -> int:
 _RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
 
 
-def together(claim: Claim, findings: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+def verdict_of(claim: Claim, findings: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
     """The claim's verdict, and the cases where it holds: (``holds only where``, ("mnist",
     "fmnist")).
 

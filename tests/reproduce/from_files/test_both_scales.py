@@ -2,7 +2,7 @@
 
 from fedkin.reproduce.claim import read_claims
 from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, SAME, Finding, together
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, SAME, Finding, verdict_of
 from fedkin.reproduce.estimate import Estimate
 from fedkin.reproduce.from_files.both_scales import (
     APART,
@@ -34,7 +34,7 @@ def judged(at_small: tuple[str, str], there: tuple[Finding, Finding]) -> JudgedC
     claim = read_claims("p", ONE).claims[0]
     findings = tuple(map(small, at_small))
     details = tuple(CaseDetails("", (), (), of) for of in there)
-    return JudgedClaim(claim, *together(claim, findings), findings, (), Estimate(0.0), details)
+    return JudgedClaim(claim, *verdict_of(claim, findings), findings, (), Estimate(0.0), details)
 
 
 UP, DOWN = full(HOLDS, 1, 2, 3), full(FAILS, -1, -2, -3.5)

@@ -20,7 +20,7 @@ from fedkin.reproduce.claim_verdict import (
     SEEDS,
     Finding,
     needed,
-    together,
+    verdict_of,
 )
 
 PAPERS_SCALE = "papers' scale"
@@ -119,7 +119,7 @@ def _told(judged: JudgedClaim) -> _Told | None:
     if not enough:
         return None
     claim = judged.claim._replace(cases=tuple(case for case, _ in enough))
-    return _Told(*together(claim, [full for _, full in enough]), len(enough))
+    return _Told(*verdict_of(claim, [full for _, full in enough]), len(enough))
 
 
 def _enough(judged: JudgedClaim) -> list[tuple[Case, Finding]]:
