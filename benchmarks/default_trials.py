@@ -23,7 +23,7 @@ from benchmarks.own_truth import add
 from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.search import Hyper, content_of, search_of
 from fedkin.bench.suite import Suite, suite
-from fedkin.bench.trial import ran
+from fedkin.bench.trial import run_trial
 from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS
 
@@ -95,7 +95,9 @@ def _tried(whole: Suite, label: str, method: str, value: Any, lr: float) -> floa
     content = {**content, "run": {**content["run"], **last}}
     with tempfile.TemporaryDirectory(prefix="fedkin-trial-") as folder:
         try:
-            return ran(content, Path(folder) / "run", os.environ.get("FEDKIN_DATA")).validation
+            return run_trial(
+                content, Path(folder) / "run", os.environ.get("FEDKIN_DATA")
+            ).validation
         except FedkinError as error:
             print(f"{label}, {method}: {error}", flush=True)
             return None

@@ -38,7 +38,7 @@ def within(each: list[float], budget: float, slack: float = 0.0) -> tuple[list[i
         return Used(0, tuple(each[:rounds]), 0)
 
     start = Used(0, tuple(each[:4]), 0)
-    answer = rounds_within(budget, (4, 9, slack), start, used_by)
+    answer = rounds_within(budget, start, used_by, rounds=4, most=9, slack=slack)
     return runs, answer
 
 
@@ -59,7 +59,8 @@ def test_a_few_more_rounds_within_the_slack_are_the_equal_ones() -> None:
 
 
 def test_a_run_that_fails_is_the_answer() -> None:
-    assert rounds_within(2, (4, 9, 0.0), Used(0, (1,) * 4, 0), lambda rounds: None) == 2
+    start = Used(0, (1,) * 4, 0)
+    assert rounds_within(2, start, lambda number: None, rounds=4, most=9, slack=0.0) == 2
 
 
 def test_a_budget_is_that_of_the_rows_own_seed() -> None:

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from fedkin.bench import trial
 from fedkin.bench.budgets import Used
 from fedkin.bench.counting import STEPS, CountedScans, Counter, Multiplied, counted
-from fedkin.bench.trial import KEPT, ran, spec_of
+from fedkin.bench.trial import KEPT, run_trial, spec_of
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, scan
 from fedkin.experiment.run import run
@@ -80,7 +80,7 @@ def until(used: Used) -> list[float]:
 @pytest.mark.parametrize("method", ODD)
 def test_every_round_is_counted_as_it_was(method: str, tmp_path: Path) -> None:
     given = content(method)
-    done = ran(given, tmp_path / "run", None)
+    done = run_trial(given, tmp_path / "run", None)
     assert len(done.flops.rounds) == ROUNDS
     assert until(done.flops) == by_autograd(given, tmp_path / "plain")
     run(spec_of(given), tmp_path / "alone")
@@ -94,7 +94,7 @@ def test_rounds_that_are_unlike_the_second_are_there() -> None:
 
 def test_a_seed_has_its_own_work(tmp_path: Path) -> None:
     one, other = (
-        ran(content("l2sgd", seed=seed), tmp_path / str(seed), None).flops for seed in (3, 4)
+        run_trial(content("l2sgd", seed=seed), tmp_path / str(seed), None).flops for seed in (3, 4)
     )
     assert one.rounds != other.rounds
 
@@ -119,7 +119,7 @@ def test_what_a_killed_session_counted_is_counted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = content("hypcluster")
-    whole = ran(given, tmp_path / "whole", None).flops
+    whole = run_trial(given, tmp_path / "whole", None).flops
     folder, clocked = tmp_path / "run", trial.clocked
 
     def stopping(path: Path, work: Any) -> None:
@@ -131,12 +131,12 @@ def test_what_a_killed_session_counted_is_counted_again(
 
     monkeypatch.setattr(trial, "clocked", stopping)
     with pytest.raises(Interrupted):
-        ran(given, folder, None)
+        run_trial(given, folder, None)
     monkeypatch.setattr(trial, "clocked", clocked)
     assert (folder / KEPT).exists()
-    assert ran(given, folder, None).flops == whole
+    assert run_trial(given, folder, None).flops == whole
     (folder / KEPT).unlink()
-    assert ran(given, folder, None).flops == whole
+    assert run_trial(given, folder, None).flops == whole
     assert [path.name for path in tmp_path.iterdir() if "counted" in path.name] == []
 
 
@@ -202,9 +202,9 @@ def test_counting_does_not_load_the_compiler(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 import torch
-from fedkin.bench.trial import ran
+from fedkin.bench.trial import run_trial
 from tests.bench.test_counting import content
-ran(content("fedpac"), Path(sys.argv[1]), None)
+run_trial(content("fedpac"), Path(sys.argv[1]), None)
 print([name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules])
 """
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -129,6 +129,6 @@ def test_a_setting_without_validation_samples_is_left_out_before_anything_is_run
     spec = tiny().settings["digits"].spec
     none = {**spec, "split": {**spec["split"], "val": 0.0}}
     suite = tiny(settings={"blind": {"title": "Blind", "spec": none}}, methods=["local"])
-    monkeypatch.setattr(cases, "ran", None)
+    monkeypatch.setattr(cases, "run_trial", None)
     with pytest.raises(FedkinError, match="blind is left out: clients have no validation samples"):
         bench(tiny_request(tmp_path, suite=suite), quiet)

@@ -88,14 +88,14 @@ def test_a_killed_bench_goes_on(
     tmp_path: Path, done: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped in fedavg's second trial: local's rows and fedavg's first trial stay."""
-    real, count = cases.ran, iter(range(100))
+    real, count = cases.run_trial, iter(range(100))
 
     def stopping(content: Any, folder: Path, data_dir: str | None) -> Ran:
         if next(count) == 4:  # local: two trials and its row, one trial of fedavg
             raise KeyboardInterrupt
         return real(content, folder, data_dir)
 
-    monkeypatch.setattr(cases, "ran", stopping)
+    monkeypatch.setattr(cases, "run_trial", stopping)
     with pytest.raises(Halted, match="the same command goes on"):
         bench(tiny_request(tmp_path), quiet)
     assert [row.method for row in read_rows(tmp_path / ROWS)] == ["local"]
@@ -108,7 +108,7 @@ def test_a_killed_bench_goes_on(
             began.append(folder)
         return real(content, folder, data_dir)
 
-    monkeypatch.setattr(cases, "ran", noting)
+    monkeypatch.setattr(cases, "run_trial", noting)
     said: list[str] = []
     rows = bench(tiny_request(tmp_path), said.append)
     assert "the last line is left out" in said[0]
@@ -126,14 +126,14 @@ def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> No
 
 def fails(monkeypatch: pytest.MonkeyPatch, method: str, run: dict[str, int], why: str) -> None:
     """Runs of a method with such a [run] end with an error."""
-    honest = cases.ran
+    honest = cases.run_trial
 
     def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
         if content["method"]["name"] == method and content["run"].items() >= run.items():
             raise FedkinError(why)
         return honest(content, folder, data_dir)
 
-    monkeypatch.setattr(cases, "ran", failing)
+    monkeypatch.setattr(cases, "run_trial", failing)
 
 
 def test_a_seed_that_diverges_stops_nobody_else(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.bench.trial import epsilon_of, method_of, ran, spec_of, up_and_down
+from fedkin.bench.trial import epsilon_of, method_of, run_trial, spec_of, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.runs.record import EPSILON
 
@@ -55,7 +55,7 @@ def test_a_run_is_summed_up_once(tmp_path, monkeypatch) -> None:
     for module in ("fedkin.report.summary", "fedkin.report.comparison.run_row"):
         monkeypatch.setattr(f"{module}.of_run", counting)
     content = {**CONTENT, "run": {"rounds": 1, "clients": 3}}
-    found = ran(content, tmp_path / "run", None)
+    found = run_trial(content, tmp_path / "run", None)
     assert found.found["finished"]
     assert len(asked) == 1
 
@@ -66,10 +66,10 @@ def test_a_run_that_cannot_be_gone_on_with_begins_anew(name, tmp_path) -> None:
     content = {**CONTENT, "run": {"rounds": 1, "clients": 3}}
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text("damaged [")
-    assert ran(content, tmp_path / "run", None).found["finished"]
+    assert run_trial(content, tmp_path / "run", None).found["finished"]
 
 
 def test_a_folder_that_cannot_be_made_is_no_fault_of_what_is_tried(tmp_path) -> None:
     (tmp_path / "runs").write_text("")
     with pytest.raises(Halted, match="cannot be made: Not a directory"):
-        ran({**CONTENT, "run": {"rounds": 1, "clients": 3}}, tmp_path / "runs" / "run", None)
+        run_trial({**CONTENT, "run": {"rounds": 1, "clients": 3}}, tmp_path / "runs" / "run", None)

@@ -9,7 +9,7 @@ from fedkin.bench.case import filled
 from fedkin.bench.row import Row
 from fedkin.bench.row_checks import mismatches
 from fedkin.bench.third_party_code import third_party_code
-from fedkin.bench.trial import ran, spec_of
+from fedkin.bench.trial import run_trial, spec_of
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
 from fedkin.setup.population import population_of
@@ -67,7 +67,7 @@ def test_other_data_are_told_before_anything_is_trained() -> None:
 def test_a_row_with_another_fingerprint_is_not_the_same() -> None:
     found = verify(a_row(), None)
     assert not found.same
-    assert not found.true
+    assert not found.confirmed
     assert verify(a_row(fingerprint=found.fingerprint), None).same
 
 
@@ -89,12 +89,12 @@ def test_a_row_of_before_public_groups_was_a_key_is_repeated_as_it_was_run() -> 
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Row:
     """A row as a bench would have written it."""
     folder = tmp_path_factory.mktemp("honest")
-    return filled(a_row(), ran(CONTENT, folder / "run", None), ("rounds",))
+    return filled(a_row(), run_trial(CONTENT, folder / "run", None), ("rounds",))
 
 
 def test_an_honest_row_is_true(honest: Row) -> None:
     found = verify(honest, None, rows=[honest])
-    assert found.true
+    assert found.confirmed
     assert found.sentence.endswith(f"the same bits, accuracy {honest.mean:.4f}")
 
 
@@ -106,7 +106,7 @@ def test_made_up_numbers_on_a_true_fingerprint_are_told_apart(honest: Row) -> No
     alone = honest.model_copy(update={"method": "local", "clients": dict.fromkeys("012", 1.0)})
     found = verify(forged, None, rows=[forged, alone])
     assert found.same
-    assert not found.true
+    assert not found.confirmed
     assert f"same state, but the row's mean is 0.9990, not {honest.mean:.4f}; " in found.sentence
     wrong = [text.split(" is ")[0] for text in found.wrong]
     assert wrong[1:5] == ["worst_decile", "bytes_up", "flops", "epsilon"]
@@ -137,7 +137,7 @@ def test_other_clients_and_another_measure_are_wrong_too(honest: Row) -> None:
 def test_a_row_that_contradicts_its_specification_is_not_run(
     change: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fedkin.bench.verify.ran", None)
+    monkeypatch.setattr("fedkin.bench.verify.run_trial", None)
     with pytest.raises(FedkinError, match=f"0123456789ab contradicts itself: {said}"):
         verify(a_row(**change), None)
 

@@ -123,7 +123,7 @@ def test_a_worker_that_is_told_to_end_unwinds_first(monkeypatch: pytest.MonkeyPa
     """What its run has counted so far is kept."""
     unwound: list[str] = []
 
-    def case() -> None:
+    def case(*_: object) -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         finally:
@@ -138,7 +138,7 @@ def test_a_worker_that_is_told_to_end_unwinds_first(monkeypatch: pytest.MonkeyPa
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with pytest.raises(SystemExit):
-            workers._run_in_worker()
+            workers._run_in_worker(None, None, None, None)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert unwound == ["counted"]

@@ -18,7 +18,7 @@ from fedkin.reproduce.claim_verdict import (
     Finding,
     Values,
     judge,
-    together,
+    verdict_of,
 )
 
 CLIENTS = 7
@@ -177,6 +177,19 @@ def test_an_order_says_nothing_of_two_rows_that_are_one_run() -> None:
     assert judge(sent, {"a": whole(1), "b": whole(5), "c": whole(5)}).verdict == FAILS  # exact
 
 
+def test_a_finding_carries_whom_it_is_against_and_whether_the_bound_was_asked() -> None:
+    test = case("order", over=["a", "b", "c"])
+    rising = {"a": seeds(1, 2, 3), "b": seeds(5, 6, 7), "c": seeds(9, 9, 9)}
+    held = judge(test, rising)
+    assert (held.against, held.untested) == ("b", False)
+    alike = judge(test, {**rising, "c": rising["b"]})
+    assert (alike.against, alike.untested) == ("b", True)
+    open_ = judge(ABOVE, {"a": seeds(51, 61, 49), "b": seeds(50, 60, 55)})
+    assert (open_.verdict, open_.against, open_.untested) == (OPEN, "", False)
+    assert judge(ABOVE, {"a": seeds(51, 61), "b": seeds(50, 60)}).untested  # too few
+    assert judge(ABOVE, {"a": seeds(51, 61, 49)}).untested  # b was not run
+
+
 def test_best_is_above_each_of_the_others() -> None:
     test = case("best", row="b", among=["a", "b", "c"])
     numbers = {"a": seeds(50, 60, 55), "b": seeds(53, 62, 58), "c": seeds(51, 61, 56)}
@@ -305,7 +318,7 @@ def test_several_cases_become_one_verdict() -> None:
     claim = Claim("p", "id", "there", "says", "", cases)
 
     def of(*verdicts: str, run: int = 3) -> tuple[str, tuple[str, ...]]:
-        return together(claim, [Finding(v, seeds=run if v == OPEN else 3) for v in verdicts])
+        return verdict_of(claim, [Finding(v, seeds=run if v == OPEN else 3) for v in verdicts])
 
     assert of(HOLDS, HOLDS, HOLDS) == (HOLDS, ("x", "y", "z"))
     assert of(HOLDS, FAILS, HOLDS) == (ONLY, ("x", "z"))
@@ -322,7 +335,7 @@ def test_a_case_that_needs_more_seeds_than_it_has_leaves_its_claim_undecided() -
     claim = Claim("p", "id", "there", "says", "", cases)
     for seeds, expected in ((3, OPEN), (5, ONLY)):
         found = [Finding(HOLDS, seeds=5), Finding(OPEN, seeds=seeds)]
-        assert together(claim, found) == (expected, ("x",))
+        assert verdict_of(claim, found) == (expected, ("x",))
 
 
 def test_without_clients_the_seeds_decide_and_there_is_no_interval() -> None:
@@ -351,7 +364,8 @@ def test_steadier_is_a_smaller_sd_by_the_interval_of_pitman_and_morgan() -> None
     alike = judge(test, {"a": whole(48, 52, 51, 53, 47), "b": wild})
     assert (alike.verdict, alike.why) == (OPEN, "the interval has the bound in it")
     few = judge(test, {"a": calm[:3], "b": wild[:3]})
-    assert (few.verdict, few.why) == (OPEN, "3 seeds of at least 5")
+    assert (few.verdict, few.why, few.untested) == (OPEN, "3 seeds of at least 5", True)
+    assert (held.untested, alike.untested) == (False, False)
     assert few.effect == pytest.approx(20)  # 2 / 0.1
     assert math.isnan(few.low)
     assert judge(test, {"a": calm[:1], "b": wild[:1]}).verdict == OPEN

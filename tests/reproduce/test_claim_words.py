@@ -10,7 +10,7 @@ from tests.reproduce.claim_examples import ONE
 
 def test_a_verdict_says_where_and_a_case_its_bound() -> None:
     first, second = read_claims("p", ONE).claims
-    one = JudgedClaim(first, ONLY, ("N3", "N5"), (), (), Estimate(0.0))
+    one = JudgedClaim(first, ONLY, ("N3", "N5"), (), (), Estimate(0.0), ())
     assert verdict(one) == f"{ONLY} N3; N5"
     assert verdict(one._replace(verdict=OPEN)).endswith("holds where it was decided (N3; N5)")
     assert verdict(one._replace(verdict=OPEN, where=())) == OPEN

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedkin.reproduce import estimate as estimating
-from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, together
+from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, total_of
 from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.pages import cells, lines, notes
 from fedkin.reproduce.preset import SCALES, names, preset
@@ -49,7 +49,7 @@ def test_an_estimate_from_another_rows_run_is_told_as_rough(
     known = {first.name: Costs(2.0, 1.0, 0.0, MEASURED), second.name: Costs(4.0, 2.0, 0.0, COUNTED)}
     monkeypatch.setattr(estimating, "costs", lambda: known)
     sure, rough = (estimate(row, {"run.rounds": 11}) for row in (first, second))
-    assert [str(sure), str(rough), str(together([sure, rough]))] == [
+    assert [str(sure), str(rough), str(total_of([sure, rough]))] == [
         "12.0 s",
         "~ 24.0 s",
         "~ 36.0 s",

@@ -22,14 +22,16 @@ def held(one: FinishedRun) -> FinishedRuns:
 
 def test_a_line_of_other_settings_hides_no_finished_seed(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(running, "_over", lambda folder: folder.name.endswith(("seed0", "seed1")))
-    monkeypatch.setattr(running, "outcomes", lambda rows, seeds, *rest: iter([seeds]))
+    monkeypatch.setattr(running, "outcomes", lambda rows, seeds, *rest, train: iter([seeds]))
     assert running.known(ROW, 5, tmp_path, {}) == 2
     assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(kept("others"))) == 2
     mine = kept(digest_of(spec_of(ROW, 2, {})))
     assert running.known(ROW, 5, tmp_path, {}, elsewhere=held(mine)) == 3
 
 
-def test_a_line_that_lacks_a_number_is_shown_and_does_not_stand_for_the_run(tmp_path) -> None:
+def test_a_line_that_lacks_a_number_is_shown_and_does_not_stand_for_the_run(
+    monkeypatch, tmp_path
+) -> None:
     row = next(row for row in preset("ppfl-figure-5", "small").rows)
     settings = digest_of(spec_of(row, 0, {}))
     lacks = FinishedRun(row.name, 0, {"accuracy": 90.0}, 60.0, settings, "f", "v")
@@ -41,8 +43,9 @@ def test_a_line_that_lacks_a_number_is_shown_and_does_not_stand_for_the_run(tmp_
         run.extend(seeds)
         return joined(row, [])
 
+    monkeypatch.setitem(running.RUNNERS, "experiment", runner)
     for told in (lacks, lacks._replace(numbers={"accuracy": 90.0, "scalars": 5.0})):
-        list(running.outcomes([row], 1, tmp_path, {}, 1.0, {"experiment": runner}, held(told)))
+        list(running.outcomes([row], 1, tmp_path, {}, 1.0, held(told)))
     assert run == [0]  # the first alone
     other = lacks._replace(numbers={"rounds": 7.0})
     assert running.known(row, 1, tmp_path, {}, elsewhere=held(other)).missing == "not run yet"

@@ -4,7 +4,7 @@ import pytest
 
 from fedkin.reproduce.finished_rows import FinishedRun
 from fedkin.reproduce.measures import CLIENT
-from fedkin.reproduce.outcome import Outcome, joined, mean, single, together
+from fedkin.reproduce.outcome import Outcome, joined, mean, merged, single
 from fedkin.reproduce.pages import lines
 from fedkin.reproduce.preset import preset
 
@@ -34,13 +34,13 @@ def test_seeds_from_here_and_from_elsewhere() -> None:
     own = Outcome(
         ROW, [3], {name: [0.75] for name in NAMES}, 7.0, ["folder"], runs=(Of((3, 1, 1)),)
     )
-    both = together(taken, own)
+    both = merged(taken, own)
     assert (both.seeds, both.taken, both.seconds) == ([2, 3, 4], (4, 2), 22.0)
     assert [one.seed for one in both.runs] == [2, 3, 4]
     assert all(sorted(values) == [0.25, 0.5, 0.75] for values in both.numbers.values())
     assert both.folders == ["folder"]
-    assert together(taken, own._replace(seconds=None)).seconds is None
-    assert together(joined(ROW, []), own) is own
+    assert merged(taken, own._replace(seconds=None)).seconds is None
+    assert merged(joined(ROW, []), own) is own
 
 
 def test_a_number_of_all_seeds_together_needs_the_clients_of_every_run() -> None:
@@ -53,7 +53,7 @@ def test_a_number_of_all_seeds_together_needs_the_clients_of_every_run() -> None
     second = first._replace(seed=1, numbers={**plain, f"{CLIENT}a": 20.0, f"{CLIENT}b": 20.0})
     name = "sd over clients of means"
     here = Outcome(row, [1], {one: [2.0] for one in plain}, 1.0, ["f"], runs=(second,))
-    both = together(joined(row, [first]), here)  # a: 15, b: 25
+    both = merged(joined(row, [first]), here)  # a: 15, b: 25
     found = [joined(row, [first]), both, joined(row, [first, second._replace(numbers=plain)])]
     assert [one.over_seeds for one in found] == [{name: 10.0}, {name: 5.0}, {name: None}]
     assert all(set(one.numbers) == set(plain) for one in found)

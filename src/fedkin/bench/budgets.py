@@ -79,24 +79,27 @@ class Allowance(NamedTuple):
 
 def rounds_within(
     budget: float,
-    asked: tuple[int, int, float],
     start: Used,
     used_by: Callable[[int], Used | None],
+    *,
+    rounds: int,
+    most: int,
+    slack: float,
 ) -> int:
     """The most rounds whose own run keeps a budget: a run of more than are known is guessed, made,
     and corrected by what it used.
 
     Args:
         budget: What may be used, without the slack.
-        asked: (equal rounds, the most rounds, slack): who has room for a few more than the equal
-            ones, within the slack, has those.
         start: What the run of equal rounds used.
         used_by: Runs so many rounds; None where that run fails.
+        rounds: The equal ones: who has room for a few more, within the slack, has these.
+        most: Rounds, whatever room there is.
+        slack: A share of the budget, and of the equal rounds, from 0.
 
     Returns:
         0 where not one round fits.
     """
-    rounds, most, slack = asked
     whole = budget * (1 + slack)
 
     def near(fit: int) -> int:

@@ -14,7 +14,7 @@ from fedkin.bench.row import Row, Tried, sentence
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.third_party_code import third_party_code
-from fedkin.bench.trial import Ran, epsilon_of, ran, up_and_down
+from fedkin.bench.trial import Ran, epsilon_of, run_trial, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
 from fedkin.runs.spec import parse
@@ -129,7 +129,7 @@ def rows_of(
     kept = {budget for row in made for budget in row.budgets}
     for seed, budget in roomless:
         if budget in kept:  # under another seed: a mean without this one would be of other data
-            made.append(_apart(case, tried, seed, budget))
+            made.append(_without_room(case, tried, seed, budget))
     unknown = _unknown(case, allowance)
     if allowance is not None and unknown:
         lost = _missing(case, {}, tried, allowance.missing)
@@ -148,7 +148,7 @@ def _run_row(
     return lost.model_copy(update={"budgets": budgets, "seed": seed})
 
 
-def _apart(case: Case, tried: list[Tried], seed: int, budget: str) -> Row:
+def _without_room(case: Case, tried: list[Tried], seed: int, budget: str) -> Row:
     lost = _missing(case, {}, tried, f"seed {seed}: {NO_ROOM_OF.format(budget)}")
     own = digest([case.digest, seed, budget])
     return lost.model_copy(update={"id": own, "budgets": (budget,), "seed": seed})
@@ -179,7 +179,9 @@ class Runs:
         if (seed, rounds) not in self.known:
             whole = _with(self.content, seed, rounds)
             try:
-                self.known[seed, rounds] = ran(whole, self.folder / _name(whole), self.data_dir)
+                self.known[seed, rounds] = run_trial(
+                    whole, self.folder / digest(whole), self.data_dir
+                )
             except Halted:
                 raise
             except FedkinError as error:  # it diverged under this seed, say
@@ -218,11 +220,12 @@ def _searched(
     """Every trial, and the best of them by validation; the first of equals."""
     tried: list[Tried] = []
     best: tuple[Content, Ran] | None = None
+    seed, rounds = case.suite.seeds[0], case.setting.rounds
     for content in case.tried():
-        whole = _with(content, case.suite.seeds[0], case.setting.rounds)
+        whole = _with(content, seed, rounds)
         hyper = hyper_of(content)
         try:
-            done = ran(whole, folder / _name(whole), data_dir)
+            done = run_trial(whole, folder / digest(whole), data_dir)
         except Halted:
             raise
         except FedkinError as error:
@@ -242,7 +245,7 @@ def _plan(
     rounds, slack = case.setting.rounds, case.suite.slack
     unknown = _unknown(case, allowance)
     plan: dict[int, list[str]] = {}
-    asked = rounds, int(rounds * case.suite.stretch), slack
+    most = int(rounds * case.suite.stretch)
     for budget in case.suite.budgets:
         if budget in unknown:
             continue
@@ -250,7 +253,8 @@ def _plan(
         if allowance is not None and budget != "rounds":
             start = runs.used(budget, seed, rounds) or _used(first, budget)
             used_by = partial(runs.used, budget, seed)
-            fit = rounds_within(allowance.of(budget, seed), asked, start, used_by)
+            whole = allowance.of(budget, seed)
+            fit = rounds_within(whole, start, used_by, rounds=rounds, most=most, slack=slack)
         plan.setdefault(fit, []).append(budget)
     return plan
 
@@ -271,10 +275,6 @@ def hyper_of(content: Content) -> Content:
     """
     own = {key: value for key, value in content["method"].items() if key != "name"}
     return {**own, "lr": content["train"]["lr"]}
-
-
-def _name(content: Content) -> str:
-    return digest(content)
 
 
 def _row(case: Case, content: Content, tried: list[Tried]) -> Row:

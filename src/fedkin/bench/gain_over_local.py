@@ -40,11 +40,34 @@ def with_helped_and_hurt(row: Row, alone: Mapping[str, float] | None) -> Row:
     Returns:
         A copy, whose shares are in 0..1; the same where nothing can be compared.
     """
-    both = [] if alone is None else [name for name in row.clients if name in alone]
-    if alone is None or not both:
+    found = gains(row, alone or {})
+    if not found:
         return row
+    helped = sum(gain > SAME for gain in found) / len(found)
+    return row.model_copy(update={"helped": helped, "hurt": hurt(found)})
+
+
+def gains(row: Row, alone: Mapping[str, float]) -> list[float]:
+    """How much better off each client is than alone; those that ``alone`` lacks are left out.
+
+    Args:
+        row: Of one run.
+        alone: client's name → its score of local.
+
+    Returns:
+        In the measure's unit, above 0 where the row is better.
+    """
     sign = measure_named(row.measure).sign
-    gains = [sign * (row.clients[name] - alone[name]) for name in both]
-    helped = sum(gain > SAME for gain in gains) / len(gains)
-    hurt = sum(gain < -SAME for gain in gains) / len(gains)
-    return row.model_copy(update={"helped": helped, "hurt": hurt})
+    return [sign * (value - alone[name]) for name, value in row.clients.items() if name in alone]
+
+
+def hurt(gained: Sequence[float]) -> float:
+    """The share of clients that are worse off than alone.
+
+    Args:
+        gained: As ``gains`` has them, of at least one client.
+
+    Returns:
+        In 0..1.
+    """
+    return sum(gain < -SAME for gain in gained) / len(gained)

@@ -122,10 +122,9 @@ def _allowance(case: Case, baselines: BaselineDigests, all_rows: Sequence[Row]) 
     """What fedavg used in the setting's rounds, or why nobody knows; None of the two baselines."""
     if case.method in BASELINES:
         return None
+    rounds = case.setting.rounds
     baseline_rows = [row for row in all_rows if row.case == baselines[case.label, SHARED]]
-    complete = [
-        row for row in baseline_rows if not row.missing and row.rounds == case.setting.rounds
-    ]
+    complete = [row for row in baseline_rows if not row.missing and row.rounds == rounds]
     if complete:
         sent = {row.seed: row.bytes for row in complete}
         return Allowance(sent, {row.seed: row.flops for row in complete})

@@ -87,7 +87,7 @@ def method_of(content: Content) -> Method | None:
     return make(name, options, shared) if is_own(name) else None
 
 
-def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
+def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
     """Run it, or go on with it, or see that it is finished. A run that cannot be gone on with
     begins anew: its files may be damaged, which says nothing of its values.
 
@@ -106,15 +106,15 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     own(folder.parent, folder.name)
     gone_on_with = folder.exists()
     try:
-        return _ran(content, folder, data_dir)
+        return _run_and_read(content, folder, data_dir)
     except FedkinError as error:
         if isinstance(error, Halted) or not gone_on_with:
             raise
         rmtree(folder)
-    return _ran(content, folder, data_dir)
+    return _run_and_read(content, folder, data_dir)
 
 
-def _ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
+def _run_and_read(content: Content, folder: Path, data_dir: str | None) -> Ran:
     _trained(content, folder, data_dir)
     seen, summary = read_with_summary(folder, folder.name)
     if seen.validation is None or not abs(seen.validation) < float("inf"):

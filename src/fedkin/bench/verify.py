@@ -11,7 +11,7 @@ from fedkin.bench.row import Row
 from fedkin.bench.row_checks import check_against_spec, mismatches
 from fedkin.bench.suite import Content
 from fedkin.bench.third_party_code import third_party_code
-from fedkin.bench.trial import ran, spec_of
+from fedkin.bench.trial import run_trial, spec_of
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.system.own_code import is_own
 from fedkin.methods.own import allow
@@ -37,7 +37,7 @@ class Verified(NamedTuple):
     wrong: tuple[str, ...] = ()
 
     @property
-    def true(self) -> bool:
+    def confirmed(self) -> bool:
         """Whether the row is the one that its run leads to."""
         return self.same and not self.wrong
 
@@ -108,7 +108,7 @@ def verify(
     check_against_spec(row)
     content = _as_measured(row, data_dir)
     with TemporaryDirectory(prefix="fedkin-verify-") as folder:
-        done = ran(content, Path(folder) / "run", data_dir)
+        done = run_trial(content, Path(folder) / "run", data_dir)
     again = filled(row, done, row.budgets)
     fingerprint, personal = str(done.found["fingerprint"]), done.seen.personal
     scores = {str(client): value for client, value in personal.items()}

@@ -8,7 +8,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, redirect_stdout
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from fedkin.bench.budgets import Allowance
 from fedkin.bench.case import Case, rows_of
@@ -101,10 +100,12 @@ def _run_marked(
     return rows
 
 
-def _run_in_worker(*call: Any) -> list[Row]:
+def _run_in_worker(
+    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
+) -> list[Row]:
     with ends_tidily():  # what was counted until then is kept
         try:
-            return _run_case(*call)
+            return _run_case(case, folder, allowance, data_dir)
         except (KeyboardInterrupt, Interrupted):
             if TOLD:  # of a pool that is broken meanwhile nobody would tell it to end
                 os._exit(1)

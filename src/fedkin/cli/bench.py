@@ -205,7 +205,7 @@ def verify(
         print_json({**done._asdict(), "row": claimed.id})
     else:
         say(done.sentence)
-    if not done.true:
+    if not done.confirmed:
         raise typer.Exit(1)
 
 

@@ -162,7 +162,7 @@ def _tell_plan(
     """What is finished and what is not: in full for a dry run, else in one line."""
     from fedkin.report import formatting
     from fedkin.reproduce.claim_runs import unfinished
-    from fedkin.reproduce.estimate import together
+    from fedkin.reproduce.estimate import total_of
 
     rows_left = unfinished(request, chosen, outcome_of)
     if options.dry_run and options.as_json:
@@ -179,7 +179,7 @@ def _tell_plan(
         for name, row in chosen.items():
             done = "finished" if _finished(request, outcome_of[name]) else "kept verdicts"
             say(f"{row.name}  {request.cost(name, row) if name in rows_left else done}")
-    total = together(request.cost(name, row) for name, row in rows_left.items())
+    total = total_of(request.cost(name, row) for name, row in rows_left.items())
     counts = (
         f"{formatting.many(len(request.register.claims), 'claim')}, "
         f"{formatting.many(len(rows), 'row')}"

@@ -217,9 +217,9 @@ def _run(request: PresetRequest, as_json: bool) -> None:
 
 def _tell_cost(request: PresetRequest, machine_speed: float) -> None:
     from fedkin.report import formatting
-    from fedkin.reproduce.estimate import estimate, together
+    from fedkin.reproduce.estimate import estimate, total_of
 
-    total = together(
+    total = total_of(
         estimate(row, request.changes, machine_speed, request.seeds) for row in request.rows
     )
     rows = formatting.many(len(request.rows), "row")
@@ -280,9 +280,9 @@ def _list(presets: "list[Preset]", as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    from fedkin.reproduce.estimate import estimate, together
+    from fedkin.reproduce.estimate import estimate, total_of
 
-    costs = [together(map(estimate, preset.rows)) for preset in presets]
+    costs = [total_of(map(estimate, preset.rows)) for preset in presets]
     plain = [
         {
             "name": preset.name,

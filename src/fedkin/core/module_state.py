@@ -1,6 +1,8 @@
-"""What ``state_dict`` of a torch module is with other values of its parameters and statistics."""
+"""What ``state_dict`` of a torch module is with other values of its parameters and statistics, and
+the names that these go by.
+"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from torch import Tensor, nn
 
@@ -20,8 +22,9 @@ def state_dict_of(module: nn.Module) -> Callable[[Values], dict[str, Tensor]] | 
         and buffers that are no part of w as they are in the module. None where the module names its
         state otherwise than its parameters and buffers.
     """
-    own = {key: value for key, value in module.state_dict(keep_vars=True).items() if _is(value)}
-    first = _first_names(module)
+    state = module.state_dict(keep_vars=True)
+    own = {key: value for key, value in state.items() if _is_tensor(value)}
+    first = {**parameter_names(module), **_first_names(module.named_buffers)}
     if not own.keys() <= first.keys():
         return None
 
@@ -31,19 +34,28 @@ def state_dict_of(module: nn.Module) -> Callable[[Values], dict[str, Tensor]] | 
     return with_values
 
 
-def _is(value: object) -> bool:
+def _is_tensor(value: object) -> bool:
     """Whether it is no extra state, which is anything."""
     return isinstance(value, Tensor)
 
 
-def _first_names(module: nn.Module) -> dict[str, str]:
-    """Every name of a parameter or buffer → the first name that its tensor has."""
-    first_names: dict[str, str] = {}
-    for each in (module.named_parameters, module.named_buffers):
-        names = {id(tensor): name for name, tensor in each()}
-        for name, tensor in each(remove_duplicate=False):
-            first_names[name] = names[id(tensor)]
-    return first_names
+def parameter_names(module: nn.Module) -> dict[str, str]:
+    """Every name of each parameter, in the module's order → the one that it goes by. Tied weights
+    have several.
+
+    Args:
+        module: Any torch module.
+
+    Returns:
+        {name: the first name of the same parameter}.
+    """
+    return _first_names(module.named_parameters)
+
+
+def _first_names(named: Callable[..., Iterator[tuple[str, Tensor]]]) -> dict[str, str]:
+    """``named``: a module's ``named_parameters``, say."""
+    first = {id(tensor): name for name, tensor in named()}
+    return {name: first[id(tensor)] for name, tensor in named(remove_duplicate=False)}
 
 
 def _value(w: Values, name: str, otherwise: Tensor) -> Tensor:

@@ -13,11 +13,12 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.layers import Layers
 from fedkin.core.model import RAW, Inputs, Learner, Model, from_module
+from fedkin.core.module_state import parameter_names
 from fedkin.core.rng import Key
 from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import named_line_of
 from fedkin.models.adapters import dnn_adapter
-from fedkin.models.frozen import all_names, frozen_names, without_gradient
+from fedkin.models.frozen import frozen_names, without_gradient
 from fedkin.models.given import SUFFIX, recipe_of
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
@@ -130,7 +131,7 @@ def _frozen(whole: Callable[[frozenset[str]], Model], module: nn.Module, frozen:
     """
     fixed = without_gradient(module)
     model = whole(fixed)
-    names = frozen_names(model, frozen, fixed, all_names(module))
+    names = frozen_names(model, frozen, fixed, parameter_names(module))
     if names != fixed:
         model = whole(names)  # again: of what is frozen, batch norm stands still
     held = {name: value for name, value in model.initial.items() if name in names}

@@ -26,21 +26,6 @@ def without_gradient(module: nn.Module) -> frozenset[str]:
     return frozenset(name for name, value in module.named_parameters() if not value.requires_grad)
 
 
-def all_names(module: nn.Module) -> dict[str, str]:
-    """Every name of each parameter, in the module's order → the one that it goes by. Tied weights
-    have several.
-
-    Args:
-        module: Any torch module.
-
-    Returns:
-        {name: the first name of the same parameter}.
-    """
-    first = {id(value): name for name, value in module.named_parameters()}
-    named = module.named_parameters(remove_duplicate=False)
-    return {name: first[id(value)] for name, value in named}
-
-
 def frozen_names(
     model: Model,
     choice: Layers,

@@ -4,9 +4,9 @@ pixels as they are.
 
 from torch import Tensor, nn
 
-from fedkin.core.errors import FedkinError
-from fedkin.models.small import Shape
+from fedkin.models.small import Shape, needs_image
 
+LEAST = 28  # pixels of a side
 # (expansion, channels, blocks, stride) of each stage; the published network for 224×224 images has
 # stride 2 in the second stage and in its stem, which would leave nothing of 32×32 pixels.
 MOBILE = (
@@ -60,14 +60,6 @@ def _inverted(inside: int, outside: int, stride: int, expansion: int) -> nn.Modu
     )
 
 
-def _needs_small_image(name: str, shape: Shape) -> None:
-    if len(shape) != 3 or min(shape[1:]) < 28:
-        raise FedkinError(
-            f"model {name!r} needs images of 28×28 pixels or more, the data have shape "
-            f"{list(shape)}: try dnn"
-        )
-
-
 def _head(channels: int, classes: int) -> list[nn.Module]:
     return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)]
 
@@ -86,7 +78,7 @@ def resnet18(shape: Shape, classes: int) -> nn.Module:
     Raises:
         FedkinError: Samples are no pictures of that size.
     """
-    _needs_small_image("resnet18", shape)
+    needs_image("resnet18", shape, LEAST)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 64, 3), nn.ReLU()]
     inside = 64
     for outside, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
@@ -109,7 +101,7 @@ def mobilenet_v2(shape: Shape, classes: int) -> nn.Module:
     Raises:
         FedkinError: Samples are no pictures of that size.
     """
-    _needs_small_image("mobilenet_v2", shape)
+    needs_image("mobilenet_v2", shape, LEAST)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 32, 3), nn.ReLU6()]
     inside = 32
     for expansion, outside, blocks, stride in MOBILE:

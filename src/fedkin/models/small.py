@@ -82,7 +82,17 @@ def _with_relu(layers: list[nn.Linear]) -> list[nn.Module]:
     return [*(part for layer in layers[:-1] for part in (layer, nn.ReLU())), layers[-1]]
 
 
-def _needs_image(name: str, shape: Shape, least: int) -> None:
+def needs_image(name: str, shape: Shape, least: int) -> None:
+    """Refuse samples that are no pictures, or too small ones.
+
+    Args:
+        name: Of the model, for the sentence.
+        shape: Of one sample.
+        least: Pixels of a side.
+
+    Raises:
+        FedkinError: They are not [channels, height, width] with that many pixels.
+    """
     if len(shape) != 3 or min(shape[1:]) < least:
         raise FedkinError(
             f"model {name!r} needs images of {least}×{least} pixels or more, the data have "
@@ -118,7 +128,7 @@ def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
     Raises:
         FedkinError: Samples are no pictures of that size.
     """
-    _needs_image("cnn_persfl", shape, 16)
+    needs_image("cnn_persfl", shape, 16)
     return _Convolutional(_two_convolutions(shape[0], 6, 16), shape, (120, 84), classes)
 
 
@@ -137,7 +147,7 @@ def cnn_comet(shape: Shape, classes: int) -> nn.Module:
 
     Reading: the paper does not give the channels; 6 and 16, as in the LeNet of the other papers.
     """
-    _needs_image("cnn_comet", shape, 16)
+    needs_image("cnn_comet", shape, 16)
     return _Convolutional(_two_convolutions(shape[0], 6, 16), shape, (120, 100, 84, 50), classes)
 
 
@@ -157,5 +167,5 @@ def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
     Reading: the paper says "two convolutional and two fully connected layers"; widths as in
     FedAvg's CNN.
     """
-    _needs_image("cnn_cgpfl", shape, 16)
+    needs_image("cnn_cgpfl", shape, 16)
     return _Convolutional(_two_convolutions(shape[0], 32, 64), shape, (512,), classes)

@@ -8,7 +8,6 @@ from fedkin.report import formatting
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.reproduce.claim import Register
-from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_tables import (
     AGAINST,
@@ -16,26 +15,16 @@ from fedkin.reproduce.claim_tables import (
     against,
     by_paper,
     by_paper_at_papers_scale,
+    case_cells,
     lead,
 )
 from fedkin.reproduce.claim_verdict import VERDICTS
-from fedkin.reproduce.claim_words import (
-    HOW,
-    OF_ONE_CLAIM,
-    ONE_CLAIM,
-    bound,
-    legend,
-    measured,
-    reached,
-    verdict,
-)
+from fedkin.reproduce.claim_words import OF_ONE_CLAIM, ONE_CLAIM, legend, verdict
 from fedkin.reproduce.from_files.both_scales import (
     LEGEND,
     PAPERS_SCALE,
-    by_seed,
     in_short,
     pairs,
-    signs,
     verdict_at_papers_scale,
 )
 
@@ -125,17 +114,18 @@ def _cases(judged: Sequence[JudgedClaim]) -> str:
     rows: list[list[Any]] = [
         [
             one.claim.id,
-            case.name or "all",
-            (measured(finding), finding.effect),
-            reached(finding),
-            by_seed(details.full),
-            signs(details.full),
-            f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
+            cells.case,
+            (cells.measured, finding.effect),
+            cells.reached,
+            cells.by_seed,
+            cells.signs,
+            cells.what,
             finding.seeds,
         ]
         for one in judged
         for case, finding, details in zip(one.claim.cases, one.findings, one.details, strict=True)
         if finding.seeds or details.full.seeds
+        for cells in [case_cells(case, finding, details)]
     ]
     if not rows:
         return f"<p>{formatting.NONE}: no case was run yet.</p>"

@@ -8,37 +8,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fedkin.reproduce.claim import Case, Register
+from fedkin.reproduce.claim import Register
 from fedkin.reproduce.claim_html import html
-from fedkin.reproduce.claim_numbers import NUMBERS
-from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
+from fedkin.reproduce.claim_runs import JudgedClaim
 from fedkin.reproduce.claim_tables import (
     AGAINST,
     TITLE,
     against,
     by_paper,
     by_paper_at_papers_scale,
+    case_cells,
     lead,
 )
-from fedkin.reproduce.claim_verdict import VERDICTS, Finding
-from fedkin.reproduce.claim_words import (
-    HOW,
-    OF_ONE_CLAIM,
-    ONE_CLAIM,
-    bound,
-    legend,
-    measured,
-    reached,
-    verdict,
-)
+from fedkin.reproduce.claim_verdict import VERDICTS
+from fedkin.reproduce.claim_words import OF_ONE_CLAIM, ONE_CLAIM, legend, verdict
 from fedkin.reproduce.finished_rows import CLAIMS
 from fedkin.reproduce.from_files.both_scales import (
     LEGEND,
     PAPERS_SCALE,
-    by_seed,
     in_short,
     pairs,
-    signs,
     verdict_at_papers_scale,
 )
 from fedkin.reproduce.from_files.kept_verdicts import AND, LACKING, REASONS
@@ -219,23 +208,15 @@ def _claim(one: JudgedClaim) -> list[str]:
     has_full_scale = any(details.full.seeds for _, _, details in each)
     shown = [one for one in each if one[1].seeds or one[2].full.seeds]
     if shown:
-        head = "| case | what | measured | seeds | verdict |"
-        head += f" {PAPERS_SCALE}, by seed | verdict there |" if has_full_scale else ""
-        text += ["", head, "|---" * (7 if has_full_scale else 5) + "|"]
-        text += [_line(*one, has_full_scale) for one in shown]
+        head = ["case", "what", "measured", "seeds", "verdict"]
+        head += [f"{PAPERS_SCALE}, by seed", "verdict there"] if has_full_scale else []
+        text += ["", *_table(head, [case_cells(*one)[: len(head)] for one in shown])]
     lacking = [case.name for case, finding, _ in each if not finding.seeds]
     if lacking and len(claim.cases) > 1:
         text += ["", f"Cases that were not run: {'; '.join(lacking)}."]
     if one.cost.seconds > 0:
         text += ["", f"The runs that are missing: {one.cost} of processor time."]
     return text + [f"Not run: {reason}" for reason in one.missing if reason != LATER]
-
-
-def _line(case: Case, finding: Finding, details: CaseDetails, has_full_scale: bool) -> str:
-    what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}"
-    cells = [case.name or "all", what, measured(finding), str(finding.seeds), reached(finding)]
-    cells += [by_seed(details.full), signs(details.full)] if has_full_scale else []
-    return f"| {' | '.join(cells)} |"
 
 
 def _whole(one: JudgedClaim) -> dict[str, Any]:

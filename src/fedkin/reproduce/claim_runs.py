@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.claim import Case, Claim, Register, like, rows_of
 from fedkin.reproduce.claim_numbers import WHOLE, numbers
-from fedkin.reproduce.claim_verdict import Finding, Values, judge, needed, together
-from fedkin.reproduce.estimate import Estimate, estimate
-from fedkin.reproduce.estimate import together as added
+from fedkin.reproduce.claim_verdict import Finding, Values, judge, needed, verdict_of
+from fedkin.reproduce.estimate import Estimate, estimate, total_of
 from fedkin.reproduce.from_files.full_scale import NO_FINDING
 from fedkin.reproduce.from_files.kept_verdicts import KeptVerdict, settings
 from fedkin.reproduce.outcome import Outcome
@@ -46,7 +45,7 @@ class JudgedClaim(NamedTuple):
     findings: tuple[Finding, ...]
     missing: tuple[str, ...]
     cost: Estimate
-    details: tuple[CaseDetails, ...] = ()
+    details: tuple[CaseDetails, ...]
 
 
 class ClaimRequest(NamedTuple):
@@ -221,7 +220,7 @@ def _judged_claim(
         case_details._replace(full=finding)
         for (_, case_details), finding in zip(cases, full, strict=True)
     )
-    verdict, where = together(claim, findings)
+    verdict, where = verdict_of(claim, findings)
     open_ = [case for case in claim.cases if not _settled(request, claim, case, rows)]
     lacking = dict.fromkeys(name for case in open_ for name in _lacking(request, case, outcome_of))
     return JudgedClaim(
@@ -230,7 +229,7 @@ def _judged_claim(
         where,
         findings,
         tuple(dict.fromkeys(reason for of_case in details for reason in of_case.reasons)),
-        added(request.cost(name, rows[name]) for name in lacking),
+        total_of(request.cost(name, rows[name]) for name in lacking),
         details,
     )
 

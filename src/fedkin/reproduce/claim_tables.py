@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from fedkin.core.errors import many
-from fedkin.reproduce.claim import Register
-from fedkin.reproduce.claim_runs import JudgedClaim
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, VERDICTS
-from fedkin.reproduce.claim_words import measured
+from fedkin.reproduce.claim import Case, Register
+from fedkin.reproduce.claim_numbers import NUMBERS
+from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, VERDICTS, Finding
+from fedkin.reproduce.claim_words import HOW, bound, measured, reached
 from fedkin.reproduce.from_files.both_scales import PAPERS_SCALE, by_seed, contradict, counts, signs
 
 TITLE = "What the papers claim, and what holds here"
@@ -102,6 +104,40 @@ def against(judged: Sequence[JudgedClaim]) -> list[list[str]]:
         ]
         for one in contradict(judged)
     ]
+
+
+class CaseCells(NamedTuple):
+    """A case in a table, as texts. ``by_seed`` and ``signs`` are at the papers' own scale."""
+
+    case: str
+    what: str
+    measured: str
+    seeds: str
+    reached: str
+    by_seed: str
+    signs: str
+
+
+def case_cells(case: Case, finding: Finding, details: CaseDetails) -> CaseCells:
+    """What was measured of a case, at both scales.
+
+    Args:
+        case: The test.
+        finding: What came of it.
+        details: What stands beside that.
+
+    Returns:
+        A text a column.
+    """
+    return CaseCells(
+        case.name or "all",
+        f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
+        measured(finding),
+        str(finding.seeds),
+        reached(finding),
+        by_seed(details.full),
+        signs(details.full),
+    )
 
 
 def _papers(

@@ -17,7 +17,7 @@ Morgan, 1939): both rows have the same seeds, and what is judged is the ratio of
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from fedkin.reproduce.claim_numbers import EXACT
 Floats = npt.NDArray[np.float64]
 # by seed: client → number; a number of the whole run has the client ""
 Values = Sequence[Mapping[str, float]]
+Rows = Mapping[str, Sequence[Values]]  # by key of the test
 
 HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)  # of a claim
@@ -46,7 +47,9 @@ MANY = {"steadier": 5}  # kinds that need more: of three numbers an sd says litt
 
 class Finding(NamedTuple):
     """``effect``: the mean of the values that were judged, between ``low`` and ``high``; nan where
-    there are none. ``means``: each seed's, where the seeds decided alone.
+    there are none. ``means``: each seed's, where the seeds decided alone. ``against``: the row that
+    the verdict is of, where there are several; of a verdict that was kept only ``why`` says it.
+    ``untested``: the bound was not asked, for too few seeds, say; ``why`` is then why.
     """
 
     verdict: str
@@ -56,6 +59,8 @@ class Finding(NamedTuple):
     seeds: int = 0
     why: str = ""
     means: tuple[float, ...] = ()
+    against: str = ""
+    untested: bool = False
 
 
 class Statement(NamedTuple):
@@ -93,7 +98,8 @@ def judge(
         The verdict, with the mean of what was judged and its 95 % interval.
     """
     missing = [name for name in case.needs if not numbers.get(name)]
-    untested = Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
+    why = f"{many(len(missing), 'row')} not run: {', '.join(missing)}"
+    untested = Finding(OPEN, why=why, untested=True)
     if missing and case.kind == "best":
         rest = tuple(name for name in case.rows["among"] if name not in missing)
         if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
@@ -130,7 +136,7 @@ def needed(case: Case) -> int:
 _RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
 
 
-def together(claim: Claim, findings: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+def verdict_of(claim: Claim, findings: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
     """The claim's verdict, and the cases where it holds: (``holds only where``, ("mnist",
     "fmnist")).
 
@@ -169,53 +175,86 @@ def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[St
     Returns:
         One or several, of which all have to be true.
     """
-    margin = case.bounds.get("margin", 0.0)
     rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
-    if case.kind == "above":
-        apart = _apart(rows["high"][0], rows["low"][0])
-        most = case.bounds.get("at_most")
-        slightly = (
-            [] if most is None else [Statement(apart, most, over=False, strict=False, apart=True)]
-        )
-        return [Statement(apart, margin, apart=True), *slightly]
-    if case.kind == "order":
-        named = zip(case.rows["over"], rows["over"], strict=True)
-        return [
-            Statement(_apart(higher, lower), margin, against=name, apart=True)
-            for (name, lower), (_, higher) in pairwise(named)
-        ]
-    if case.kind == "within":
-        apart = _apart(rows["row"][0], rows["of"][0])
-        return [
-            Statement(apart, -margin, strict=False, apart=True),
-            Statement(apart, margin, over=False, strict=False, apart=True),
-        ]
-    if case.kind == "best":
-        others = zip(case.rows["among"], rows["among"], strict=True)
-        own = rows["row"][0]
-        return [
-            Statement(_apart(own, r), margin, against=name)
-            for name, r in others
-            if name not in case.rows["row"]
-        ]
-    if case.kind == "trend":
-        rise = _rise(rows["over"])
-        return [
-            Statement(rise, margin)
-            if case.direction == "up"
-            else Statement(rise, -margin, over=False)
-        ]
-    if case.kind == "share":
-        won = [
-            np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
-        ]
-        return [Statement(won, case.bounds["at_least"], strict=False, share=True)]
-    values = (
-        _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
-    )
+    return _STATEMENTS[case.kind](case, rows)
+
+
+def _margin(case: Case) -> float:
+    return case.bounds.get("margin", 0.0)
+
+
+def _above(case: Case, rows: Rows) -> list[Statement]:
+    apart = _apart(rows["high"][0], rows["low"][0])
+    held = [Statement(apart, _margin(case), apart=True)]
+    if "at_most" in case.bounds:
+        most = case.bounds["at_most"]
+        held.append(Statement(apart, most, over=False, strict=False, apart=True))
+    return held
+
+
+def _within(case: Case, rows: Rows) -> list[Statement]:
+    apart, margin = _apart(rows["row"][0], rows["of"][0]), _margin(case)
+    return [
+        Statement(apart, -margin, strict=False, apart=True),
+        Statement(apart, margin, over=False, strict=False, apart=True),
+    ]
+
+
+def _best(case: Case, rows: Rows) -> list[Statement]:
+    own, others = rows["row"][0], zip(case.rows["among"], rows["among"], strict=True)
+    return [
+        Statement(_apart(own, other), _margin(case), against=name)
+        for name, other in others
+        if name not in case.rows["row"]
+    ]
+
+
+def _trend(case: Case, rows: Rows) -> list[Statement]:
+    rise = _rise(rows["over"])
+    if case.direction == "up":
+        return [Statement(rise, _margin(case))]
+    return [Statement(rise, -_margin(case), over=False)]
+
+
+def _order(case: Case, rows: Rows) -> list[Statement]:
+    named = zip(case.rows["over"], rows["over"], strict=True)
+    return [
+        Statement(_apart(higher, lower), _margin(case), against=name, apart=True)
+        for (name, lower), (_, higher) in pairwise(named)
+    ]
+
+
+def _reaches(case: Case, rows: Rows) -> list[Statement]:
+    return [_at_least_or_most(case, _arrays(rows["row"][0]))]
+
+
+def _of_ratio(case: Case, rows: Rows) -> list[Statement]:
+    return [_at_least_or_most(case, _ratio(rows["row"][0], rows["to"][0]))]
+
+
+def _at_least_or_most(case: Case, values: list[Floats]) -> Statement:
     if "at_least" in case.bounds:
-        return [Statement(values, case.bounds["at_least"], strict=False)]
-    return [Statement(values, case.bounds["at_most"], over=False, strict=False)]
+        return Statement(values, case.bounds["at_least"], strict=False)
+    return Statement(values, case.bounds["at_most"], over=False, strict=False)
+
+
+def _share(case: Case, rows: Rows) -> list[Statement]:
+    apart = _apart(rows["high"][0], rows["low"][0])
+    won = [np.asarray(each > 0, dtype=float) for each in apart]
+    return [Statement(won, case.bounds["at_least"], strict=False, share=True)]
+
+
+# all KINDS but steadier, which is judged by sds
+_STATEMENTS: dict[str, Callable[[Case, Rows], list[Statement]]] = {
+    "above": _above,
+    "within": _within,
+    "best": _best,
+    "trend": _trend,
+    "order": _order,
+    "reaches": _reaches,
+    "ratio": _of_ratio,
+    "share": _share,
+}
 
 
 def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
@@ -231,7 +270,7 @@ def _of_everybody(numbers: Mapping[str, Values]) -> dict[str, Values]:
 def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> Finding:
     values, bound = statement.values, statement.bound
     if not values or any(not len(each) for each in values):
-        return Finding(OPEN, why="no client is in both runs")
+        return Finding(OPEN, why="no client is in both runs", untested=True)
     means = np.round([each.mean() for each in values], 9)
     finite = bool(np.isfinite(means).all())  # a ratio to nothing is not, nor what a nan is in
     sure = clients and finite
@@ -240,14 +279,16 @@ def _judged(statement: Statement, least: int, persons: bool, clients: bool) -> F
         low, high = max(low, 0.0), min(high, 1.0)
     against = f"against {statement.against}" if statement.against else ""
     alone = () if clients else tuple(map(float, means))
-    finding = Finding(OPEN, float(means.mean()), low, high, len(values), against, alone)
+    effect, row = float(means.mean()), statement.against
+    finding = Finding(OPEN, effect, low, high, len(values), against, alone, row)
+    untested = finding._replace(untested=True)
     if len(values) < least:
-        return finding._replace(why=f"{many(len(values), 'seed')} of at least {least}")
+        return untested._replace(why=f"{many(len(values), 'seed')} of at least {least}")
     if not finite:
-        return finding._replace(why=NO_NUMBER)
+        return untested._replace(why=NO_NUMBER)
     if statement.apart and least > 1 and not any(each.any() for each in values):
         # each client's score is the same to the last digit: what the claim is about never acted
-        return finding._replace(why=f"{SAME}, {against}" if against else SAME)
+        return untested._replace(why=f"{SAME}, {against}" if against else SAME)
     bottom, top = float(np.nanmin([low, *means])), float(np.nanmax([high, *means]))
     worst, best = (bottom, top) if statement.over else (-top, -bottom)
     at = bound if statement.over else -bound
@@ -294,7 +335,8 @@ def _ratio(first: Values, second: Values) -> list[Floats]:
 def _steadier(own: Floats, other: Floats, least: int) -> Finding:
     """The ratio of the other's sd over seeds to its own, with the interval of Pitman and Morgan."""
     seeds = len(own)
-    finding = Finding(OPEN, seeds=seeds, why=f"{many(seeds, 'seed')} of at least {least}")
+    few = f"{many(seeds, 'seed')} of at least {least}"
+    finding = Finding(OPEN, seeds=seeds, why=few, untested=True)
     if seeds < SEEDS:
         return finding
     with np.errstate(divide="ignore", invalid="ignore"):  # of equal numbers the sd is 0
@@ -311,7 +353,7 @@ def _steadier(own: Floats, other: Floats, least: int) -> Finding:
     low, high = (round(ratio * math.sqrt(wide + side * apart), 9) for side in (-1, 1))
     verdict = HOLDS if low > 1 else FAILS if high < 1 else OPEN
     why = BOUND_INSIDE if verdict == OPEN else ""
-    return finding._replace(verdict=verdict, low=low, high=high, why=why)
+    return finding._replace(verdict=verdict, low=low, high=high, why=why, untested=False)
 
 
 def _means(values: Values) -> Floats:

@@ -81,7 +81,7 @@ def estimate(
     return Estimate(seeds * known.seconds(rounds) / speed, known.how != MEASURED)
 
 
-def together(estimates: Iterable[Estimate]) -> Estimate:
+def total_of(estimates: Iterable[Estimate]) -> Estimate:
     """Their sum.
 
     Args:

@@ -84,7 +84,7 @@ def joined(row: Row, runs: Sequence[FinishedRun]) -> Outcome:
     )
 
 
-def together(elsewhere: Outcome, here: Outcome) -> Outcome:
+def merged(elsewhere: Outcome, here: Outcome) -> Outcome:
     """The outcome of a row of which some seeds are from elsewhere.
 
     Args:

@@ -18,7 +18,7 @@ from fedkin.report.page.figure_files import charts_of
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
-from fedkin.reproduce.estimate import Estimate, together
+from fedkin.reproduce.estimate import Estimate, total_of
 from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, kept, key_of, text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES, OVER_SEEDS
@@ -26,17 +26,17 @@ from fedkin.reproduce.outcome import Outcome, mean, single
 from fedkin.reproduce.preset import Preset
 from fedkin.runs.output_files import write_outside
 
-COLUMNS = [
-    "row",
-    "what",
-    "published",
-    "measured",
-    "difference",
-    "seeds",
-    "estimated",
-    "taken",
-    "command",
-]
+COLUMNS = {  # name → class of its cells on the page
+    "row": "",
+    "what": "",
+    "published": "n",
+    "measured": "n",
+    "difference": "n",
+    "seeds": "n",
+    "estimated": "n",
+    "taken": "n",
+    "command": "command",
+}
 TITLES = {name: title for name, (title, _) in {**MEASURES, **OVER_SEEDS}.items()}
 SMALL = (
     "The small scale has fewer rounds, clients and samples, and smaller networks than the paper: "
@@ -250,7 +250,7 @@ def notes(outcomes: Sequence[Outcome]) -> list[str]:
     reasons = dict.fromkeys(one.missing for one in outcomes if one.missing)
     for reason in reasons:
         rows = [one for one in outcomes if one.missing == reason]
-        cost = together(one.estimated for one in rows)
+        cost = total_of(one.estimated for one in rows)
         remarks.append(
             f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}"
         )
@@ -319,17 +319,13 @@ def page(preset: Preset, outcomes: Sequence[Outcome], scale: str, asked: str) ->
     Returns:
         HTML, which needs no network.
     """
-    head = [
-        (name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)
-    ]
     rows: list[list[Any]] = [[*cells(line)] for line in lines(outcomes)]
     begin, end = shared([one.row.name for one in outcomes])
     for row in rows:
         row[0] = row[0].removeprefix(begin).removesuffix(end)
     note = f"The whole name of a row: {begin}…{end}." if begin or end else ""
-    content = table(
-        head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(outcomes)]
-    )
+    marks = ["unfinished" if line["missing"] else "" for line in lines(outcomes)]
+    content = table(list(COLUMNS.items()), rows, marks=marks)
     seen = [read_run(folder, folder.name) for one in outcomes for folder in one.folders[:1]]
     figures = [*_charts(preset, outcomes), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>"]

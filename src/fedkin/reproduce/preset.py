@@ -197,7 +197,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
             "" if scale == "full" else f"-{scale}"
         )
         wanted = values if values is not None else group["values"]
-        remarks = tuple(
+        row_values = tuple(
             Value(
                 v["measure"],
                 _published(
@@ -211,7 +211,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
                 name,
                 group.get("spec", ""),
                 changes,
-                remarks,
+                row_values,
                 group.get("runner", "experiment"),
                 chosen,
             )

@@ -23,7 +23,7 @@ from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
 from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, digest, filled, other_numbers
 from fedkin.reproduce.measures import measured, of_clients
-from fedkin.reproduce.outcome import Outcome, joined, over_seeds, single, together
+from fedkin.reproduce.outcome import Outcome, joined, merged, over_seeds, single
 from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import command, portable, spec_of
 from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
@@ -43,8 +43,9 @@ def outcomes(
     out: Path,
     changes: Mapping[str, Any],
     speed: float = 1.0,
-    runners: Runners | None = None,
     elsewhere: FinishedRuns | None = None,
+    *,
+    train: bool = True,
 ) -> Iterator[Outcome]:
     """The rows one after the other; what cannot be run (its data are not there) says why.
 
@@ -54,9 +55,10 @@ def outcomes(
         out: The folder of the runs.
         changes: {"section.key": value} of every run.
         speed: How many times as fast this machine is as the one of costs.csv.
-        runners: RUNNERS, or READERS, which train nothing; None: RUNNERS.
         elsewhere: Finished runs of other machines. One that is not begun here and has the same
             settings is taken, and one that is here is held against it. None: there are none.
+        train: Whether what is not finished is run; else a run that lacks a number is taken, too,
+            for it has the others.
 
     Yields:
         What came of each row.
@@ -65,22 +67,21 @@ def outcomes(
         Interrupted: After Ctrl-C; the same call goes on.
         Halted: The disk is full, or a worker is lost: no row is to blame. The same call goes on.
     """
-    part = runners is READERS  # nothing will be trained: a run that lacks a number has the others
+    runners = RUNNERS if train else READERS
     for row in rows:
         try:
             from_elsewhere = [
                 one
                 for seed in range(seeds)
-                if (one := _taken(row, seed, out, changes, elsewhere or {}, part))
+                if (one := _taken(row, seed, out, changes, elsewhere or {}, part=not train))
             ]
-            rest = [
-                seed for seed in range(seeds) if seed not in {one.seed for one in from_elsewhere}
-            ]
+            taken = {one.seed for one in from_elsewhere}
+            rest = [seed for seed in range(seeds) if seed not in taken]
             done = joined(row, from_elsewhere)
             if rest:
-                here = (runners or RUNNERS)[row.runner](row, rest, out, changes)
+                here = runners[row.runner](row, rest, out, changes)
                 apart = other_numbers(here.runs, elsewhere or {})
-                done = together(done, here)._replace(apart=apart)
+                done = merged(done, here)._replace(apart=apart)
         except Interrupted:
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
@@ -89,8 +90,8 @@ def outcomes(
             raise Halted(f"stopped in {row.name}: {error}") from None
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
-        cost = estimate(row, changes, speed, seeds)
-        yield done._replace(estimated=cost, command=command(row, 0, portable(changes)))
+        estimated = estimate(row, changes, speed, seeds)
+        yield done._replace(estimated=estimated, command=command(row, 0, portable(changes)))
 
 
 def known(
@@ -126,7 +127,7 @@ def known(
             return False
 
     there = sum(1 for _ in takewhile(over, count())) if row.runner == "experiment" else 0
-    return next(outcomes([row], there or seeds, out, changes, speed, READERS, others))
+    return next(outcomes([row], there or seeds, out, changes, speed, others, train=False))
 
 
 def _taken(

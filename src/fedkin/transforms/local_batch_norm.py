@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
+from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.tree import Params, Tree, children, is_buffer, rebuild
+from fedkin.transforms.beside import beside
 
 
 def without_statistics(module: nn.Module) -> nn.Module:
@@ -43,36 +44,32 @@ def keep_batch_norm_local(method: Method) -> Method:
             "choose 'global' or 'drop'"
         )
 
+    kept = beside(method, lambda _: {"statistics": {}})
+
     def server(start: FederationInit) -> Tree:
         return method.server(_emptied_start(start))
 
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"own": method.client(initial, info), "statistics": {}}
-
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        mine, up = method.client_update(filled(received, own, data), own["own"], data)
-        return {"own": mine, "statistics": {**own["statistics"], **found(up)}}, emptied(
-            up, data.model.initial
-        )
+        mine, up = kept.client_update(filled(received, own, data), own, data)
+        statistics = {**own["statistics"], **found(up)}
+        return {**mine, "statistics": statistics}, emptied(up, data.model.initial)
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
-        assert method.finalize is not None
-        return {**own, "own": method.finalize(filled(received, own, data), own["own"], data)}
+        assert kept.finalize is not None
+        return kept.finalize(filled(received, own, data), own, data)
 
     def setup_message(own: Tree, data: ClientContext) -> Tree:
-        assert method.setup_message is not None
-        return emptied(method.setup_message(own["own"], data), data.model.initial)
+        assert kept.setup_message is not None
+        return emptied(kept.setup_message(own, data), data.model.initial)
 
-    return method._replace(
+    return kept._replace(
         server=server,
-        client=client,
         client_update=client_update,
-        personal_models=lambda received, own, data: method.personal_models(
-            filled(received, own, data), own["own"], data
+        personal_models=lambda received, own, data: kept.personal_models(
+            filled(received, own, data), own, data
         ),
         finalize=None if method.finalize is None else finalize,
         setup_message=None if method.setup_message is None else setup_message,
-        client_metrics=lambda own: method.client_metrics(own["own"]),
         check=lambda start, participants: method.check(_emptied_start(start), participants),
     )
 

@@ -2,7 +2,7 @@
 
 from fedkin.reproduce.claim import read_claims
 from fedkin.reproduce.claim_runs import CaseDetails, JudgedClaim
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, SAME, Finding, together
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN, SAME, Finding, verdict_of
 from fedkin.reproduce.estimate import Estimate
 from fedkin.reproduce.from_files.both_scales import (
     APART,
@@ -24,8 +24,9 @@ def small(verdict: str) -> Finding:
     return Finding(verdict, 1.0, 0.5, 1.5, 3)
 
 
-def full(verdict: str, *means: float, why: str = "") -> Finding:
-    return Finding(verdict, sum(means) / len(means), seeds=len(means), why=why, means=means)
+def full(verdict: str, *means: float, why: str = "", untested: bool = False) -> Finding:
+    mean, seeds = sum(means) / len(means), len(means)
+    return Finding(verdict, mean, seeds=seeds, why=why, means=means, untested=untested)
 
 
 def judged(at_small: tuple[str, str], there: tuple[Finding, Finding]) -> JudgedClaim:
@@ -33,12 +34,12 @@ def judged(at_small: tuple[str, str], there: tuple[Finding, Finding]) -> JudgedC
     claim = read_claims("p", ONE).claims[0]
     findings = tuple(map(small, at_small))
     details = tuple(CaseDetails("", (), (), of) for of in there)
-    return JudgedClaim(claim, *together(claim, findings), findings, (), Estimate(0.0), details)
+    return JudgedClaim(claim, *verdict_of(claim, findings), findings, (), Estimate(0.0), details)
 
 
 UP, DOWN = full(HOLDS, 1, 2, 3), full(FAILS, -1, -2, -3.5)
 MIXED = full(OPEN, 1, -2, 3, why="seeds disagree")
-FEW = full(OPEN, 1, why="1 seed of at least 3")
+FEW = full(OPEN, 1, why="1 seed of at least 3", untested=True)
 
 
 def test_cases_that_hold_at_one_scale_alone_contradict() -> None:
@@ -68,9 +69,9 @@ def test_seeds_in_words() -> None:
     assert (by_seed(FEW), by_seed(NO_FINDING)) == ("1", "–")
     assert [signs(one) for one in (UP, DOWN, MIXED)] == [EVERY, NONE, APART]
     assert (signs(FEW), signs(NO_FINDING)) == ("1 seed of at least 3", "–")
-    assert signs(full(OPEN, 0, 0, 0, why=SAME)) == SAME
-    assert signs(DOWN._replace(why="against b")) == f"{NONE}: against b"
-    assert signs(MIXED._replace(why="seeds disagree, against b")) == f"{APART}: against b"
+    assert signs(full(OPEN, 0, 0, 0, why=SAME, untested=True)) == SAME
+    assert signs(DOWN._replace(against="b")) == f"{NONE}: against b"
+    assert signs(MIXED._replace(against="b")) == f"{APART}: against b"
 
 
 def test_what_the_second_scale_changes_is_counted() -> None:

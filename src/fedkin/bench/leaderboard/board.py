@@ -218,9 +218,9 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
     cells = len(names) * len(federations)
     orders: list[Mapping[str, float]] = []
     for seed in sorted(scores):
-        one = ranked(scores[seed])
+        one = ranks_of_blocks(scores[seed])
         if one is not None and sum(map(len, scores[seed].values())) == cells:
-            orders.append(dict(zip(one.names, one.ranks, strict=True)))
+            orders.append(dict(zip(one.names, one.means, strict=True)))
     table = np.array([[ranks[name] for name in names] for ranks in orders])
     stabilities = [Stability(name, tuple(ranks[name] for ranks in orders)) for name in names]
     return (stabilities, agreement(table)) if orders else ([], None)

@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from fedkin.bench.gain_over_local import gains, hurt
 from fedkin.bench.leaderboard.board import POOLED, Entry, Stability
 from fedkin.bench.leaderboard.own_methods import (
     axis_of_methods,
@@ -286,23 +287,20 @@ def _gains(rows: Sequence[Row]) -> dict[tuple[str, str], list[float]]:
         for row in rows
         if row.method == ALONE and "rounds" in row.budgets
     }
-    gains: dict[tuple[str, str], list[float]] = {}
+    found: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
             continue
-        by_itself = alone.get((row.federation, row.seed), {})
-        sign = measure_named(row.measure).sign
-        gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
-        gains.setdefault((row.federation, row.method), []).extend(gained)
-    return gains
+        gained = gains(row, alone.get((row.federation, row.seed), {}))
+        found.setdefault((row.federation, row.method), []).extend(gained)
+    return found
 
 
 def _spread(gained: Sequence[float]) -> dict[str, float]:
     """The gains at ``MARKS``, and the share of clients that are worse off."""
     values = np.quantile(gained, list(MARKS.values()))
-    hurt = sum(gain < 0 for gain in gained) / len(gained)
     at = {name: round(float(v), 5) for name, v in zip(MARKS, values, strict=True)}
-    return {**at, "hurt": round(hurt, 4)}
+    return {**at, "hurt": round(hurt(gained), 4)}
 
 
 def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:

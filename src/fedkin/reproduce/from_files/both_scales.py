@@ -17,11 +17,10 @@ from fedkin.reproduce.claim_verdict import (
     MANY,
     ONLY,
     OPEN,
-    SAME,
     SEEDS,
     Finding,
     needed,
-    together,
+    verdict_of,
 )
 
 PAPERS_SCALE = "papers' scale"
@@ -71,7 +70,7 @@ def pairs(judged: Iterable[JudgedClaim]) -> Iterator[Pair]:
         A case that has a finding at the papers' scale.
     """
     for one in judged:
-        for case, small, details in zip(one.claim.cases, one.findings, one.details, strict=False):
+        for case, small, details in zip(one.claim.cases, one.findings, one.details, strict=True):
             if details.full.seeds:
                 yield Pair(one.claim, case, small, details.full)
 
@@ -98,18 +97,33 @@ def verdict_at_papers_scale(judged: JudgedClaim) -> tuple[str, str]:
     Returns:
         ("holds", "2 of 3 cases"), say.
     """
+    told = _told(judged)
+    if told is None:
+        return "", ""
+    words = f"{told.verdict} {'; '.join(told.where)}" if told.verdict == ONLY else told.verdict
+    count = len(judged.claim.cases)
+    return words, "" if told.cases == count else f"{told.cases} of {many(count, 'case')}"
+
+
+class _Told(NamedTuple):
+    """Of a claim at the papers' scale: its verdict, where it holds, and how many cases decide."""
+
+    verdict: str
+    where: tuple[str, ...]
+    cases: int
+
+
+def _told(judged: JudgedClaim) -> _Told | None:
+    """None where no case has enough seeds."""
     enough = _enough(judged)
     if not enough:
-        return "", ""
+        return None
     claim = judged.claim._replace(cases=tuple(case for case, _ in enough))
-    verdict, where = together(claim, [full for _, full in enough])
-    words = f"{verdict} {'; '.join(where)}" if verdict == ONLY else verdict
-    count = len(judged.claim.cases)
-    return words, "" if len(enough) == count else f"{len(enough)} of {many(count, 'case')}"
+    return _Told(*verdict_of(claim, [full for _, full in enough]), len(enough))
 
 
 def _enough(judged: JudgedClaim) -> list[tuple[Case, Finding]]:
-    cases_and_details = zip(judged.claim.cases, judged.details, strict=False)
+    cases_and_details = zip(judged.claim.cases, judged.details, strict=True)
     return [
         (case, details.full) for case, details in cases_and_details if _decides(case, details.full)
     ]
@@ -128,15 +142,10 @@ def counts(judged: Sequence[JudgedClaim]) -> Counts:
     Returns:
         Numbers of claims.
     """
-    with_findings = [claim for claim in judged if _enough(claim)]
-    complete = sum(len(_enough(claim)) == len(claim.claim.cases) for claim in with_findings)
-    kinds = (
-        ONLY
-        if verdict_at_papers_scale(claim)[0].startswith(ONLY)
-        else verdict_at_papers_scale(claim)[0]
-        for claim in with_findings
-    )
-    return Counts(len(with_findings), complete, Counter(kinds), len(contradict(judged)))
+    told = [(len(one.claim.cases), found) for one in judged if (found := _told(one)) is not None]
+    complete = sum(found.cases == cases for cases, found in told)
+    by_verdict = Counter(found.verdict for _, found in told)
+    return Counts(len(told), complete, by_verdict, len(contradict(judged)))
 
 
 def by_seed(full: Finding) -> str:
@@ -171,11 +180,10 @@ def signs(full: Finding) -> str:
         return formatting.NONE
     if not full.means:
         return full.why or full.verdict
-    words = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
-    if full.verdict == OPEN and ("of at least" in full.why or full.why.startswith(SAME)):
+    if full.untested:
         return full.why
-    against = full.why.partition("against ")[2]
-    return f"{words}: against {against}" if against else words
+    words = {HOLDS: EVERY, FAILS: NONE}.get(full.verdict, APART)
+    return f"{words}: against {full.against}" if full.against else words
 
 
 def in_short(judged: Sequence[JudgedClaim]) -> list[str]:
