@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.evaluated import panel
+from fedkin.engine.round.panel import panel
 from fedkin.experiment.run import run
 from fedkin.report.intervals import over_clients
 from fedkin.report.summary import other_measures, summary

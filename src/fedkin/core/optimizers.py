@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.settings.choices import ClientOptimizer
-from fedkin.core.tree import Params, Tree, is_buffer, leaves
+from fedkin.core.tree import Params, Tree, is_buffer, leaves, zeros
 
 # [server] optimizer by the names of its papers (Hsu et al., 2019; Reddi et al., 2021)
 AT_SERVER = {
@@ -54,11 +54,9 @@ def fresh(optimizer: Optimizer, w: Params) -> Tree:
     Returns:
         {} for SGD without momentum, else zeros like the weights, and the number of steps for Adam.
     """
-    zeros = {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
     if optimizer.name == "sgd":
-        return {"momentum": zeros} if optimizer.momentum else {}
-    count = torch.zeros((), dtype=torch.float64)
-    return {"mean": zeros, "square": {n: z.clone() for n, z in zeros.items()}, "steps": count}
+        return {"momentum": zeros(w)} if optimizer.momentum else {}
+    return {"mean": zeros(w), "square": zeros(w), "steps": torch.zeros((), dtype=torch.float64)}
 
 
 def stepped(

@@ -38,7 +38,7 @@ from fedkin.engine.round.summed_kinds import check_summed
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.masks.wire import NoSum
-from fedkin.runs.record import Record
+from fedkin.runs.record import NOT_SCORED, Record, Sent
 from fedkin.runtime.progress import tracked_stream
 
 STATE = "the server's state"  # as messages call it
@@ -91,7 +91,8 @@ class Coordinator:
                 answers, self._expected_setup, course.sent, course.missing, 0
             )
             self._update(method.setup_update, replies, course.missing, 0)
-        return self._record(course)
+        course.end("local")
+        return self._record(course, _Evaluated())
 
     def round(self, number: int, last: bool = False) -> Record:
         """One communication round.
@@ -134,7 +135,8 @@ class Coordinator:
             self._update(partial(updated, method), replies, missing, number)
         taken_back(sent, tasks, lost)
         course.end("server")
-        record = self._record(course, "evaluate", self.schedule.evaluated(number, last))
+        evaluated = self._evaluated(course, "evaluate", self.schedule.evaluated(number, last))
+        record = self._record(course, evaluated)
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
     def _masked(
@@ -206,8 +208,8 @@ class Coordinator:
                     missing[answer.client] = answer.error
             taken_back(sent, tasks, lost)
         course.end("local")
-        evaluated = self.schedule.evaluated(number - 1, True)
-        return self._record(course, "evaluate_all", evaluated, trained)
+        asked = self.schedule.evaluated(number - 1, True)
+        return self._record(course, self._evaluated(course, "evaluate_all", asked, trained))
 
     def views(self, client: int, number: int, trained: int | None = None) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
@@ -275,42 +277,38 @@ class Coordinator:
         self.state = updated.state
         missing |= updated.left_out
 
-    def _record(
-        self,
-        course: Course,
-        evaluate: Op = "evaluate",
-        evaluated_clients: Sequence[int] = (),
-        trained: int | None = None,
-    ) -> Record:
-        """The record of a round, with the evaluation of some clients after it."""
-        number, missing, before = course.number, course.missing, time.perf_counter()
+    def _evaluated(
+        self, course: Course, evaluate: Op, clients: Sequence[int], trained: int | None = None
+    ) -> "_Evaluated":
+        """What an evaluation of some clients after a round comes to."""
+        if not clients:
+            return _Evaluated()
+        number = course.number
+        tasks, _ = self._broadcasts.tasks(self.state, clients, [])
+        answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
+        if self.federation.scoring is None:
+            return self._scored(number, answers)
+        means, masked = self._masked_scores(number, tasks, answers)
+        unscored = {k: f"{NOT_SCORED}{why}" for k, why in masked.missing.items()}
+        return _Evaluated(means.scores, {}, means.measures, means.counted, masked.sent, unscored)
+
+    def _record(self, course: Course, evaluated: "_Evaluated") -> Record:
+        """The record of a round that is over, with the evaluation after it."""
+        course.end("evaluation")
+        missing = course.missing
         sent = [
             item for item in course.sent if item.direction == "down" or item.client not in missing
         ]
-        evaluated = _Evaluated()
-        if evaluated_clients:
-            tasks, _ = self._broadcasts.tasks(self.state, evaluated_clients, [])
-            answers = self.transport.ask(evaluate, number, _after(tasks, number, trained))
-            if self.federation.scoring is None:
-                evaluated = self._scored(number, answers)
-            else:
-                means, masked = self._masked_scores(number, tasks, answers)
-                evaluated = _Evaluated(means.scores, {}, means.measures, means.counted)
-                sent += masked.sent
-                unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
-                missing = {**unscored, **missing}
-        now = time.perf_counter()
-        seconds = {**course.seconds, "evaluation": now - before, "total": now - course.began}
         return Record(
-            round=number,
+            round=course.number,
             phase=course.phase,
             participants=course.participants,
-            sent=sent,
-            missing=missing,
+            sent=[*sent, *evaluated.sent],
+            missing={**evaluated.unscored, **missing},
             scores=evaluated.scores,
             notes=evaluated.notes,
             server_metrics=_of(course.participants, self.method.server_metrics(self.state)),
-            seconds=seconds,
+            seconds={**course.seconds, "total": sum(course.seconds.values())},
             measures=evaluated.measures,
             moved=self._receiver.moved(),
             counted=evaluated.counted,
@@ -350,12 +348,16 @@ class Coordinator:
 
 
 class _Evaluated(NamedTuple):
-    """What a record says of an evaluation: the fields of ``Record`` of these names."""
+    """What a record says of an evaluation: the fields of ``Record`` of these names, and what is
+    added to its ``sent`` and ``missing``.
+    """
 
     scores: dict[int, dict[str, dict[str, tuple[float, float]]]] = {}  # noqa: RUF012 (read only)
     notes: dict[int, dict[str, Any]] = {}  # noqa: RUF012 (read only)
     measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
     counted: dict[str, dict[str, tuple[int, int]]] = {}  # noqa: RUF012 (read only)
+    sent: Sequence[Sent] = ()  # under masks
+    unscored: Mapping[int, str] = {}  # client → why
 
 
 def _after(tasks: list[Task], number: int, trained: int | None) -> list[Task]:

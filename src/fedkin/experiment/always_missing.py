@@ -7,17 +7,18 @@ from collections.abc import Mapping
 
 from fedkin.core.errors import many
 from fedkin.runs.database import Database
+from fedkin.runs.record import NOT_SCORED
 
 NAMED = 3  # clients that a sentence names
 MISSING = (
     "SELECT e.client, count(DISTINCT e.round), min(e.text) FROM events e "
     "JOIN rounds r ON r.round = e.round WHERE e.kind = 'missing' AND r.phase = 'round' "
-    "AND e.text NOT LIKE 'not scored: %' GROUP BY e.client ORDER BY e.client"
+    f"AND e.text NOT LIKE '{NOT_SCORED}%' GROUP BY e.client ORDER BY e.client"
 )
 ROUNDS = (
     "SELECT r.participants, count(DISTINCT e.client) FROM rounds r "
     "LEFT JOIN events e ON e.round = r.round AND e.kind = 'missing' "
-    "AND e.text NOT LIKE 'not scored: %' WHERE r.phase = 'round' GROUP BY r.round"
+    f"AND e.text NOT LIKE '{NOT_SCORED}%' WHERE r.phase = 'round' GROUP BY r.round"
 )
 
 

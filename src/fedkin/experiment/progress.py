@@ -17,7 +17,7 @@ from rich.text import Text
 
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
-from fedkin.engine.evaluated import panel_size
+from fedkin.engine.round.panel import panel_size
 from fedkin.experiment.terminal import Plainly, quiet, say
 from fedkin.experiment.throttled_lines import ThrottledLines
 from fedkin.report import formatting

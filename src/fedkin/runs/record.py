@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 FEDERATION = -1  # the client number of what is said of the whole federation
+NOT_SCORED = "not scored: "  # begins the reason of a client that trained, and has no score
 EPSILON = "epsilon"  # the name in ``server_metrics`` of what privacy has cost so far
 # Names under which the server's side alone says something of a client: what privacy costs it,
 # whether it attacks, how much of its message was used

@@ -8,8 +8,8 @@ from fedkin.core.method import Method
 from fedkin.core.model import Model, head_of
 from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.data.population import Population
-from fedkin.engine.evaluated import check_panel
 from fedkin.engine.round.federation import Federation, participants_of
+from fedkin.engine.round.panel import check_panel
 from fedkin.methods import make, registry
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.runs.spec import Spec

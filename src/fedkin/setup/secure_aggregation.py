@@ -8,9 +8,9 @@ from fedkin.core.measures import MEASURES
 from fedkin.core.method import Method
 from fedkin.core.rng import seeded
 from fedkin.core.system.own_code import is_own
-from fedkin.engine.evaluated import ALL, PANEL, PARTICIPANTS, panel_size
 from fedkin.engine.masking import Masking
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
+from fedkin.engine.round.panel import ALL, PANEL, PARTICIPANTS, panel_size
 from fedkin.masks.keys import need_cryptography
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity

@@ -4,8 +4,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.evaluated import panel
 from fedkin.engine.round.federation import participants, participants_of
+from fedkin.engine.round.panel import panel
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.local_backend import hosts

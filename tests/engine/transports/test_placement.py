@@ -130,7 +130,7 @@ def test_nobody_waits_behind_a_slow_client(tmp_path, monkeypatch):
 
     def noting(self, worker):
         header, blobs = receive(self, worker)
-        answered.extend(answer[0] for answer in header.get("answers", ()))
+        answered.extend(answer["client"] for answer in header.get("answers", ()))
         return header, blobs
 
     monkeypatch.setattr(processes, "subprocess", forked(patient_host))

@@ -8,7 +8,7 @@ from fedkin.runs.record import Sent
 
 @dataclass
 class Course:
-    """What the record of a round will say, but for the evaluation after it.
+    """What the record of a round will say, but for what its evaluation found.
 
     Args:
         number: Of the round.
@@ -32,6 +32,6 @@ class Course:
         """A part is over, which began where the one before it ended.
 
         Args:
-            part: "local" or "server".
+            part: "local", "server" or "evaluation".
         """
         self.seconds[part] = time.perf_counter() - self.began - sum(self.seconds.values())

@@ -8,7 +8,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.rng import Key, Secret
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.evaluated import ALL
+from fedkin.engine.round.panel import ALL
 from fedkin.masks.signatures import Verify
 
 __all__ = [
@@ -30,7 +30,7 @@ class Federation(NamedTuple):
     tools: ServerTools
     min_replies: int = 1
     names: tuple[str, ...] = ()  # what the operator calls the clients
-    evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.evaluated``)
+    evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.round.panel``)
     evaluate_every: int = 1  # rounds; the last is evaluated whatever its number
     poisson: bool = False  # each client takes part by itself, by a chance that the secret draws
     secret: Secret | None = None  # of a run with noise

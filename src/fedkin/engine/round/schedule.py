@@ -5,8 +5,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from fedkin.core.method import Method
-from fedkin.engine.evaluated import PARTICIPANTS, panel
 from fedkin.engine.round.federation import Federation, participants
+from fedkin.engine.round.panel import PARTICIPANTS, panel
 
 __all__ = [
     "Draw",

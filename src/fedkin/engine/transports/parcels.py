@@ -1,7 +1,7 @@
 """How tasks and results cross to a worker and back: rows of a header, and blobs beside them."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -88,7 +88,7 @@ def gathered(answers: Iterable[TaskResult]) -> Iterator[tuple[list[TaskResult], 
     yield parcel, False
 
 
-def rows_of(answers: Sequence[TaskResult]) -> tuple[list[list[Any]], list[bytes]]:
+def rows_of(answers: Sequence[TaskResult]) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Answers as rows of a header, and their messages.
 
     Args:
@@ -98,13 +98,13 @@ def rows_of(answers: Sequence[TaskResult]) -> tuple[list[list[Any]], list[bytes]
         Rows as ``results`` reads them; the messages, without those that are none.
     """
     rows = [
-        [one.client, one.message is not None, *one[2:4], list(one.record), *one[5:]]
+        {**one._asdict(), "message": one.message is not None, "record": list(one.record)}
         for one in answers
     ]
     return rows, [one.message for one in answers if one.message is not None]
 
 
-def results(rows: Iterable[Sequence[Any]], blobs: Iterator[bytes]) -> Iterator[TaskResult]:
+def results(rows: Iterable[Mapping[str, Any]], blobs: Iterator[bytes]) -> Iterator[TaskResult]:
     """Answers as ``rows_of`` wrote them.
 
     Args:
@@ -114,6 +114,7 @@ def results(rows: Iterable[Sequence[Any]], blobs: Iterator[bytes]) -> Iterator[T
     Yields:
         Answers, in the order of ``rows``.
     """
-    for client, sent, weight, error, record, *rest in rows:
-        message = next(blobs) if sent else None
-        yield TaskResult(client, message, weight, error, Evaluation(*record), *rest)
+    for row in rows:
+        message = next(blobs) if row["message"] else None
+        record = Evaluation(*row["record"])
+        yield TaskResult(**{**row, "message": message, "record": record})

@@ -89,7 +89,7 @@ class Actor:
 
     def do(
         self, op: Op, round: int, header: list[Row], blobs: list[bytes]
-    ) -> tuple[list[list[Any]], list[bytes]]:
+    ) -> tuple[list[dict[str, Any]], list[bytes]]:
         """Do one kind of work for several clients.
 
         Args:

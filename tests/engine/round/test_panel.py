@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.evaluated import panel
+from fedkin.engine.round.panel import panel
 from fedkin.experiment.progress import Tally, line
 from fedkin.experiment.run import experiment, run
 from fedkin.report.comparison.compare import comparison
