@@ -1,12 +1,14 @@
 """Errors a user can make: one class, one sentence, the nearest valid choice."""
 
 import sys
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 __all__ = [
     "FedkinError",
     "Halted",
+    "came_through",
     "cut",
     "first_line",
     "letters",
@@ -91,6 +93,20 @@ def named_line(error: BaseException) -> str:
         "ValueError: what it says", in one line.
     """
     return f"{type(error).__name__}: {first_line(error)}"
+
+
+def came_through(error: BaseException) -> list[str]:
+    """The lines of code that an error came through; where another one caused it, those of that one
+    first.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        Lines as Python's traceback has them.
+    """
+    before = [] if error.__cause__ is None else came_through(error.__cause__)
+    return before + "".join(traceback.format_tb(error.__traceback__)).splitlines()
 
 
 def some(names: Iterable[str], most: int = 5) -> str:
