@@ -4,6 +4,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 __all__ = [
     "FedkinError",
@@ -13,6 +14,7 @@ __all__ = [
     "first_line",
     "letters",
     "many",
+    "most_like",
     "named_line",
     "near",
     "said",
@@ -210,8 +212,25 @@ def near(name: str, choices: Iterable[str]) -> str:
     Returns:
         Words to put behind the name in a message.
     """
-    matches = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=ALIKE)
-    return f": did you mean {matches[0]!r}?" if matches else ""
+    like = most_like(name, choices)
+    return f": did you mean {like!r}?" if like else ""
+
+
+def most_like(name: str, choices: Iterable[str]) -> str:
+    """The choice that is most like a name, which may be anybody's; empty where none is.
+
+    >>> most_like("comte", ["comet", "fedavg"])
+    'comet'
+
+    Args:
+        name: What was given; only its first LONGEST characters are looked at.
+        choices: The names that exist; only the first FEW are looked at.
+
+    Returns:
+        One of them, or "".
+    """
+    matches = get_close_matches(name[:LONGEST], islice(choices, FEW), n=1, cutoff=ALIKE)
+    return matches[0] if matches else ""
 
 
 def cut(text: str, most: int = 1000) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, many
 from fedkin.core.escaping import COMMANDS
-from fedkin.core.files import read_file
+from fedkin.core.files import near_path, read_file
 from fedkin.core.system.posix import POSIX
 from fedkin.core.toml import LARGEST, parse_toml
 
@@ -94,7 +94,7 @@ def not_a_run(folder: Path, several: bool = False) -> FedkinError:
         To be raised.
     """
     if not folder.exists():
-        return FedkinError(f"{folder} does not exist")
+        return FedkinError(f"{folder} does not exist{near_path(folder)}")
     inside = ""
     if runs := runs_inside(folder):
         one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
