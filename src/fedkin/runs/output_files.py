@@ -58,14 +58,14 @@ def make_folder(folder: Path) -> None:
         folder: As the user typed it.
 
     Raises:
-        FedkinError: It cannot be made, or is a file.
+        FedkinError: It cannot be made, or a part of its path is a file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FedkinError(
-            f"{folder} cannot be made: {error.strerror}: choose another --out"
-        ) from None
+        file = next((part for part in (folder, *folder.parents) if os.path.isfile(part)), None)
+        why = error.strerror if file is None else f"{file} is a file"
+        raise FedkinError(f"{folder} cannot be made: {why}: choose another folder") from None
 
 
 def as_bytes(text: str) -> bytes:
