@@ -68,6 +68,22 @@ def make_folder(folder: Path) -> None:
         raise FedkinError(f"{folder} cannot be made: {why}: choose another folder") from None
 
 
+def check_takes_files(folder: Path) -> None:
+    """Refuse a folder that takes no file, before the work whose result goes there.
+
+    Args:
+        folder: As the user typed it; of one that is not there nothing is said.
+
+    Raises:
+        FedkinError: Its rights, or those of its file system, allow no new file.
+    """
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise FedkinError(
+            f"{folder} is read-only or another user's, and takes no file: copy it to a folder of "
+            "your own"
+        )
+
+
 def as_bytes(text: str) -> bytes:
     """A page's text as UTF-8: the name of a folder in it may be no text, and is written as Python
     shows it.
