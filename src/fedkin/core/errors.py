@@ -17,6 +17,7 @@ __all__ = [
     "most_like",
     "named_line",
     "near",
+    "reason",
     "said",
     "some",
     "unknown",
@@ -83,6 +84,23 @@ def first_line(error: BaseException) -> str:
         At most MOST characters.
     """
     return (said(error).strip() or type(error).__name__).splitlines()[0][:MOST]
+
+
+def reason(error: BaseException) -> str:
+    """Why the system or a library could not do something: without the number and the path that
+    Python adds, for the message names what it was about.
+
+    >>> reason(OSError(30, "Read-only file system", "runs/first/run.lock"))
+    'Read-only file system'
+
+    Args:
+        error: Of the system, or of a library.
+
+    Returns:
+        At most MOST characters.
+    """
+    of_the_system: str | None = getattr(error, "strerror", None)
+    return of_the_system or first_line(error)
 
 
 def named_line(error: BaseException) -> str:
