@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from fedkin.api import Result
-from fedkin.reproduce.same_settings import parse_file
-from fedkin.runs.directory import SPEC
+from fedkin.runs.directory import of_run
 
 
 def adapted(module: nn.Module, x: Tensor, y: Tensor, rates: Sequence[float], batch: int) -> None:
@@ -42,7 +41,7 @@ def scores(folder: Path) -> tuple[float, float]:
     summary = result.summary
     hyper = summary["hyper"]
     rates = [float(hyper["inner_lr"]), float(hyper["lr"])]
-    batch = parse_file(folder / SPEC).train.batch_size
+    batch = of_run(folder).train.batch_size
     ours, theirs = [], []
     for client in range(summary["clients"]):
         x, y = result.data(client, "test")

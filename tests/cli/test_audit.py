@@ -1,24 +1,25 @@
 """``fedkin audit``: what it prints of what it found."""
 
 import json
+import os
 
 import pytest
 
 from tests.audit.test_page import FOUND
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 
 
 @pytest.fixture
 def found(monkeypatch):
-    told = dict(FOUND)
+    made = dict(FOUND)
     asked = []
 
     def attack(folder, trust_code):
         asked.append((folder, trust_code))
-        return told
+        return made
 
     monkeypatch.setattr("fedkin.audit.audit.audit", attack)
-    return told, asked
+    return made, asked
 
 
 def test_tables_and_where_the_page_is(found, tmp_path) -> None:
@@ -38,6 +39,13 @@ def test_without_canaries_it_says_how_to_have_some(found, tmp_path) -> None:
 
 
 def test_as_json(found, tmp_path) -> None:
-    told = json.loads(fedkin("audit", tmp_path, "--json").stdout)
-    assert told.pop("written") == [str(tmp_path / "audit.html")]
-    assert told == FOUND
+    printed = json.loads(fedkin("audit", tmp_path, "--json").stdout)
+    assert printed.pop("written") == [str(tmp_path / "audit.html")]
+    assert printed == FOUND
+
+
+def test_a_run_that_takes_no_page_is_told_before_the_attacks(found, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(os, "access", lambda _, way: not way & os.W_OK)  # root may
+    said = told("audit", tmp_path)
+    assert said.startswith(f"{tmp_path} is read-only or another user's")
+    assert found[1] == []

@@ -41,7 +41,7 @@ def test_a_suite_stands_for_the_rows_that_fedkin_has_unless_a_file_is_called_so(
     append(Path("small") / ROWS, made_rows())
     assert fedkin("bench", "page", "small", "--markdown", "small.md").exit_code == 0
     assert "| fedmd° |" not in Path("small.md").read_text()
-    assert told("bench", "page", "smal") == "smal does not exist"
+    assert told("bench", "page", "smal") == "smal does not exist: did you mean 'small'?"
 
 
 def test_an_added_method_is_told_where_it_stands(

@@ -16,6 +16,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened as RunOpened
 from fedkin.runs.database import open_run, put_facts
+from fedkin.runs.output_files import make_folder
 from fedkin.setup import snapshot
 from tests.cli.command import fedkin, told
 from tests.engine.small import small
@@ -71,6 +72,17 @@ def test_one_model_or_all_of_them(written, tmp_path) -> None:
         f"{tmp_path}/export/a/model.safetensors   (within 1e-07 of the run's model)\n"
     )
     assert written == [tmp_path / "export" / "a"]
+
+
+@pytest.mark.parametrize("whose", [("--all",), ("--client", "a")])
+def test_an_error_keeps_its_code(whose, written, tmp_path, monkeypatch) -> None:
+    (tmp_path / "mine.csv").touch()
+    monkeypatch.setattr(
+        "fedkin.export.export.export", lambda *_: make_folder(tmp_path / "mine.csv")
+    )
+    said = fedkin("export", tmp_path, *whose).stderr
+    assert "mine.csv is a file: choose another folder" in said
+    assert said.endswith("[FED-103]\n")
 
 
 def test_a_model_that_fails_does_not_end_the_others(written, tmp_path) -> None:

@@ -54,5 +54,6 @@ def test_a_file_is_no_folder_for_a_page(what: tuple[str, ...], tmp_path: Path) -
     (tmp_path / "notes").write_text("mine")
     done = fedkin("reproduce", *what, "--out", tmp_path / "notes")
     assert done.exit_code == 2
-    assert f"{tmp_path / 'notes'} cannot be made: File exists: choose another" in done.stderr
+    file = tmp_path / "notes"
+    assert f"{file} cannot be made: {file} is a file: choose another folder" in done.stderr
     assert (tmp_path / "notes").read_text() == "mine"

@@ -5,6 +5,7 @@ import pytest
 from fedkin.core.errors import (
     FedkinError,
     Halted,
+    came_through,
     cut,
     first_line,
     letters,
@@ -33,6 +34,23 @@ def test_an_error_of_a_library_is_one_line() -> None:
     assert first_line(KeyError()) == "KeyError"
     assert named_line(ValueError("no")) == "ValueError: no"
     assert len(first_line(ValueError("x" * 900))) == 200
+
+
+def test_the_lines_of_what_caused_an_error_come_first() -> None:
+    def breaks() -> None:
+        raise KeyError("params")
+
+    def tells() -> None:
+        try:
+            breaks()
+        except KeyError as error:
+            raise FedkinError("server_update fails") from error
+
+    with pytest.raises(FedkinError) as caught:
+        tells()
+    places = [line for line in came_through(caught.value) if line.startswith("  File")]
+    assert [line.rpartition(" in ")[2] for line in places][:2] == ["tells", "breaks"]
+    assert places[-1].endswith("in tells")
 
 
 def test_an_error_that_cannot_be_said_ends_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.files import read_file, write_file, write_secret
+from fedkin.core.files import near_path, read_file, write_file, write_secret
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
@@ -96,3 +96,26 @@ def test_a_file_that_the_kernel_makes_up_is_whole():
     assert read_file(path, 1 << 20).startswith(b"Name:")
     with pytest.raises(OSError, match="larger than 100 bytes"):
         read_file(path, 100)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("clinc.csv", "clinic.csv"),
+        ("clinic.cvs", "clinic.csv"),
+        ("rusn/first", "runs/first"),  # the folder is misspelt, what is in it is not
+        ("runs/frist", "runs/first"),
+    ],
+)
+def test_a_misspelt_path_has_the_nearest_beside_it(typed, meant, tmp_path):
+    (tmp_path / "runs" / "first").mkdir(parents=True)
+    (tmp_path / "clinic.csv").touch()
+    assert near_path(tmp_path / typed) == f": did you mean {str(tmp_path / meant)!r}?"
+
+
+@pytest.mark.parametrize("typed", ["other.csv", "rusn/second", "clinic.csv/x", "nowhere"])
+def test_a_path_that_is_like_none_has_no_hint(typed, tmp_path):
+    (tmp_path / "runs" / "first").mkdir(parents=True)
+    (tmp_path / "clinic.csv").touch()
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    assert near_path(tmp_path / typed) == ""

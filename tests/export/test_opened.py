@@ -87,14 +87,16 @@ def test_who_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FedkinError) as nobody:
         opened.member("4")
     assert str(nobody.value) == (
-        "client '4' is not there: clients are 0 to 3, called 3, s9, s2, s11"
+        "client '4' is not there (clients are 0 to 3, called 3, s9, s2, s11)"
     )
+    with pytest.raises(FedkinError, match=r"client 's 9' is not there: did you mean 's9'\? \("):
+        opened.member("s 9")
     with pytest.raises(FedkinError, match="client 'apart' was held out of training: fedkin join"):
         opened.member("apart")
     opened.parts.held_out = None  # type: ignore[misc]
     for name in ("z9", "b2"):
         joins(tmp_path / FOLDER / name)
-    with pytest.raises(FedkinError, match=r"called 3, s9, s2, s11; joined: b2, z9$"):
+    with pytest.raises(FedkinError, match=r"called 3, s9, s2, s11; joined: b2, z9\)$"):
         opened.member("apart")
     opened.names = tuple(f"n{k}" for k in range(20))
     with pytest.raises(FedkinError, match=r"0 to 19, called n0, .*n7.* 12 more"):

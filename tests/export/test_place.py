@@ -18,6 +18,8 @@ from fedkin.export.place import place_of
         ("../x", None, "x-joined"),
         ("?", None, "joined"),
         ("Zürich", 1, "Zürich"),
+        ("-rf", 4, "rf-4"),  # no option of a command that gets the folder
+        ("病" * 400, 4, "病" * 60 + "-4"),
     ],
 )
 def test_a_clients_name_as_a_folders(name: str, number: int | None, folder: str) -> None:

@@ -59,7 +59,7 @@ def test_every_table_of_a_record_is_bounded_and_a_run_fits(tmp_path: Path) -> No
     "change",
     [
         "UPDATE metrics SET loss = 'much' WHERE round = 2",
-        "UPDATE metrics SET accuracy = 11.0 WHERE client = 3",
+        "UPDATE metrics SET accuracy = 1.1 WHERE client = 3",
         "UPDATE messages SET bytes = -1 WHERE round = 1",
         "UPDATE messages SET direction = 'sideways' WHERE round = 1",
         "UPDATE rounds SET round = 2000000000 WHERE round = 3",

@@ -2,6 +2,7 @@
 what is no page.
 """
 
+import errno
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.runs.output_files import write_outside
+from fedkin.runs.output_files import make_folder, write_outside
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
@@ -153,3 +154,16 @@ def test_no_output_takes_the_place_of_a_table(
     assert done.exit_code == 2
     assert "choose another name" in done.stderr
     assert (Path("own.csv").read_text(), Path("other.csv").read_text()) == (text, text)
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").touch()
+    for folder in (tmp_path / "mine.csv", tmp_path / "mine.csv" / "a" / "b"):
+        why = f"{folder} cannot be made: {tmp_path / 'mine.csv'} is a file: choose another folder"
+        with pytest.raises(FedkinError, match=re.escape(why)):
+            make_folder(folder)
+    with pytest.raises(FedkinError, match=f"cannot be made: {os.strerror(errno.ENAMETOOLONG)}"):
+        make_folder(tmp_path / ("n" * 300))
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")  # it is there
+    assert (tmp_path / "a" / "b").is_dir()

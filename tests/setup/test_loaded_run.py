@@ -20,6 +20,9 @@ def test_a_directory_says_its_experiment(tmp_path) -> None:
     (tmp_path / SPEC).write_text("[run]\nroundz = 7\n")
     with pytest.raises(FedkinError, match=f"{SPEC}: unknown key .*roundz.*line 2"):
         spec_of(tmp_path)
+    (tmp_path / SPEC).write_text("# all of it is lost\n")
+    with pytest.raises(FedkinError, match=f"{SPEC} is empty: put back a copy of it, or begin"):
+        spec_of(tmp_path)
 
 
 def test_code_that_it_names_needs_trust(tmp_path) -> None:

@@ -31,8 +31,7 @@ from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.database import before_resume, read_only
-from fedkin.runs.directory import SPEC, check_begun
-from fedkin.runs.spec import parse, read
+from fedkin.runs.directory import check_begun, of_run
 from fedkin.setup.arguments.given import file_of
 from fedkin.setup.arguments.values import check_given
 from fedkin.setup.loaded_run import load, spec_of
@@ -411,6 +410,4 @@ def _displayed(
     before = before_resume(folder) if progress is True else None
     if before is None:
         return nullcontext(progress if callable(progress) else None)
-    content, text = read(folder / SPEC)
-    spec, _ = parse(content, text, str(folder / SPEC))
-    return displayed(spec, progress, *before)
+    return displayed(of_run(folder), progress, *before)

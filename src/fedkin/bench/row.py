@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
 from fedkin.core.errors import FedkinError, cut
 from fedkin.core.escaping import plain, plain_values
-from fedkin.core.files import read_file
+from fedkin.core.files import near_path, read_file
 from fedkin.core.measures import is_measure
 from fedkin.runs.bounds import LOSS
 from fedkin.runs.section import Section
@@ -206,7 +206,7 @@ def _text_of(path: Path) -> str:
     try:
         return read_file(path, LARGEST).decode("utf-8")
     except FileNotFoundError:
-        raise FedkinError(f"{path} does not exist") from None
+        raise FedkinError(f"{path} does not exist{near_path(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise FedkinError(f"{path} cannot be read: {reason}") from None

@@ -20,6 +20,7 @@ from fedkin.bench.workers import RUNS, folder_of, results
 from fedkin.core.errors import FedkinError, some
 from fedkin.runs.directory import check_home
 from fedkin.runs.directory import own as inside
+from fedkin.runs.output_files import make_folder
 
 LOCK = ".lock"
 # (setting, baseline) → the digest of its search in this session
@@ -59,10 +60,7 @@ def bench(request: BenchRequest, tell: Tell) -> list[Row]:
 
 def _make_folder(out: Path) -> None:
     check_home(out, ROWS, "bench")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FedkinError(f"{out} cannot be made: {error.strerror}") from None
+    make_folder(out)
     for name in (ROWS, LOCK, RUNS):  # of a folder that anybody may have made
         inside(out, name)
 

@@ -16,8 +16,10 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
     from fedkin.audit.page import tables, write_page
     from fedkin.core.system.own_code import find_own_code
     from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.runs.output_files import check_takes_files
     from fedkin.runtime.progress import progress_to
 
+    check_takes_files(folder)
     find_own_code()
     with progress_to(ThrottledLines()):
         result = attack(folder, trust_code)

@@ -75,7 +75,7 @@ def export(
         if client is None
         else [opened.member(client)]
     )
-    failed: list[str] = []
+    failed: list[tuple[str, FedkinError]] = []
     written: list[dict[str, Any]] = []
     for member in _shown_when_slow(chosen):
         try:
@@ -85,12 +85,20 @@ def export(
             if not as_json:
                 tell_file(done)
         except FedkinError as error:
-            failed.append(f"client {member.name}: {error}" if everyone else str(error))
+            failed.append((f"client {member.name}: {error}" if everyone else str(error), error))
     if as_json:
-        print_json({"written": written, "failed": failed})
+        print_json({"written": written, "failed": [sentence for sentence, _ in failed]})
     if failed:
-        more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
-        raise FedkinError(f"{failed[0]}{more}")
+        raise _all_of(failed)
+
+
+def _all_of(failed: "Sequence[tuple[str, FedkinError]]") -> FedkinError:
+    """What the first of several says, and how many there are beyond it; of the first one's code."""
+    sentence, first = failed[0]
+    more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
+    told = FedkinError(f"{sentence}{more}")
+    told.raised_in = first.raised_in
+    return told
 
 
 def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":

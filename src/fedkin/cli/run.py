@@ -195,12 +195,10 @@ def resume(
 
     """
     from fedkin.runs.database import before_resume
-    from fedkin.runs.directory import SPEC
-    from fedkin.runs.spec import parse, read
+    from fedkin.runs.directory import of_run
 
     done = before_resume(folder)
-    content, text = read(folder / SPEC)
-    chosen, _ = parse(content, text, str(folder / SPEC))
+    chosen = of_run(folder)
     work = partial(_resumed, folder, workers, trust_code)
     if as_json:
         train_quietly(chosen, work, new=False)

@@ -1,19 +1,24 @@
 """Errors a user can make: one class, one sentence, the nearest valid choice."""
 
 import sys
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 __all__ = [
     "FedkinError",
     "Halted",
+    "came_through",
     "cut",
     "first_line",
     "letters",
     "many",
+    "most_like",
     "named_line",
     "near",
     "percent",
+    "reason",
     "said",
     "some",
     "unknown",
@@ -82,6 +87,23 @@ def first_line(error: BaseException) -> str:
     return (said(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
+def reason(error: BaseException) -> str:
+    """Why the system or a library could not do something: without the number and the path that
+    Python adds, for the message names what it was about.
+
+    >>> reason(OSError(30, "Read-only file system", "runs/first/run.lock"))
+    'Read-only file system'
+
+    Args:
+        error: Of the system, or of a library.
+
+    Returns:
+        At most MOST characters.
+    """
+    of_the_system: str | None = getattr(error, "strerror", None)
+    return of_the_system or first_line(error)
+
+
 def named_line(error: BaseException) -> str:
     """The same after the name of its class: of code that is the user's own.
 
@@ -92,6 +114,20 @@ def named_line(error: BaseException) -> str:
         "ValueError: what it says", in one line.
     """
     return f"{type(error).__name__}: {first_line(error)}"
+
+
+def came_through(error: BaseException) -> list[str]:
+    """The lines of code that an error came through; where another one caused it, those of that one
+    first.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        Lines as Python's traceback has them.
+    """
+    before = [] if error.__cause__ is None else came_through(error.__cause__)
+    return before + "".join(traceback.format_tb(error.__traceback__)).splitlines()
 
 
 def some(names: Iterable[str], most: int = 5) -> str:
@@ -195,8 +231,25 @@ def near(name: str, choices: Iterable[str]) -> str:
     Returns:
         Words to put behind the name in a message.
     """
-    matches = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=ALIKE)
-    return f": did you mean {matches[0]!r}?" if matches else ""
+    like = most_like(name, choices)
+    return f": did you mean {like!r}?" if like else ""
+
+
+def most_like(name: str, choices: Iterable[str]) -> str:
+    """The choice that is most like a name, which may be anybody's; empty where none is.
+
+    >>> most_like("comte", ["comet", "fedavg"])
+    'comet'
+
+    Args:
+        name: What was given; only its first LONGEST characters are looked at.
+        choices: The names that exist; only the first FEW are looked at.
+
+    Returns:
+        One of them, or "".
+    """
+    matches = get_close_matches(name[:LONGEST], islice(choices, FEW), n=1, cutoff=ALIKE)
+    return matches[0] if matches else ""
 
 
 def cut(text: str, most: int = 1000) -> str:

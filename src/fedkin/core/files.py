@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FEW, FedkinError, most_like
 from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, WAITS_FOR_NOBODY
 
 LONGEST = 4096  # bytes of a path, as Linux has it
@@ -145,3 +145,29 @@ def typed_path(name: str | Path) -> Path:
     if b"\0" in raw or len(raw) > LONGEST or any(len(part) > PART for part in raw.split(b"/")):
         raise FedkinError(f"{text[:40]!r}… is no path: a name has at most {PART} bytes, none zero")
     return Path(text)
+
+
+def near_path(path: Path) -> str:
+    """The hint at a file or folder that is there, where a path that is not has one name that is
+    most like it; empty where nothing is.
+
+    Args:
+        path: Nothing is there.
+
+    Returns:
+        Words to put behind the path in a message.
+    """
+    gone = path  # its part up to the first name that is not there
+    while not os.path.lexists(gone.parent):
+        gone = gone.parent
+    try:
+        names = os.listdir(gone.parent)[:FEW]
+    except OSError:
+        return ""
+    # an ending that many files share makes none of them alike; a link to nowhere is like itself
+    alike = [
+        name for name in names if name != gone.name and most_like(Path(name).stem, [gone.stem])
+    ]
+    like = most_like(gone.name, alike)
+    meant = gone.parent / like / path.relative_to(gone)
+    return f": did you mean {str(meant)!r}?" if like and os.path.lexists(meant) else ""

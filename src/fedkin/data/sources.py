@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, cut, first_line, unknown
-from fedkin.core.files import typed_path
+from fedkin.core.files import near_path, typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.folder import data_folder
 from fedkin.data.formats.memory import within_room
@@ -102,22 +102,31 @@ def check_name(name: str, dir: Path | str | None) -> None:
     _refuse_keys(name)
     folder = data_folder(dir)
     files = npz_names(folder) if folder else []
+    if name in files:
+        return
+    _refuse_misspelt(name)
     if "/" in name:
         raise FedkinError(
             f"{name} does not exist: check the path of the folder, or name a file in it"
         )
-    if name not in files:
-        raise unknown("data set", name, {*SOURCES, *files})
+    raise unknown("data set", name, {*SOURCES, *files})
 
 
 def _refuse_unread_file(name: str) -> None:
     """Raise FedkinError for the path of a file that is there, of a kind that nothing here reads."""
     file = typed_path(name)
-    if name not in SOURCES and file.suffix and file.is_file():
+    if name not in SOURCES and ("/" in name or file.suffix) and file.is_file():
         raise FedkinError(
             f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): save it as .csv, which "
             "every spreadsheet and database can"
         )
+
+
+def _refuse_misspelt(name: str) -> None:
+    """Raise FedkinError for what looks like a path, where a file or a folder is most like it."""
+    path = typed_path(name)
+    if ("/" in name or path.suffix) and (near := near_path(path)):
+        raise FedkinError(f"neither a data set, a file nor a folder is called {cut(name)!r}{near}")
 
 
 def _refuse_keys(name: str) -> None:

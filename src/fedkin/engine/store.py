@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from fedkin.core.errors import Halted
+from fedkin.core.errors import Halted, reason
 from fedkin.core.files import read_file, write_file
 from fedkin.core.system.posix import memory
 from fedkin.core.tree import Tree
@@ -122,7 +122,7 @@ class Disk:
         try:
             write_file(self._path(client), encode(state), durable=False)
         except OSError as error:
-            raise StoreError(f"{self._folder} cannot be written: {error}") from None
+            raise StoreError(f"{self._folder} cannot be written: {reason(error)}") from None
         self._known.add(client)
 
     def clients(self) -> list[int]:

@@ -18,6 +18,7 @@ from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS, check_format
 from fedkin.export.module_io import in_words
 from fedkin.runs.bounds import finite
+from fedkin.runs.output_files import make_folder
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
@@ -97,8 +98,8 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
         )
     entry["sha256"] = hashlib.sha256(made.content).hexdigest()
     card["files"] = known | {f"model.{format}": entry}
+    make_folder(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
         write_file(out / f"model.{format}", made.content)
         text = json.dumps(finite(card), indent=1, ensure_ascii=False)
         # half a letter, which anybody's JSON may hold, is written as JSON has it

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError, some, unknown
+from fedkin.core.errors import FedkinError, near, some, unknown
 from fedkin.core.files import read_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
@@ -88,15 +88,12 @@ class Opened:
                 f"client {client!r} was held out of training: fedkin join {self.folder} "
                 f"--client {client} makes a model"
             )
-        raise FedkinError(
-            f"client {client!r} is not there: clients are 0 to {len(self.names) - 1}, called "
-            f"{self._some}"
-        )
-
-    @property
-    def _some(self) -> str:
         joined = sorted(path.parent.name for path in (self.folder / FOLDER).glob(f"*/{FOUND}"))
-        return some(self.names, 8) + (f"; joined: {some(joined, 8)}" if joined else "")
+        called = some(self.names, 8) + (f"; joined: {some(joined, 8)}" if joined else "")
+        raise FedkinError(
+            f"client {client!r} is not there{near(str(client), [*joined, *self.names])} "
+            f"(clients are 0 to {len(self.names) - 1}, called {called})"
+        )
 
     def _joined(self, folder: Path) -> Member:
         """Somebody's model that ``fedkin join`` wrote: of this run, and with all that is asked of

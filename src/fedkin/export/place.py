@@ -8,6 +8,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.export.opened import PERSONAL, Member
 from fedkin.runs.directory import own, recorded, states_of
 
+LETTERS = 60  # of a client's name in its folder's: of four bytes each they fit any file system
+
 
 def place_of(
     run: Path, out: Path | None, member: Member, format: str, view: str = PERSONAL
@@ -66,7 +68,7 @@ def _apart(place: Path) -> Path:
 
 def _safe(name: str, number: int | None) -> str:
     """A client's name as a folder's, with its number where letters had to go."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._-")[:LETTERS]
     return (
         plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")
     )

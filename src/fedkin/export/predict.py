@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, many, percent, unknown
+from fedkin.core.files import near_path
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
@@ -120,7 +121,7 @@ def _read(
     keep: tuple[str, ...] = (),
 ) -> NewSamples:
     if not path.exists():
-        raise FedkinError(f"file {path} does not exist: check the path")
+        raise FedkinError(f"file {path} does not exist{near_path(path) or ': check the path'}")
     if not path.is_file():
         what = "a folder" if path.is_dir() else "a device or a pipe, which is read only once"
         raise FedkinError(f"{path} is {what}: name the file with the new samples")

@@ -23,6 +23,7 @@ from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
 from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
+from fedkin.runs.output_files import make_folder
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -114,8 +115,8 @@ def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Pat
 
 
 def _write(folder: Path, model: Tree, content: dict[str, Any]) -> None:
+    make_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / MODEL, encode(model))
         write_file(folder / FOUND, json.dumps(content, indent=2).encode())
     except OSError as error:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.files import near_path
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints, class_labels, targets
 from fedkin.data.formats.frames import SUFFIXES, Read, read_file
@@ -73,7 +74,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
             shapes or classes than the run's.
     """
     if not path.exists():
-        raise FedkinError(f"{path} does not exist")
+        raise FedkinError(f"{path} does not exist{near_path(path)}")
     if not path.is_file() or path.suffix.lower() not in READERS:
         raise FedkinError(
             f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"

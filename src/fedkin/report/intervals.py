@@ -153,7 +153,7 @@ def of_share(share: float, rows: int, level: float = LEVEL) -> tuple[float, floa
     """Wilson's interval of a share (an accuracy) that was found on so many test rows.
 
     Args:
-        share: In 0..1; what is beyond is taken for the nearest end.
+        share: In 0..1; what rounding puts beyond is taken for the nearest end.
         rows: At least 1.
         level: How often such an interval holds the true share.
 

@@ -120,8 +120,8 @@ def _worst(summary: Mapping[str, Any]) -> Fitting:
     few = sum(one["few"] for one in worst)
     caption = more.removesuffix("; ")
     if few:
-        remark = f"{few} of {len(worst)} have few test rows, fewer than {FEW}"
-        caption = f"{more}{remark}: their numbers may be chance"
+        rule = f"few: fewer than {FEW} test rows, whose number may be chance"
+        caption = f"{more}{rule} ({few} of {len(worst)})"
     numbers = ["test rows", formatting.label(measure), "simultaneous 95% interval"]
     return _table("The worst decile, client by client", ["client"], numbers, rows, caption)
 

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError, cut
+from fedkin.core.errors import FedkinError, cut, reason
 from fedkin.core.files import read_file
 from fedkin.runs.spec import Spec
 
@@ -275,7 +275,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, csv.Error) as error:
-        raise FedkinError(f"{path} cannot be read: {error}") from None
+        raise FedkinError(f"{path} cannot be read: {reason(error)}") from None
     return tuple(table.fieldnames or ()), lines
 
 

@@ -8,8 +8,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.reproduce.finished_rows import DEFAULTS, digest
-from fedkin.runs.directory import SPEC
-from fedkin.runs.spec import Spec, parse, read
+from fedkin.runs.directory import of_run
+from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
 
@@ -51,7 +51,7 @@ def check_same(folder: Path, spec: Spec) -> None:
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
     # made by hand, damaged, or killed at once: its own specification has the defaults filled in
     except (OSError, RecursionError, TypeError, ValueError):
-        before = settings_of(parse_file(folder / SPEC))
+        before = settings_of(of_run(folder))
         fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
         differ = [
             key
@@ -81,19 +81,3 @@ def settings_of(spec: Spec) -> dict[str, Any]:
         for section, keys in content.items()
         for key, value in keys.items()
     }
-
-
-def parse_file(path: Path) -> Spec:
-    """The specification that a run directory keeps.
-
-    Args:
-        path: Of a TOML file.
-
-    Returns:
-        A checked specification.
-
-    Raises:
-        FedkinError: It is not there, or not valid.
-    """
-    content, text = read(path)
-    return parse(content, text, str(path))[0]

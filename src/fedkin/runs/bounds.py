@@ -22,7 +22,6 @@ BATCH = 10**7  # samples of a mini-batch, which is filled up to that size
 COUNT = 2**53  # of bytes, scalars and samples: whole numbers that JSON keeps
 LOSS = 1e39  # above every number of single precision: no honest loss or measure is larger
 SLACK = 1e-6  # of an accuracy, for rounding
-READ = 10  # accuracies of a record beyond it are no slip: sums and charts of them would be nonsense
 LETTERS = 200  # of a name, a view, a split
 SENTENCE = 2000  # letters of a reason
 NOTE = 1 << 20  # letters of one note as JSON: a membership of thousands of clusters
@@ -65,7 +64,7 @@ COLUMNS = {
         _text("view", LETTERS),
         _text("split", LETTERS),
         _number("loss", -LOSS, LOSS),
-        _number("accuracy", -READ, READ),
+        _number("accuracy", -SLACK, 1 + SLACK),
     ],
     "messages": [
         _ROUND,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import FedkinError, Halted, reason
 from fedkin.core.system.posix import POSIX
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.database import Database
@@ -145,7 +145,7 @@ def alone(run: Path) -> Iterator[None]:
             f"{run} is being written by another process: wait for it, or stop it first"
         ) from None
     except OSError as error:
-        raise Halted(f"{run} cannot be written: {error}") from error
+        raise Halted(f"{run} cannot be written: {reason(error)}") from error
     try:
         yield
     finally:

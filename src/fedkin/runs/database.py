@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import FedkinError, Halted, reason
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts, json_of
 from fedkin.runs.directory import (
@@ -251,7 +251,7 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
                 put_rows(transaction, "clients", clients)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
-        raise Halted(f"{path} cannot be written: {error}") from None
+        raise Halted(f"{path} cannot be written: {reason(error)}") from None
     return open_run(path.parent, write=True)
 
 

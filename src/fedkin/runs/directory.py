@@ -10,13 +10,16 @@ import shlex
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedkin.core.errors import FedkinError, many
 from fedkin.core.escaping import COMMANDS
-from fedkin.core.files import read_file
+from fedkin.core.files import near_path, read_file
 from fedkin.core.system.posix import POSIX
 from fedkin.core.toml import LARGEST, parse_toml
+
+if TYPE_CHECKING:
+    from fedkin.runs.spec import Spec
 
 GIVEN = ("given.csv", "given.npz")  # data that were given from Python, as a value
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
@@ -94,7 +97,7 @@ def not_a_run(folder: Path, several: bool = False) -> FedkinError:
         To be raised.
     """
     if not folder.exists():
-        return FedkinError(f"{folder} does not exist")
+        return FedkinError(f"{folder} does not exist{near_path(folder)}")
     inside = ""
     if runs := runs_inside(folder):
         one, every = (shlex.quote(str(path)) for path in (runs[0], folder))
@@ -205,6 +208,27 @@ def noted(run: Path) -> dict[str, Any]:
         return {}
     facts = content.get("record")
     return facts if isinstance(facts, dict) else {}
+
+
+def of_run(run: Path) -> "Spec":
+    """The specification that a run directory keeps.
+
+    Args:
+        run: The run's folder.
+
+    Returns:
+        A checked specification.
+
+    Raises:
+        FedkinError: It has none, or one that is empty or not valid.
+    """
+    from fedkin.runs.spec import parse, read  # not where only a record is read
+
+    path = run / SPEC
+    content, text = read(path)
+    if not content:  # all defaults: it would be taken for another experiment
+        raise FedkinError(f"{path} is empty: put back a copy of it, or begin the run again")
+    return parse(content, text, str(path))[0]
 
 
 def leftover(path: Path) -> bool:

@@ -58,14 +58,30 @@ def make_folder(folder: Path) -> None:
         folder: As the user typed it.
 
     Raises:
-        FedkinError: It cannot be made, or is a file.
+        FedkinError: It cannot be made, or a part of its path is a file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        file = next((part for part in (folder, *folder.parents) if os.path.isfile(part)), None)
+        why = error.strerror if file is None else f"{file} is a file"
+        raise FedkinError(f"{folder} cannot be made: {why}: choose another folder") from None
+
+
+def check_takes_files(folder: Path) -> None:
+    """Refuse a folder that takes no file, before the work whose result goes there.
+
+    Args:
+        folder: As the user typed it; of one that is not there nothing is said.
+
+    Raises:
+        FedkinError: Its rights, or those of its file system, allow no new file.
+    """
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
         raise FedkinError(
-            f"{folder} cannot be made: {error.strerror}: choose another --out"
-        ) from None
+            f"{folder} is read-only or another user's, and takes no file: copy it to a folder of "
+            "your own"
+        )
 
 
 def as_bytes(text: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import Halted
+from fedkin.core.errors import Halted, reason
 from fedkin.core.kinds import KINDS
 from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import COUNTED, MEASURES, MOVED, Database, locked, put_facts, put_rows
@@ -65,7 +65,7 @@ class Recorder:
         try:
             states_of(run).mkdir(exist_ok=True)
         except OSError as error:
-            raise Halted(f"{run} cannot be written: {error}") from None
+            raise Halted(f"{run} cannot be written: {reason(error)}") from None
 
     @property
     def due(self) -> bool:
@@ -118,7 +118,7 @@ class Recorder:
         except (OSError, sqlite3.Error) as error:
             if not locked(error):
                 raise Halted(
-                    f"{self.run} cannot be written: {error}. {_committed(self.database)}"
+                    f"{self.run} cannot be written: {reason(error)}. {_committed(self.database)}"
                 ) from None
             return False
         finally:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import near_path
 from fedkin.core.measures import Name
 from fedkin.core.settings.choices import Compiling
 from fedkin.core.system.own_code import is_own, of_this_folder
@@ -311,7 +312,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
             text = file.read(LARGEST + 1).decode("utf-8")
         return parse_toml(text), text
     except FileNotFoundError:
-        raise FedkinError(f"{path} does not exist") from None
+        raise FedkinError(f"{path} does not exist{near_path(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text, so no experiment"
         raise FedkinError(f"{path} cannot be read: {reason}") from None

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import FedkinError, Halted, reason
 
 HEADER = b"SQLite format 3\0"
 # of the header: 1, 1 for a rollback journal; 2 for a write-ahead log, which readers write to
@@ -119,7 +119,7 @@ def tables_of(path: Path) -> set[tuple[str, str, str | None]]:
         return _tables(path)
     except sqlite3.Error as error:
         if not unfinished(error):
-            raise FedkinError(f"{path} cannot be used: {error}") from None
+            raise FedkinError(f"{path} cannot be used: {reason(error)}") from None
     with recovered(path) as aside:
         return _tables(Path(aside) / path.name)
 

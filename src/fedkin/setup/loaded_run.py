@@ -18,8 +18,8 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.runs import trust
 from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import SPEC
-from fedkin.runs.spec import Spec, parse, read
+from fedkin.runs.directory import SPEC, of_run
+from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
@@ -45,8 +45,7 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
     Raises:
         FedkinError: The folder has none, one that is not valid, or one whose code nobody trusts.
     """
-    content, text = read(folder / SPEC)
-    spec, _ = parse(content, text, str(folder / SPEC))
+    spec = of_run(folder)
     trust.require(folder / SPEC, spec, code_of(spec), trust_code)
     permit(spec)
     return spec if workers is None else spec.replace("engine", workers=workers)

@@ -32,6 +32,7 @@ from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun, check_home, own
 from fedkin.runs.output_files import STUDY as FILE
+from fedkin.runs.output_files import make_folder
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
@@ -97,10 +98,7 @@ def sweep(
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
     base = rooted(base)
-    try:
-        own(folder, LOCKS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+    make_folder(own(folder, LOCKS))
     with _alone(folder):
         study = _study(folder, base, space, data)
     tell = progress or (lambda claim, total, value: None)

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line
+from fedkin.core.errors import FedkinError, first_line, reason
 from fedkin.runs.directory import check_written, own
 from fedkin.runs.untrusted_database import MASTER, check_file, journal_of, tables_of
 
@@ -89,7 +89,7 @@ def usable(path: Path, optuna: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FedkinError(f"{path} cannot be used: {error.strerror or first_line(error)}") from None
+        raise FedkinError(f"{path} cannot be used: {reason(error)}") from None
     # ValueError: of a trial that is not as Optuna left it
     except (optuna.exceptions.OptunaError, SQLAlchemyError, ValueError) as error:
         raise FedkinError(f"{path} cannot be used: {first_line(_cause(error))}") from None

@@ -56,3 +56,10 @@ def test_equal_combinations_have_equal_numbers(codes: list[list[int]]) -> None:
     found = joint([np.array(one) for one in codes])
     assert found[0] == found[1] != found[2]
     assert sorted(set(found.tolist())) == [0, 1]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("told", [predicted_together, predicted_by_many])
+def test_a_class_for_each_sample_is_not_told_and_needs_no_warning(told) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    assert told(x, Label(np.arange(300), 300)) <= 0

@@ -8,12 +8,12 @@ from rich.console import Console
 
 
 def shift(folder: Path, by: list[float]) -> Path:
-    """Add to the clients' personal test accuracies in every round."""
+    """Add to the clients' final personal test accuracies."""
     with sqlite3.connect(folder / "run.db") as connection:
         for client, change in enumerate(by):
             change_it = (
                 "UPDATE metrics SET accuracy = accuracy + ? WHERE client = ? AND "
-                "split = 'test' AND view = 'personal'"
+                "round = 3 AND split = 'test' AND view = 'personal'"
             )
             connection.execute(change_it, (change, client))
     return folder

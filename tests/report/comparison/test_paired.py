@@ -30,10 +30,11 @@ from tests.report.records_for_tests import FACTS, write
 
 
 def validated(folder: Path, by: float) -> Path:
-    """Add to the personal validation accuracies in every round."""
+    """Add to the final personal validation accuracies."""
     with sqlite3.connect(folder / "run.db") as connection:
         query = (
-            "UPDATE metrics SET accuracy = accuracy + ? WHERE split = 'val' AND view = 'personal'"
+            "UPDATE metrics SET accuracy = accuracy + ? "
+            "WHERE round = 3 AND split = 'val' AND view = 'personal'"
         )
         connection.execute(query, (by,))
     return folder
@@ -81,10 +82,10 @@ def test_shares_of_a_loss_count_the_other_way() -> None:
 
 
 def test_against_local_client_by_client(tmp_path: Path) -> None:
-    # local has 0.5, 0.5, 0.8; the run is better by 0.1, 0.2, 0.3: mean 0.2, p = 2 / 2^3, all
+    # local has 0.5, 0.5, 0.8; the run is better by 0.3, 0.2, 0.1: mean 0.2, p = 2 / 2^3, all
     # helped.
     runs = [
-        shift(write(tmp_path / "x"), [0.1, 0.2, 0.3]),
+        shift(write(tmp_path / "x"), [0.3, 0.2, 0.1]),
         write(tmp_path / "l", method="local", hyper={}),
     ]
     found = comparison(runs)
@@ -305,7 +306,8 @@ def test_validation_accuracy_is_weighted_by_validation_samples(tmp_path: Path) -
     runs = [lam(tmp_path / "a", 0.5), lam(tmp_path / "b", 2.0)]
     with sqlite3.connect(runs[1] / "run.db") as connection:
         connection.execute(
-            "UPDATE metrics SET accuracy = accuracy + 0.2 WHERE client = 2 AND split = 'val'"
+            "UPDATE metrics SET accuracy = accuracy + 0.2 "
+            "WHERE round = 3 AND client = 2 AND split = 'val'"
         )
     assert comparison(runs, best=True).choice["validation"].tolist() == [
         pytest.approx(0.5),
@@ -357,7 +359,7 @@ def test_a_setting_without_validation_data_cannot_be_chosen(tmp_path: Path) -> N
 
 def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     folders = [
-        shift(lam(tmp_path / "a|b", 0.5), [0.1, 0.2, 0.3]),
+        shift(lam(tmp_path / "a|b", 0.5), [0.3, 0.2, 0.1]),
         write(tmp_path / "l", method="local"),
         write(tmp_path / "u", finished=False, until=1),
     ]

@@ -15,9 +15,10 @@ from tests.report.records_for_tests import OF_SAFE, write
 def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
     local, comet = write(tmp_path / "local", method="local"), write(tmp_path / "comet")
     with sqlite3.connect(comet / "run.db") as database:
-        database.execute("UPDATE metrics SET accuracy = accuracy + 0.1 WHERE split = 'test'")
+        final = "round = 3 AND split = 'test'"
+        database.execute(f"UPDATE metrics SET accuracy = accuracy + 0.1 WHERE {final}")
         database.execute(
-            "UPDATE metrics SET accuracy = accuracy - 0.2 WHERE split = 'test' AND client = 2"
+            f"UPDATE metrics SET accuracy = accuracy - 0.2 WHERE {final} AND client = 2"
         )
     steps = what_next(comparison([local, comet]))
     assert steps[0].text == (

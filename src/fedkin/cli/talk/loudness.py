@@ -1,12 +1,12 @@
 """``--quiet`` and ``--verbose``, which every command takes."""
 
 import logging
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
 from typer.core import TyperGroup, TyperOption
 
+from fedkin.core.errors import came_through
 from fedkin.experiment.terminal import LOG, loudness
 
 QUIET, VERBOSE = "--quiet", "--verbose"
@@ -25,15 +25,12 @@ def everywhere(group: TyperGroup) -> None:
 
 
 def tell_where(error: BaseException) -> None:
-    """With ``--verbose``: the lines of code that an error came through; where it tells of another
-    one, those of that one first.
+    """With ``--verbose``: the lines of code that an error came through.
 
     Args:
         error: What was raised.
     """
-    if error.__cause__ is not None:
-        tell_where(error.__cause__)
-    for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+    for line in came_through(error):
         LOG.debug("%s", line)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.errors import FedkinError, many, reason, some
 from fedkin.core.files import read_file
 from fedkin.data.arrays import Array
 from fedkin.data.formats.memory import room
@@ -136,7 +136,7 @@ def _users(file: Path, test: bool) -> list[User]:
             f"{file}, line {error.lineno}: is not JSON: {error.msg}: was the file cut short?"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise FedkinError(f"{file} cannot be read: {error}") from None
+        raise FedkinError(f"{file} cannot be read: {reason(error)}") from None
     except OSError as error:
         raise FedkinError(f"{file} cannot be read: {error.strerror}") from None
     if not isinstance(content, Mapping) or not isinstance(content.get("user_data"), Mapping):

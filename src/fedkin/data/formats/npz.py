@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError, cut
+from fedkin.core.errors import FedkinError, cut, reason
 from fedkin.data.arrays import Array, images, text
 from fedkin.data.formats.array_names import check_names, check_own, meant_by, said_of
 from fedkin.data.formats.npz_size import check_size
@@ -152,9 +152,9 @@ def load_arrays(path: Path) -> dict[str, Array]:
                 )
             return arrays
     except ValueError as error:
-        reason = _objects_or_other(path) if "allow_pickle" in str(error) else "it is damaged"
+        why = _objects_or_other(path) if "allow_pickle" in str(error) else "it is damaged"
         raise FedkinError(
-            f"{path} cannot be read: {reason}; save plain arrays with numpy.savez(x=…, y=…)"
+            f"{path} cannot be read: {why}; save plain arrays with numpy.savez(x=…, y=…)"
         ) from None
     except (
         zipfile.BadZipFile,
@@ -167,7 +167,7 @@ def load_arrays(path: Path) -> dict[str, Array]:
     ):
         raise FedkinError(f"{path} is damaged or cut short: make or download it again") from None
     except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise FedkinError(f"{path} cannot be read: {reason(error)}") from None
 
 
 def _is_bare(path: Path) -> bool:

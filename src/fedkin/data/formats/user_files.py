@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.files import typed_path
+from fedkin.core.files import near_path, typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
@@ -182,6 +182,6 @@ def place_of(name: str, folder: Path | None) -> Path:
         if candidate.exists():
             return candidate
     also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
-    raise FedkinError(
-        f"file {path} does not exist{also}: check the path, or name its folder with --data-dir"
-    )
+    near = near_path(path)
+    hint = f"{near} Or name" if near else ": check the path, or name"
+    raise FedkinError(f"file {path} does not exist{also}{hint} its folder with --data-dir")

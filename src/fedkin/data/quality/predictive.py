@@ -2,8 +2,9 @@
 guessing.
 """
 
+import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,16 +108,8 @@ def predicted_together(x: Array, label: Label) -> float:
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    if label.errors <= 0:
-        return 0.0
     tree = DecisionTreeClassifier if label.classes else DecisionTreeRegressor
-    wrong = 0.0
-    for learn, ask in halves(len(x)):
-        made = tree(max_depth=DEPTH, min_samples_leaf=2, random_state=0).fit(
-            x[learn], label.y[learn]
-        )
-        wrong += label.wrong(ask, made.predict(x[ask]))
-    return 1 - wrong / label.errors
+    return _removed_by(tree(max_depth=DEPTH, min_samples_leaf=2, random_state=0), x, label)
 
 
 def predicted_by_many(x: Array, label: Label) -> float:
@@ -131,14 +124,8 @@ def predicted_by_many(x: Array, label: Label) -> float:
     """
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-    if label.errors <= 0 or not x.shape[1]:
-        return 0.0
     forest = ExtraTreesClassifier if label.classes else ExtraTreesRegressor
-    wrong = 0.0
-    for learn, ask in halves(len(x)):
-        made = forest(50, min_samples_leaf=2, random_state=0).fit(x[learn], label.y[learn])
-        wrong += label.wrong(ask, made.predict(x[ask]))
-    return 1 - wrong / label.errors
+    return _removed_by(forest(50, min_samples_leaf=2, random_state=0), x, label)
 
 
 def joint(codes: Sequence[Ints]) -> Ints:
@@ -151,6 +138,19 @@ def joint(codes: Sequence[Ints]) -> Ints:
         int64 [n] from 0.
     """
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _removed_by(model: Any, x: Array, label: Label) -> float:
+    """The share of guessing's errors that one of scikit-learn's models removes."""
+    if label.errors <= 0 or not x.shape[1]:
+        return 0.0
+    wrong = 0.0
+    for learn, ask in halves(len(x)):
+        with warnings.catch_warnings():
+            # it asks whether many classes are amounts: who reads the table has decided that
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            wrong += label.wrong(ask, model.fit(x[learn], label.y[learn]).predict(x[ask]))
+    return 1 - wrong / label.errors
 
 
 def _by_value(codes: Ints, label: Label, learn: Ints, ask: Ints) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import html_table
+from fedkin.core.files import near_path
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.comparison.tables import markdown, tables_of, troubles
@@ -50,7 +51,9 @@ class SideBySide:
         """
         gone = next((folder for folder in folders if not folder.exists()), None)
         if gone is not None:
-            raise FedkinError(f"{gone} does not exist: name the folders of runs")
+            raise FedkinError(
+                f"{gone} does not exist{near_path(gone) or ': name the folders of runs'}"
+            )
         return cls(comparison(folders, against, best, measure))
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 
 import vl_convert
 
-from fedkin.core.errors import FedkinError
 from fedkin.report.charts.base import Figure
 from fedkin.report.matrix import measured
 from fedkin.report.page.figures import page_figures
@@ -16,7 +15,7 @@ from fedkin.report.page.gain import gain_of
 from fedkin.report.panel import panel_of
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
-from fedkin.runs.output_files import write_outside
+from fedkin.runs.output_files import make_folder, write_outside
 
 WIDTH = 640  # CSS pixels: in print, 17 cm
 SCALE = 2.0  # of PNGs
@@ -92,10 +91,7 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """
     text = json.dumps(standing(figure.spec))
     safe = re.sub(r"[^\w.-]+", "-", figure.name)  # a method may call its notes what it likes
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
+    make_folder(folder)
     return [
         write_outside(folder / f"{safe}.{kind}", drawn(text)) for kind, drawn in FORMATS.items()
     ]
