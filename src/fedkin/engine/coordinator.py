@@ -87,10 +87,8 @@ class Coordinator:
         if participants and method.setup_update is not None:
             tasks = [Task(client, None) for client in participants]
             answers = self.transport.ask("introduce", 0, tasks)
-            replies = self._receiver.usable(
-                answers, self._expected_setup, course.sent, course.missing, 0
-            )
-            self._update(method.setup_update, replies, course.missing, 0)
+            replies = self._receiver.usable(answers, self._expected_setup, course)
+            self._update(method.setup_update, replies, course)
         course.end("local")
         return self._record(course, _Evaluated())
 
@@ -108,8 +106,7 @@ class Coordinator:
         began = time.perf_counter()
         participants = self.schedule.participants(number)
         course = Course(number, "round", participants, began=began)
-        sent, missing = course.sent, course.missing
-        tasks, messages = self._broadcasts.tasks(self.state, participants, sent)
+        tasks, messages = self._broadcasts.tasks(self.state, participants, course.sent)
         if participants and not self._sum_is_sent:
             first = participants[0]
             check_summed(method, method.expected_update(messages[first], infos[first]))
@@ -122,18 +119,16 @@ class Coordinator:
             course.end("local")
             if mean is not None:
                 self._update_by(mean, number)
-            missing |= masked.missing
+            course.missing.update(masked.missing)
         else:
             replies = self._receiver.usable(
                 answers,
                 lambda client: method.expected_update(messages[client], infos[client]),
-                sent,
-                missing,
-                number,
+                course,
             )
             course.end("local")
-            self._update(partial(updated, method), replies, missing, number)
-        taken_back(sent, tasks, lost)
+            self._update(partial(updated, method), replies, course)
+        taken_back(course.sent, tasks, lost)
         course.end("server")
         evaluated = self._evaluated(course, "evaluate", self.schedule.evaluated(number, last))
         record = self._record(course, evaluated)
@@ -257,10 +252,10 @@ class Coordinator:
         self,
         update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree],
         replies: Mapping[int, Reply],
-        missing: dict[int, str],
-        number: int,
+        course: Course,
     ) -> None:
         """The server's update; whoever breaks it is left out, and noted with the reason."""
+        number = course.number
         tools, least = self._tools(number), self.schedule.replies_needed(number)
         before = MutationGuard(self.state)
         with one_thread():
@@ -275,7 +270,7 @@ class Coordinator:
                 raise FedkinError(diverged(number, str(error), self.method)) from None
         before.check(self.method.name, STATE)
         self.state = updated.state
-        missing |= updated.left_out
+        course.missing.update(updated.left_out)
 
     def _evaluated(
         self, course: Course, evaluate: Op, clients: Sequence[int], trained: int | None = None

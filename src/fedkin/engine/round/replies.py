@@ -14,6 +14,7 @@ from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_ve
 from fedkin.engine.codec import NOT_FINITE, BadMessage, count, encode
 from fedkin.engine.op import TaskResult
 from fedkin.engine.reply_spool import Spool
+from fedkin.engine.round.course import Course
 from fedkin.engine.round.divergence import all_diverged, diverged
 from fedkin.engine.round.federation import Federation
 from fedkin.engine.server_guard import without
@@ -47,21 +48,15 @@ class Receiver:
         self._moved = Moved()
 
     def usable(
-        self,
-        answers: Iterable[TaskResult],
-        expected: Expected,
-        sent: list[Sent],
-        missing: dict[int, str],
-        number: int,
+        self, answers: Iterable[TaskResult], expected: Expected, course: Course
     ) -> Mapping[int, Reply]:
         """The messages that can be used.
 
         Args:
             answers: As they arrive.
             expected: The form of a client's message.
-            sent: The ledger, to which each message is added.
-            missing: The others are noted there with their reason.
-            number: Of the round; 0 before the first one.
+            course: Of the round: each message is added to what was sent, and whose cannot be used
+                is noted as missing, with the reason.
 
         Returns:
             Replies in client order.
@@ -69,6 +64,7 @@ class Receiver:
         Raises:
             FedkinError: There are too few of them.
         """
+        sent, missing, number = course.sent, course.missing, course.number
         kept: dict[int, Reply] = {}
         largest: dict[int, dict[str, float]] = {}
         spool = None if self.aside is None else Spool(self.aside)
