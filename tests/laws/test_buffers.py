@@ -15,7 +15,8 @@ from fedkin.core.model import Batch, from_module
 from fedkin.core.tree import named_leaves
 from fedkin.methods import make
 from fedkin.models.head import with_head
-from fedkin.transforms.local_batch_norm import filled, keep_batch_norm_local, without_statistics
+from fedkin.models.without_statistics import without_statistics
+from fedkin.transforms.local_batch_norm import filled, keep_batch_norm_local
 from tests.laws.small import LR, NAMES, PUBLIC, close, method, same
 from tests.methods.federation import CLASSES, WIDTH, Federated, arrays, population
 

@@ -11,13 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.model import from_module
 from fedkin.core.tree import BUFFER
 from fedkin.methods import make
-from fedkin.transforms.local_batch_norm import (
-    emptied,
-    filled,
-    found,
-    keep_batch_norm_local,
-    without_statistics,
-)
+from fedkin.transforms.local_batch_norm import emptied, filled, found, keep_batch_norm_local
 
 MEAN, VAR = BUFFER + "1.running_mean", BUFFER + "1.running_var"
 
@@ -27,15 +21,6 @@ class Data:
 
 
 INITIAL = Data.model.initial
-
-
-def test_layers_normalise_by_their_batch_afterwards() -> None:
-    layers = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.InstanceNorm1d(3))
-    net = without_statistics(layers).eval()
-    assert list(net.buffers()) == []
-    x = torch.tensor([[1.0, 2.0], [5.0, -3.0], [0.0, 9.0]])
-    out = net[1](net[0](x))
-    torch.testing.assert_close(out.mean(0), torch.zeros(3), atol=1e-5, rtol=0)
 
 
 def test_statistics_leave_empty_places_and_everything_else_is_the_same_object() -> None:

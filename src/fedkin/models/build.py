@@ -29,8 +29,8 @@ from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, gl
 from fedkin.models.transformer import transformer_lm
 from fedkin.models.trial import sized, tried_in_training, try_on
 from fedkin.models.vgg import vgg11, vgg13
+from fedkin.models.without_statistics import without_statistics
 from fedkin.transforms.black_box_models import from_learner
-from fedkin.transforms.local_batch_norm import without_statistics
 
 __all__ = ["MODELS", "build", "options_of"]
 

@@ -11,7 +11,7 @@ from torch.fx import Graph, Node
 FEW = 16  # channels, from which on a library's vectors are full: it may lay them side by side
 
 
-def plain(tensor: Any) -> TypeGuard[Tensor]:
+def cpu_float32(tensor: Any) -> TypeGuard[Tensor]:
     """Whether it is a tensor of float32 in main memory, with something in it.
 
     Args:
@@ -25,7 +25,7 @@ def plain(tensor: Any) -> TypeGuard[Tensor]:
     return tensor.device.type == "cpu" and tensor.dtype == torch.float32 and tensor.numel() > 0
 
 
-def side_by_side(tensor: Any) -> TypeGuard[Tensor]:
+def contiguous_float32(tensor: Any) -> TypeGuard[Tensor]:
     """Whether it is such a tensor, whose numbers lie row by row.
 
     Args:
@@ -34,7 +34,7 @@ def side_by_side(tensor: Any) -> TypeGuard[Tensor]:
     Returns:
         False of anything else.
     """
-    return plain(tensor) and tensor.is_contiguous()
+    return cpu_float32(tensor) and tensor.is_contiguous()
 
 
 def put(graph: Graph, node: Node, operator: Any, arguments: tuple[Any, ...]) -> Node:

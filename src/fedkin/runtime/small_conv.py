@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.rewriting import FEW, put, side_by_side
+from fedkin.runtime.rewriting import FEW, contiguous_float32, put
 
 aten = ops.aten
 
@@ -67,7 +67,7 @@ def _plain(arguments: tuple[Any, ...], first: int) -> bool:
     """Whether all tensors lie side by side, and the rest is as in ``ONE``."""
     tensors = arguments[:3]
     return tuple(arguments[first : first + 6]) == ONE and all(
-        isinstance(node, Node) and side_by_side(node.meta.get("val")) for node in tensors
+        isinstance(node, Node) and contiguous_float32(node.meta.get("val")) for node in tensors
     )
 
 

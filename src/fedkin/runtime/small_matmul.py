@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.rewriting import plain, put
+from fedkin.runtime.rewriting import cpu_float32, put
 
 aten = ops.aten
 
@@ -48,7 +48,7 @@ def replace(graph: Graph, node: Node) -> None:
 
 def _suits(a: Node, b: Node) -> bool:
     left, right = (node.meta.get("val") for node in (a, b))
-    if not (plain(left) and plain(right)):
+    if not (cpu_float32(left) and cpu_float32(right)):
         return False
     inner = left.shape[-1]
     size = left.shape[-2] * inner * right.shape[-1]

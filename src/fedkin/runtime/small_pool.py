@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.rewriting import FEW, put, side_by_side
+from fedkin.runtime.rewriting import FEW, contiguous_float32, put
 
 aten = ops.aten
 
@@ -87,4 +87,4 @@ def _suits(user: Node, x: Node) -> bool:
 def _few_planes(node: Node) -> bool:
     """Whether its few planes lie one after the other, and the numbers of each row by row."""
     value = node.meta.get("val")
-    return side_by_side(value) and value.shape[-3] < FEW
+    return contiguous_float32(value) and value.shape[-3] < FEW

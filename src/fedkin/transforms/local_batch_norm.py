@@ -1,31 +1,18 @@
-"""Running statistics that are not averaged: [model] buffers = "local" or "drop". With "global"
-nothing is done.
+"""Running statistics that are not averaged: [model] buffers = "local".
 
-"local": they stay where they were collected. What the server handles, and what is sent, has an
-empty tensor in each one's place ([0], or [K, 0] in a stack of K models), which holds no number and
-says where the client's own belong.
+They stay where they were collected. What the server handles, and what is sent, has an empty tensor
+in each one's place ([0], or [K, 0] in a stack of K models), which holds no number and says where
+the client's own belong.
 """
 
 from collections.abc import Callable
 
-from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
+from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.tree import Params, Tree, children, is_buffer, rebuild
 from fedkin.transforms.beside import beside
-
-
-def without_statistics(module: nn.Module) -> nn.Module:
-    """The module, changed so that its normalisation uses each batch's own statistics, in evaluation
-    too.
-    """
-    for layer in module.modules():
-        if isinstance(layer, _NormBase):
-            layer.track_running_stats = False
-            layer.running_mean = layer.running_var = layer.num_batches_tracked = None
-    return module
 
 
 def keep_batch_norm_local(method: Method) -> Method:

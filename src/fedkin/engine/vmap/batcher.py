@@ -91,7 +91,7 @@ class VmapBatcher:
         """
         threads = [ClientThread(task, self._here, self.runtime.device) for task in tasks]
         try:
-            while waiting := [thread for thread in threads if thread.goes_on()]:
+            while waiting := [thread for thread in threads if thread.run_until_scan()]:
                 groups: dict[Any, list[ClientThread[T]]] = {}
                 for thread in waiting:
                     groups.setdefault(thread.request.kind, []).append(thread)
@@ -100,7 +100,7 @@ class VmapBatcher:
             return [thread.result() for thread in threads]
         finally:
             for thread in threads:
-                thread.leave()
+                thread.abandon()
 
     def _scan_group(self, kind: Any, group: "list[ClientThread[T]]") -> None:
         requests = [thread.request for thread in group]

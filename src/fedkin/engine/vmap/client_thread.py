@@ -50,7 +50,7 @@ class _Left(BaseException):
 
 
 class ClientThread(Generic[T]):
-    """One task in a thread of its own that works only between ``goes_on`` and its next wait.
+    """One task in a thread of its own that works only between ``run_until_scan`` and its next wait.
 
     What is drawn from (torch's generators, Python's, NumPy's) is each task's own: what a module
     draws (dropout) is what it would draw alone.
@@ -77,7 +77,7 @@ class ClientThread(Generic[T]):
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def goes_on(self) -> bool:
+    def run_until_scan(self) -> bool:
         """Let the task work until it waits (``request`` is what for) or ends; False once
         it has ended.
 
@@ -140,7 +140,7 @@ class ClientThread(Generic[T]):
             raise self._outcome
         return self._outcome  # type: ignore[return-value]
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """End a task that was given up."""
         if not self._done:
             self._gone = True
