@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints, TypeAdapter
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, reason, some
 from fedkin.core.files import read_file, write_file
 from fedkin.engine.op import COUNT_STAGES, LAST, OPENING, SCORE_STAGES, STAGES, WORK, Op
 from fedkin.engine.store import StoreError
@@ -50,7 +50,7 @@ class Survivors:
             try:
                 self._sets = SETS_SCHEMA.validate_json(read_file(path, LARGEST), strict=True)
             except OSError as error:
-                raise StoreError(f"{path} cannot be read: {error}") from None
+                raise StoreError(f"{path} cannot be read: {reason(error)}") from None
             except ValueError:
                 raise StoreError(f"{path} is no list of survivors: put it back as it was") from None
 

@@ -1,6 +1,8 @@
 """[privacy] of a specification: differential privacy of each client, or of each sample."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import field_serializer, field_validator, model_validator
@@ -153,17 +155,21 @@ class PrivacySection(Section):
 def _target(value: dict[str, Any]) -> NoiseTarget:
     if set(value) != {"epsilon", "delta"}:
         raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
-    try:
-        epsilon = _above_zero("epsilon", value["epsilon"])
-        delta = _chance(value["delta"])
-    except ValueError as error:  # of which of the two, nobody else says
-        wrong = value["epsilon" if str(error).startswith("epsilon") else "delta"]
-        raise ValueError(f"{error}, not {wrong!r}") from None
+    epsilon = _as_given(partial(_above_zero, "epsilon"), value["epsilon"])
+    delta = _as_given(_chance, value["delta"])
     if epsilon > LARGEST_EPSILON:
         raise ValueError(
             f"such an epsilon promises nothing: it must be at most {LARGEST_EPSILON:g}"
         )
     return NoiseTarget(epsilon=epsilon, delta=delta)
+
+
+def _as_given(check: Callable[[Any], float], value: Any) -> float:
+    """A checked number; where it is none, the message has what was given."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, not {value!r}") from None
 
 
 def _participants(value: Any) -> int | None:

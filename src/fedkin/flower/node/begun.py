@@ -5,6 +5,7 @@ What was asked in a run stands in its folder. Whoever removes that must not make
 
 from pathlib import Path
 
+from fedkin.core.errors import reason
 from fedkin.engine.store import StoreError
 from fedkin.flower.node.lines import add_lines
 
@@ -28,7 +29,7 @@ def is_begun(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, ValueError) as error:
-        raise StoreError(f"{folder.parent / BEGUN} cannot be read: {error}") from None
+        raise StoreError(f"{folder.parent / BEGUN} cannot be read: {reason(error)}") from None
 
 
 def note_begun(folder: Path) -> None:

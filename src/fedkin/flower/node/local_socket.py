@@ -8,7 +8,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, reason
 from fedkin.core.system.posix import not_here
 
 MOST_PARTS = 8
@@ -70,7 +70,9 @@ def ask(socket: Path, parts: list[bytes], limit: int) -> list[bytes]:
             opened = Client(str(socket), family="AF_UNIX")
         except (FileNotFoundError, ConnectionRefusedError) as error:
             if time.monotonic() > end:
-                raise FedkinError(f"the host of this node does not answer: {error}") from None
+                raise FedkinError(
+                    f"the host of this node does not answer: {reason(error)}"
+                ) from None
             time.sleep(0.2)
             continue
         except OSError as error:
@@ -94,5 +96,5 @@ def ask(socket: Path, parts: list[bytes], limit: int) -> list[bytes]:
         except OSError as error:
             raise FedkinError(
                 f"the answer of this node's host is larger than max_bytes = {limit:,} in node.toml "
-                f"allowed when the node was started, or was cut off: {error}"
+                f"allowed when the node was started, or was cut off: {reason(error)}"
             ) from None

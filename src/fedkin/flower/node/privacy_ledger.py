@@ -5,7 +5,7 @@ outlives them, and the limit that its owner sets.
 import json
 from pathlib import Path
 
-from fedkin.core.errors import many
+from fedkin.core.errors import many, reason
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
@@ -123,7 +123,7 @@ class PrivacyLedger:
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError) as error:
-            raise StoreError(f"{self._path} cannot be read: {error}") from None
+            raise StoreError(f"{self._path} cannot be read: {reason(error)}") from None
 
 
 def _checked(one: PrivacyCost) -> PrivacyCost:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, reason
 from fedkin.core.files import write_file
 from fedkin.experiment.terminal import warn
 from fedkin.experiment.training import Interrupted
@@ -153,7 +153,7 @@ def check_over(folder: Path, deployment: Deployment, note: Path, newcomer: str =
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FedkinError(
-            f"{note} cannot be read: {error}; remove it once no run goes on"
+            f"{note} cannot be read: {reason(error)}; remove it once no run goes on"
         ) from None
     last = Submitted(folder, deployment, number)
     if not last.word.is_file() and last.status().startswith(GOES_ON):
