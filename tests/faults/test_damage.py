@@ -323,7 +323,7 @@ DAMAGE = {
     ),
     "empty toml": (
         lambda f: hit(f / "experiment.toml", lambda b: b""),
-        "is not what this run began with",
+        "is empty: put back a copy of it",
     ),
     "edited toml": (
         lambda f: hit(f / "experiment.toml", lambda b: re.sub(rb"\nlr = \S+", b"\nlr = 0.5", b)),

@@ -87,8 +87,11 @@ def test_runs_of_one_deployment_are_compared_node_by_node(fleet: Fleet) -> None:
 
 def test_a_node_is_one_person_under_every_seed(fleet: Fleet) -> None:
     runs = ran(fleet, [of(one, seed=seed) for one in METHODS[:2] for seed in (0, 1)])
-    (found,) = comparison(runs).pairs
-    assert (found["seeds"], found["clients"]) == ([0, 1], 4)
+    compared = comparison(runs)
+    (found,) = compared.pairs
+    assert (found["seeds"], found["clients"]) == ([0, 1], 8)
+    persons = [sorted(one.persons.values()) for one in compared.seen]
+    assert persons == [sorted(NAMES)] * 4
 
 
 def test_a_node_with_the_old_file_is_named(fleet: Fleet) -> None:
