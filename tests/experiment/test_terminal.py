@@ -35,6 +35,11 @@ def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
     assert err == "a\\x1b[2Jb second\n"
 
 
+def test_a_programs_own_handler_gets_harmless_lines(caplog: pytest.LogCaptureFixture) -> None:
+    warn(f"note: {BAD}\nsecond")
+    assert caplog.messages == ["note: a\\x1b[2Jb second"]
+
+
 def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixture[str]) -> None:
     loudness(logging.INFO)
     warn("x" * (LONGEST + 5))

@@ -176,7 +176,7 @@ def test_a_client_may_name_few_models_and_notes_in_a_whole_run(transport, nodes,
         assert len(answers) == (3 if round < NAMES else 0)  # "personal" is a name as well
     monkeypatch.setitem(globals(), "SCORES", own)
     assert len(list(transport.ask("evaluate", 60, orders(b"60")))) == 3
-    assert "c1 was not evaluated: its reply names ever other models (12 times)" in (
+    assert "c1 was not evaluated: it has named more than 48 models and notes (12 times)" in (
         transport.remarks()
     )
 

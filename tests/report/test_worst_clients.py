@@ -4,8 +4,9 @@ import sqlite3
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from fedkin.report.intervals import FEW, of_error, of_share
+from fedkin.report.intervals import FEW, exact_of_share, of_error, of_share
 from fedkin.report.records import opened
 from fedkin.report.worst_clients import worst_clients
 from tests.awkward import ROUNDS, SHUFFLED, accuracy, auc, record
@@ -30,7 +31,7 @@ def test_the_lowest_accuracy_with_its_test_rows(folder) -> None:
     (row,) = worst(folder, "accuracy")
     member = SHUFFLED[lowest[1]]
     assert (row["client"], row["test"], row["value"]) == (member.name, member.test, lowest[0])
-    assert row["interval"] == of_share(lowest[0], member.test, AT_ONCE)
+    assert row["interval"] == exact_of_share(lowest[0], member.test, AT_ONCE)
     assert row["few"] == (member.test < FEW)
 
 
@@ -82,15 +83,21 @@ def test_where_nothing_was_measured_nobody_is_worst(folder) -> None:
         assert worst_clients(run, 99, "personal", "accuracy") == []
 
 
+@pytest.mark.parametrize("true", [0.8, 0.9, 0.95])
 @pytest.mark.parametrize(("clients", "rows"), [(10, 30), (100, 25)])
 def test_intervals_of_all_clients_at_once_hold_the_worst_ones_true_value(
-    clients: int, rows: int
+    clients: int, rows: int, true: float
 ) -> None:
-    """All have a true accuracy of 0.8, and the worst is the worst by chance."""
+    """All have the same true accuracy, and the worst is the worst by chance."""
     rng, alone, together = np.random.default_rng(1), 0, 0
-    for _ in range(500):
-        worst = rng.binomial(rows, 0.8, clients).min() / rows
-        alone += of_share(worst, rows)[1] >= 0.8
-        together += of_share(worst, rows, 1 - 0.05 / clients)[1] >= 0.8
+    for worst in rng.binomial(rows, true, (500, clients)).min(1) / rows:
+        alone += of_share(worst, rows)[1] >= true
+        together += exact_of_share(worst, rows, 1 - 0.05 / clients)[1] >= true
     assert alone / 500 < 0.9
-    assert together / 500 > 0.84  # Wilson's formula is not exact so far out
+    assert together / 500 > 0.95
+
+
+def test_an_exact_interval_of_a_share_is_clopper_and_pearsons() -> None:
+    for right, rows in ((0, 4), (3, 7), (50, 50)):
+        expected = proportion_confint(right, rows, alpha=0.01, method="beta")
+        assert exact_of_share(right / rows, rows, 0.99) == pytest.approx(expected, abs=1e-9)

@@ -254,7 +254,7 @@ def chance_over_seeds(values: Sequence[NDArray[np.float64]], persons: bool = Fal
 
     Args:
         values: An array of clients' differences a seed, two or more, none of them empty.
-        persons: Whether the n-th client is the same under every seed.
+        persons: As ``of_seeds`` has it: values may be nan then.
 
     Returns:
         In 0..1.

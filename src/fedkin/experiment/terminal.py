@@ -20,6 +20,7 @@ from rich.console import (
 )
 from rich.segment import Segment
 
+from fedkin.core.errors import cut
 from fedkin.core.escaping import plain, plain_lines
 from fedkin.core.system.posix import ENDS, HANGUP
 from fedkin.engine.interrupts import TOLD
@@ -49,12 +50,14 @@ def say_all(text: str) -> None:
 
 
 def warn(text: object) -> None:
-    """One line on standard error, whatever the text holds: a record of the logger fedkin.
+    """One line for standard error, whatever the text holds: a record of the logger fedkin. A
+    program's own handlers get it as harmless as a terminal does.
 
     Args:
-        text: A sentence; "error: …" and "note: …" have levels of their own.
+        text: A sentence, of which LONGEST letters are kept; "error: …" and "note: …" have levels of
+            their own.
     """
-    line = str(text)
+    line = _harmless(str(text))
     LOG.log(LEVELS.get(line.partition(":")[0], logging.INFO), "%s", line)
 
 
@@ -67,8 +70,7 @@ class ToStandardError(logging.Handler):
         Args:
             record: Of the logger fedkin.
         """
-        line = " ".join(plain(record.getMessage()).split())
-        line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+        line = _harmless(record.getMessage())
         with suppress(BrokenPipeError, ValueError):  # nobody reads it, or it is closed
             print(line, file=sys.stderr, flush=True)
 
@@ -190,6 +192,11 @@ def tell_hints(texts: Iterable[str]) -> None:
     """
     for text in dict.fromkeys(texts):
         warn(f"hint: {text}")
+
+
+def _harmless(text: str) -> str:
+    """One line that commands no terminal."""
+    return cut(" ".join(plain(text).split()), LONGEST)
 
 
 def _put(text: str) -> None:

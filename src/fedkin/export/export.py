@@ -71,11 +71,14 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     check_format(format)
     client, view, personal = exportable.client, exportable.view, exportable.personal
     nested = _nested(view)
-    card = exportable.card()
-    card |= {
-        "tensors": _tensors(view) if nested else [],
-        "holds_samples": _holds_samples(view, card["data"]["samples"]["train"]),
-    }
+    of_run = exportable.card()
+    card = finite(  # a card is JSON, which has no nan
+        of_run
+        | {
+            "tensors": _tensors(view) if nested else [],
+            "holds_samples": _holds_samples(view, of_run["data"]["samples"]["train"]),
+        }
+    )
     known = _files_beside(out, card, f"model.{format}")
     x = exportable.samples()
     made = FORMATS[format](personal, view, x, card)
@@ -101,7 +104,7 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     make_folder(out)
     try:
         write_file(out / f"model.{format}", made.content)
-        text = json.dumps(finite(card), indent=1, ensure_ascii=False)
+        text = json.dumps(card, indent=1, ensure_ascii=False)
         # half a letter, which anybody's JSON may hold, is written as JSON has it
         write_file(out / CARD, text.encode("utf-8", "backslashreplace"))
         write_file(out / "card.md", as_markdown(card).encode())
@@ -129,7 +132,7 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
         raise FedkinError(
             f"{out} holds the model of {theirs}: choose another --out, or remove that folder"
         )
-    if files and before != json.loads(json.dumps(finite(card))):
+    if files and before != json.loads(json.dumps(card)):
         other = next(iter(files))
         raise FedkinError(
             f"{out} holds {other} of another model: choose another --out, or remove that folder"

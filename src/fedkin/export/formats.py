@@ -16,7 +16,6 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError, first_line, unknown
 from fedkin.core.tree import BUFFER, Tree, named_leaves
 from fedkin.export.personal import Personal
-from fedkin.runs.bounds import finite
 
 SAMPLES = "samples"  # the dimension of a program that is free
 
@@ -51,7 +50,7 @@ def safetensors(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, A
         held = {_plain_name(name): torch.as_tensor(leaf) for name, leaf in named_leaves(view)}
     # cloned: a file holds no tensor under two names
     tensors = {name: leaf.contiguous().clone() for name, leaf in held.items()}
-    return Exported(to_safetensors(tensors, {"card": json.dumps(finite(about))}), None)
+    return Exported(to_safetensors(tensors, {"card": json.dumps(about)}), None)
 
 
 def pt2(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> Exported:

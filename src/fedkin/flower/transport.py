@@ -102,7 +102,9 @@ class FlowerTransport:
             if op in EVALUATIONS and self.survivors.left_out(op, round, answer.client):
                 answer = TaskResult(answer.client, error=NOT_A_SURVIVOR)
             if op in EVALUATIONS and answer.error is None and not self._usual(answer):
-                answer = TaskResult(answer.client, error="its reply names ever other models")
+                answer = TaskResult(
+                    answer.client, error=f"it has named more than {NAMES} models and notes"
+                )
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have

@@ -165,7 +165,8 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
         alpha: α, above 0.
 
     Returns:
-        The state with new models, new clusters, and the share of clients that stayed.
+        The state with new models, new clusters, and the share that stayed of the clients that were
+        in a cluster before.
     """
     models, cluster = state["models"], state["cluster"].clone()
     count = count_of(state)
@@ -183,7 +184,8 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
     before = cluster.clone()
     for client, label in zip(replies, labels, strict=True):
         cluster[client] = places[label]
-    stability = float((before == cluster)[list(replies)].double().mean())
+    stayed = [bool(before[k] == cluster[k]) for k in replies if before[k] != NOT_HEARD]
+    stability = sum(stayed) / len(stayed) if stayed else 1.0
     return {**state, "models": stack(renewed), "cluster": cluster, "stability": stability}
 
 

@@ -78,8 +78,8 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
         raise FedkinError(f"{who} chooses by validation: the newcomer needs validation samples")
     if parts.spec.privacy.at_client:
         raise FedkinError(
-            "clients of this run add noise, and what a newcomer would send is not accounted for: "
-            "let it be a client of the next run"
+            "clients of this run add noise, and nobody accounts for a newcomer: let it be a client "
+            "of the next run"
         )
     seed = parts.spec.run.seed
     return Standing(

@@ -149,21 +149,39 @@ def half_width(values: Sequence[float]) -> float:
     return NORMAL * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
-def of_share(share: float, rows: int, level: float = LEVEL) -> tuple[float, float]:
+def of_share(share: float, rows: int) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows.
 
     Args:
         share: In 0..1; what rounding puts beyond is taken for the nearest end.
         rows: At least 1.
-        level: How often such an interval holds the true share.
 
     Returns:
         (low, high), in 0..1.
     """
-    z, share = NORMAL_AT((1 + level) / 2), min(max(share, 0.0), 1.0)
+    z, share = NORMAL, min(max(share, 0.0), 1.0)
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short.
+
+    Args:
+        share: In 0..1, that was found on so many test rows.
+        rows: At least 1.
+        level: How often, at least, such an interval holds the true share.
+
+    Returns:
+        (low, high), in 0..1.
+    """
+    from scipy.special import betaincinv  # late: slow to load
+
+    right, tail = share * rows, (1 - level) / 2
+    low = float(betaincinv(right, rows - right + 1, tail)) if right > 0 else 0.0
+    high = float(betaincinv(right + 1, rows - right, 1 - tail)) if right < rows else 1.0
+    return low, high
 
 
 def of_error(value: float, error: float, level: float = LEVEL) -> tuple[float, float]:

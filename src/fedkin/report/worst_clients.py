@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from fedkin.core.measures import ASIDE, measure_named
-from fedkin.report.intervals import FEW, LEVEL, of_error, of_share
+from fedkin.report.intervals import FEW, LEVEL, exact_of_share, of_error
 from fedkin.report.records import Run
 from fedkin.report.scores import measures, tenth, values
 from fedkin.runs.record import FEDERATION
@@ -14,13 +14,12 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     """{client, test, value, interval, few} of the clients whose mean is the worst decile, worst
     first.
 
-    ``test``: its test rows; ``interval``: of an accuracy by Wilson's formula, of other measures by
-    the bootstrap error that the client sent, None where it sent none; ``few``: whether it has fewer
-    than FEW test rows, whose number is coarse.
+    ``test``: its test rows; ``interval``: of an accuracy Clopper and Pearson's, of other measures
+    by the bootstrap error that the client sent, None where it sent none; ``few``: whether it has
+    fewer than FEW test rows, whose number is coarse.
 
     The worst of many is the worst by chance, too. So the intervals hold all clients' true values at
-    once, 95 % of the time (Bonferroni): each alone has 1 − 0.05 / clients. Wilson's formula is not
-    exact so far out: of 100 clients with 25 rows each it holds them 86 % of the time.
+    once, 95 % of the time (Bonferroni): each alone has 1 − 0.05 / clients.
 
     Args:
         run: An open run.
@@ -61,7 +60,7 @@ def _interval(
     measure: str, value: float, rows: int, error: float | None, level: float
 ) -> tuple[float, float] | None:
     if measure == "accuracy":
-        return of_share(value, rows, level) if rows else None
+        return exact_of_share(min(max(value, 0.0), 1.0), rows, level) if rows else None
     if error is None or not math.isfinite(error):
         return None
     low, high = of_error(value, error, level)

@@ -33,7 +33,11 @@ def _last(name: str, of: str = "clients") -> Measure:
 
     def measure(folder: Path, summary: Mapping[str, Any]) -> float | None:
         by_client = summary["extras"].get(name, {})
-        values = [v for k, v in by_client.items() if (k == "federation") == (of == "federation")]
+        values = [
+            v  # None of a client that diverged
+            for k, v in by_client.items()
+            if (k == "federation") == (of == "federation") and v is not None
+        ]
         return float(np.mean(values)) if values else None
 
     return measure

@@ -90,7 +90,8 @@ def record(database: Database, number: int) -> Record:
     told = database.rows(
         "SELECT client, value FROM notes WHERE round = ? AND name = ?", number, EPSILON
     )
-    epsilon = {client: json.loads(value) for client, value in told}
+    known = ((client, json.loads(value)) for client, value in told)
+    epsilon = {client: value for client, value in known if value is not None}
     return Record(
         round=number,
         phase=phase,

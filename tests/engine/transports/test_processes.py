@@ -43,6 +43,20 @@ def test_a_full_disk_of_a_worker_ends_a_sweep_and_loses_no_trial():
         host._receive(0)
 
 
+@pytest.mark.parametrize("cut_off", [EOFError(), OSError("got end of file during message")])
+def test_a_worker_that_dies_while_it_calls_is_named(cut_off, monkeypatch):
+    calls = iter([cut_off, TimeoutError()])
+
+    def called():
+        raise next(calls)
+
+    host = object.__new__(processes.Processes)
+    host._processes, host._claims = [SimpleNamespace(poll=lambda: 3)], SimpleNamespace(file=None)
+    monkeypatch.setattr(host, "_lost", lambda worker, what: Halted(f"{worker} {what}"))
+    with pytest.raises(Halted, match="0 did not start"):
+        host._accept(SimpleNamespace(accept=called))
+
+
 def test_a_machine_without_room_for_a_line_is_named(monkeypatch):
     """And not the worker, which is in order and ends when nobody answers it."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import FedkinError, Halted, reason
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import decode
@@ -246,8 +246,11 @@ class Processes:
             # it died while it called: the next turn says so
             except (EOFError, ConnectionError, AuthenticationError):
                 continue
-            except OSError as error:  # no descriptor left, or no room for the line's files
-                raise Halted(f"worker processes cannot be reached: {error.strerror}") from error
+            except OSError as error:
+                if error.errno is None:  # its message was cut off: it died while it called, too
+                    continue
+                # no descriptor left, or no room for the line's files
+                raise Halted(f"worker processes cannot be reached: {reason(error)}") from error
         raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
 
     def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:

@@ -74,8 +74,8 @@ def threshold_at(spec: Spec, place: Place) -> int | None:
     """
     if spec.privacy.at_client and place.joined is not None:
         raise FedkinError(
-            "what a newcomer sends is not accounted for, and clients of this run add noise: it "
-            "joins the next run as one of its clients"
+            "clients of this run add noise, and nobody accounts for a newcomer: let it be a client "
+            "of the next run"
         )
     if spec.privacy.secure_aggregation is not None and place.joined is not None:
         raise FedkinError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.pairs import by_pair
+from fedkin.report.comparison.pairs import by_pair, weights_by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.intervals import ranks
 
@@ -104,7 +104,7 @@ def _rows(
     winner = values.index(max(finite) if higher else min(finite))
     common = [[one for one in group if one.row["seed"] in seeds] for group in rivals]
     each = [by_pair((one, one.validated) for one in group) for group in common]
-    weights = by_pair((one, _shares(one)) for group in common for one in group)
+    weights = weights_by_pair((one, _shares(one)) for group in common for one in group)
     shared = ranks(each, higher, values, weights)
     return [
         {

@@ -10,22 +10,36 @@ Who = TypeVar("Who", bound=Hashable)
 
 
 def by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, float]:
-    """{pair: the sum of its numbers}, which of one experiment is its one number. A natural client
-    is one person under every seed; elsewhere each seed deals the samples anew, and its clients are
-    others.
+    """{pair: its score}. A natural client is one person under every seed; elsewhere each seed deals
+    the samples anew, and its clients are others.
 
     Args:
-        scores: A run, and a number of each of its clients.
+        scores: Of one experiment: a run a seed, and a number of each of its clients.
 
     Returns:
         In the numbers' own unit.
     """
-    by: dict[Pair, float] = {}
+    return {
+        Pair(one.row["seed"], _who(one, client)): value
+        for one, by_client in scores
+        for client, value in by_client.items()
+    }
+
+
+def weights_by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, float]:
+    """{pair: what it counts}, over all experiments that are ranked together.
+
+    Args:
+        scores: A run of any of them, and each client's share of its mean.
+
+    Returns:
+        {pair: a sum of shares}.
+    """
+    weights: dict[Pair, float] = {}
     for one, by_client in scores:
-        for client, value in by_client.items():
-            pair = Pair(one.row["seed"], _who(one, client))
-            by[pair] = by.get(pair, 0.0) + value
-    return by
+        for pair, share in by_pair([(one, by_client)]).items():
+            weights[pair] = weights.get(pair, 0.0) + share
+    return weights
 
 
 def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:

@@ -10,7 +10,7 @@ from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.pairs import by_pair, by_share, shares, unequal
+from fedkin.report.comparison.pairs import by_pair, by_share, shares, unequal, weights_by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
@@ -64,7 +64,7 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     among = [k for k, known in enumerate(sure) if known]
     numbers = [_numbers(group) for group in groups]
     means = [float(one["mean"]) for one in numbers]
-    weights = unequal(by_pair((one, _shares(one)) for k in among for one in groups[k]))
+    weights = unequal(weights_by_pair((one, _shares(one)) for k in among for one in groups[k]))
     shared = ranks([each[k] for k in among], higher, [means[k] for k in among], weights)
     places = dict(zip(among, shared, strict=True))
     scores = [mean * (-1 if higher else 1) for mean in means]

@@ -20,7 +20,7 @@ from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
 
-NO_FINDING = Finding(OPEN)
+NO_FINDING = Finding(OPEN, untested=True)
 OF_PAIRS = {"share"}  # kinds that count clients: no CSV has them
 Runs = Mapping[int, FinishedRun]  # by seed
 
