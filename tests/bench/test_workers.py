@@ -38,7 +38,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from fedkin.bench.workers import _pool, _run_in_worker
 from fedkin.experiment.terminal import ends_tidily
-case, folder = SimpleNamespace(method="local", tried=partial(time.sleep, 600)), Path(sys.argv[1])
+suite, setting = SimpleNamespace(seeds=[0]), SimpleNamespace(rounds=1)
+waits = partial(time.sleep, 600)
+case = SimpleNamespace(method="local", suite=suite, setting=setting, tried=waits)
+folder = Path(sys.argv[1])
 with ends_tidily(), _pool(2) as pool:
     busy = pool.submit(_run_in_worker, case, folder, None, None)
     pool.submit(os.getpid).result()
