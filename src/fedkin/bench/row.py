@@ -208,8 +208,8 @@ def _text_of(path: Path) -> str:
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist{near_path(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise FedkinError(f"{path} cannot be read: {reason}") from None
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise FedkinError(f"{path} cannot be read: {why}") from None
 
 
 def row_of(line: str, where: str) -> Row:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedkin.core.errors import Halted
+from fedkin.core.errors import Halted, reason
 from fedkin.core.system.posix import HANDS_OVER, cores
 from fedkin.core.system.scratch import scratch
 from fedkin.data.contiguous import save_side_by_side
@@ -124,8 +124,7 @@ def _share(parts: Assembled, folder: Path) -> None:
             save_side_by_side(parts.population, folder)
         save_frozen(parts.models, folder)
     except OSError as error:
-        where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
         raise Halted(
-            f"{where} cannot hold the samples for worker processes: {why}: name another "
-            "folder with TMPDIR"
+            f"{folder.parent} cannot hold the samples for worker processes: {reason(error)}: name "
+            "another folder with TMPDIR"
         ) from None

@@ -314,8 +314,8 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist{near_path(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text, so no experiment"
-        raise FedkinError(f"{path} cannot be read: {reason}") from None
+        why = getattr(error, "strerror", None) or "it is no text, so no experiment"
+        raise FedkinError(f"{path} cannot be read: {why}") from None
     except BadToml as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
 

@@ -76,14 +76,13 @@ def ask(socket: Path, parts: list[bytes], limit: int) -> list[bytes]:
             time.sleep(0.2)
             continue
         except OSError as error:
-            why = error.strerror or str(error)
             advice = (
                 ": start the SuperNode and the host as one user (fedkin deploy node starts both)"
                 if isinstance(error, PermissionError)
                 else ""
             )
             raise FedkinError(
-                f"the socket of this node's host cannot be opened: {why}{advice}"
+                f"the socket of this node's host cannot be opened: {reason(error)}{advice}"
             ) from None
         try:
             with opened as line:
