@@ -115,7 +115,7 @@ def check_name(name: str, dir: Path | str | None) -> None:
 def _refuse_unread_file(name: str) -> None:
     """Raise FedkinError for the path of a file that is there, of a kind that nothing here reads."""
     file = typed_path(name)
-    if name not in SOURCES and ("/" in name or file.suffix) and file.is_file():
+    if name not in SOURCES and _is_path(name) and file.is_file():
         raise FedkinError(
             f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): save it as .csv, which "
             "every spreadsheet and database can"
@@ -124,9 +124,13 @@ def _refuse_unread_file(name: str) -> None:
 
 def _refuse_misspelt(name: str) -> None:
     """Raise FedkinError for what looks like a path, where a file or a folder is most like it."""
-    path = typed_path(name)
-    if ("/" in name or path.suffix) and (near := near_path(path)):
+    if _is_path(name) and (near := near_path(typed_path(name))):
         raise FedkinError(f"neither a data set, a file nor a folder is called {cut(name)!r}{near}")
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name is written as a path: in a folder, or with an ending."""
+    return "/" in name or bool(typed_path(name).suffix)
 
 
 def _refuse_keys(name: str) -> None:

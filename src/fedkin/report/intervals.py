@@ -169,7 +169,7 @@ def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]
     """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short.
 
     Args:
-        share: In 0..1, that was found on so many test rows.
+        share: As ``of_share`` has it.
         rows: At least 1.
         level: How often, at least, such an interval holds the true share.
 
@@ -178,7 +178,7 @@ def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]
     """
     from scipy.special import betaincinv  # late: slow to load
 
-    right, tail = share * rows, (1 - level) / 2
+    right, tail = min(max(share, 0.0), 1.0) * rows, (1 - level) / 2
     low = float(betaincinv(right, rows - right + 1, tail)) if right > 0 else 0.0
     high = float(betaincinv(right + 1, rows - right, 1 - tail)) if right < rows else 1.0
     return low, high
@@ -318,6 +318,19 @@ def by_seed(values: Mapping[Pair, float]) -> tuple[list[Floats], bool]:
     for pair, value in values.items():
         by[pair.seed].append(value)
     return [np.array(one, dtype=float) for one in by.values()], False
+
+
+def mean_of_pairs(values: Mapping[Pair, float]) -> float:
+    """The mean over seeds of the means over their clients.
+
+    Args:
+        values: {pair: value}, of at least one.
+
+    Returns:
+        In the values' unit.
+    """
+    each, _ = by_seed(values)
+    return float(np.mean([np.nanmean(one) for one in each]))
 
 
 def over_pairs(

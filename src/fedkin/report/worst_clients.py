@@ -60,7 +60,7 @@ def _interval(
     measure: str, value: float, rows: int, error: float | None, level: float
 ) -> tuple[float, float] | None:
     if measure == "accuracy":
-        return exact_of_share(min(max(value, 0.0), 1.0), rows, level) if rows else None
+        return exact_of_share(value, rows, level) if rows else None
     if error is None or not math.isfinite(error):
         return None
     low, high = of_error(value, error, level)

@@ -19,7 +19,7 @@ from fedkin.bench.statistics import (
 from fedkin.bench.suite import ALONE
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
-from fedkin.report.intervals import Pair, by_seed
+from fedkin.report.intervals import Pair, by_seed, mean_of_pairs
 
 BUDGETS = ("rounds", "bytes", "compute")
 EQUAL_ROUNDS = BUDGETS[0]
@@ -271,7 +271,7 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     apart = [_apart(scores[name], scores[best], persons) for name in others]
     chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)
     return best, [
-        Beside(name, _difference(one), p)
+        Beside(name, mean_of_pairs(one) if one else 0.0, p)
         for name, one, p in zip(others, apart, chances, strict=True)
     ]
 
@@ -294,12 +294,6 @@ def _apart(
         for client, value in clients.items()
         if client in other.get(seed, {})
     }
-
-
-def _difference(apart: Mapping[Pair, float]) -> float:
-    """The mean over seeds of means over clients; 0 without a pair."""
-    each, _ = by_seed(apart)
-    return fmean(float(np.nanmean(one)) for one in each) if each else 0.0
 
 
 def _chance(apart: Mapping[Pair, float]) -> float:

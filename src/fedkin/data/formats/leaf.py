@@ -135,10 +135,8 @@ def _users(file: Path, test: bool) -> list[User]:
         raise FedkinError(
             f"{file}, line {error.lineno}: is not JSON: {error.msg}: was the file cut short?"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FedkinError(f"{file} cannot be read: {reason(error)}") from None
-    except OSError as error:
-        raise FedkinError(f"{file} cannot be read: {error.strerror}") from None
     if not isinstance(content, Mapping) or not isinstance(content.get("user_data"), Mapping):
         raise FedkinError(f"{file} is not of LEAF's layout: it needs users and user_data")
     data = content["user_data"]

@@ -15,7 +15,7 @@ from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.pairs import by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
-from fedkin.report.intervals import Pair, by_seed, over_pairs
+from fedkin.report.intervals import Pair, mean_of_pairs, over_pairs
 
 DEFAULT = "local"
 COLUMNS = [
@@ -148,19 +148,19 @@ def statistics(apart: Mapping[Pair, float], measure: str) -> dict[str, Any]:
     """
     every = np.array(list(apart.values()))
     gain = measure_named(measure).sign * every
-    each, _ = by_seed(apart)
+    alone = len({pair.seed for pair in apart}) == 1
     low, high = over_pairs(apart)
-    if len(each) > 1 and low is not None and high is not None:
+    if not alone and low is not None and high is not None:
         # no end goes beyond the largest difference: that of two seeds would
         most = measure_named(measure).most - measure_named(measure).least
         low, high = max(low, -most), min(high, most)
     return {
         "clients": len(every),
         "measure": measure,
-        "difference": float(np.mean([np.nanmean(one) for one in each])),
+        "difference": mean_of_pairs(apart),
         "low": low,
         "high": high,
-        "p": signed_rank(every) if len(each) == 1 else None,
+        "p": signed_rank(every) if alone else None,
         "better": float((gain > 0).mean()),
         "worse": float((gain < 0).mean()),
     }

@@ -35,11 +35,7 @@ def weights_by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[
     Returns:
         {pair: a sum of shares}.
     """
-    weights: dict[Pair, float] = {}
-    for one, by_client in scores:
-        for pair, share in by_pair([(one, by_client)]).items():
-            weights[pair] = weights.get(pair, 0.0) + share
-    return weights
+    return _summed(item for one in scores for item in by_pair([one]).items())
 
 
 def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
@@ -51,12 +47,11 @@ def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, f
     Returns:
         {who: a sum of shares}.
     """
-    by_who: dict[object, float] = {}
-    for one, by_client in scores:
-        for client, share in by_client.items():
-            who = _who(one, client)
-            by_who[who] = by_who.get(who, 0.0) + share
-    return by_who
+    return _summed(
+        (_who(one, client), share)
+        for one, by_client in scores
+        for client, share in by_client.items()
+    )
 
 
 def unequal(weights: Mapping[Who, float]) -> Mapping[Who, float] | None:
@@ -87,6 +82,13 @@ def by_share(
     whole = shares((one, {k: share[k] for k in values}) for one, values, share in every)
     parts = ((one, {k: v * share[k] for k, v in values.items()}) for one, values, share in every)
     return {who: part / whole[who] for who, part in shares(parts).items() if whole[who]}
+
+
+def _summed(numbers: Iterable[tuple[Who, float]]) -> dict[Who, float]:
+    by: dict[Who, float] = {}
+    for who, number in numbers:
+        by[who] = by.get(who, 0.0) + number
+    return by
 
 
 def _who(one: Seen, client: int) -> object:
