@@ -18,6 +18,7 @@ DRAWS, SEED, LEVEL = 10_000, 0, 0.95
 NORMAL_AT = NormalDist().inv_cdf  # the quantile of a probability
 NORMAL = NORMAL_AT((1 + LEVEL) / 2)
 STEPS = 10_000  # of a sum for an integral
+HALVINGS = 45  # of 0..1, to what rounding leaves of a sum
 BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
 
@@ -169,19 +170,37 @@ def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]
     """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short.
 
     Args:
-        share: As ``of_share`` has it.
+        share: As ``of_share`` has it; the nearest whole number of rows is taken to be right.
         rows: At least 1.
         level: How often, at least, such an interval holds the true share.
 
     Returns:
         (low, high), in 0..1.
     """
-    from scipy.special import betaincinv  # late: slow to load
+    right, tail = round(min(max(share, 0.0), 1.0) * rows), (1 - level) / 2
+    return _least_share(right, rows, tail), 1 - _least_share(rows - right, rows, tail)
 
-    right, tail = min(max(share, 0.0), 1.0) * rows, (1 - level) / 2
-    low = float(betaincinv(right, rows - right + 1, tail)) if right > 0 else 0.0
-    high = float(betaincinv(right + 1, rows - right, 1 - tail)) if right < rows else 1.0
-    return low, high
+
+def _least_share(right: int, rows: int, tail: float) -> float:
+    """The true share at which ``right`` or more of ``rows`` are right in ``tail`` of all samples.
+
+    Found by halving, from sums of the binomial distribution: scipy has the quantile, and loading
+    it takes as long as all else that ``show`` does.
+    """
+    if right == 0:
+        return 0.0
+    counts = np.arange(right, rows + 1)
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, rows + 1)))])  # their logs
+    ways = factorials[rows] - factorials[counts] - factorials[rows - counts]
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        logs = ways + counts * math.log(middle) + (rows - counts) * math.log1p(-middle)
+        if float(np.exp(logs).sum()) < tail:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def of_error(value: float, error: float, level: float = LEVEL) -> tuple[float, float]:
