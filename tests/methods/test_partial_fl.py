@@ -108,7 +108,7 @@ MISTAKES = [
         "fedper",
         {},
         "mlr",
-        r"last': the model has one layer only, but for frozen ones: name .* as in \['bias'\]",
+        r"last': the model has one layer only, but for frozen ones: take .* as in \['bias'\]",
     ),
     ("lg_fedavg", {}, "mlr", "shared layer 'last': the model has one layer only"),
     (

@@ -47,9 +47,9 @@ def select(params: Mapping[str, Any], choice: Layers, kind: str) -> frozenset[st
         layer = _layer(ENDS[choice](weights))
         if all(_layer(name) == layer for name in weights):
             raise FedkinError(
-                f"{kind} {choice!r}: the model has one layer only, but for frozen ones: name "
-                f"parameters of it, as in [{weights[-1]!r}], or choose 'all' (names: "
-                f"{', '.join(weights)})"
+                f"{kind} {choice!r}: the model has one layer only, but for frozen ones: take a "
+                f"model of several (--model dnn), name parameters of it, as in [{weights[-1]!r}], "
+                f"or choose 'all' (names: {', '.join(weights)})"
             )
         return frozenset(name for name in params if _layer(name) == layer)
     prefixes = (choice,) if isinstance(choice, str) else tuple(choice)

@@ -1,7 +1,7 @@
 """Which method for me: tables from the registry and the certificates."""
 
 from fedkin.cli.listing import choosing
-from fedkin.cli.listing.choosing import QUESTIONS, answers, table
+from fedkin.cli.listing.choosing import LINEAR, QUESTIONS, answers, table
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Needs
 from fedkin.methods import needs
@@ -52,10 +52,10 @@ def test_what_is_sent_is_what_the_certificate_tells(monkeypatch) -> None:
 def test_a_question_is_answered_by_methods_that_do_without() -> None:
     _, _, *rows = cells(answers(NAMES))
     by = dict(rows)
-    assert list(by) == list(QUESTIONS)
+    assert list(by) == [*QUESTIONS, LINEAR]
     assert by["clients of different architectures"] == "ds_fl"
     assert by["no public data"] == "fedrod, l2sgd, partial_fl, scaffold"  # no comparator
-    assert by["a linear model"] == "ds_fl, l2sgd, partial_fl, scaffold"
+    assert by["a linear model"] == "ds_fl, l2sgd, scaffold"  # partial_fl divides layers
     assert dict(cells(answers(["centralized"]))[2:])["a linear model"] == "–"
 
 

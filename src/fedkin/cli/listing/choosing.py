@@ -1,11 +1,15 @@
 """Which method for me: tables made from the registry and the certificates, for docs/needs.md."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from fedkin.certificates.registry import packaged
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Needs
 from fedkin.methods.needs import needs_of
 from fedkin.report import formatting
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
 
 # what somebody may not have → whether a method does without it
 QUESTIONS: dict[str, Callable[[Needs], bool]] = {
@@ -15,8 +19,8 @@ QUESTIONS: dict[str, Callable[[Needs], bool]] = {
     "clients that are away in some rounds": lambda needs: not needs.full_participation,
     "no validation samples at the clients": lambda needs: not needs.validation,
     "regression: numbers, not classes": lambda needs: not needs.classes,
-    "a linear model": lambda needs: not needs.head,
 }
+LINEAR = "a linear model"
 
 
 def table(names: Sequence[str]) -> str:
@@ -53,7 +57,34 @@ def answers(names: Sequence[str]) -> str:
     for question, fits in QUESTIONS.items():
         fitting = [name for name, needs in known.items() if fits(needs)]
         lines.append(f"| {question} | {', '.join(fitting) or formatting.NONE} |")
+    taking = [name for name in known if takes_linear(name)]
+    lines.append(f"| {LINEAR} | {', '.join(taking) or formatting.NONE} |")
     return "\n".join(lines) + "\n"
+
+
+@cache
+def takes_linear(name: str) -> bool:
+    """Whether a method, by its defaults, trains a model of one layer: it divides none, and looks at
+    nothing before a head.
+
+    Args:
+        name: Of the method.
+
+    Returns:
+        False where it refuses such a model.
+    """
+    content = {
+        "method": {"name": name},
+        "data": {"name": "digits"},
+        "model": {"name": "mlr"},
+        "public": {"labeled": True},
+        "run": {"clients": 8},
+    }
+    try:
+        assemble(parse(content)[0])
+    except FedkinError:
+        return False
+    return True
 
 
 def _needs(name: str) -> str:
