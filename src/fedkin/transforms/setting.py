@@ -29,7 +29,6 @@ class Setting(NamedTuple):
     clients: int
     participants: int
     share: float
-    rounds: int
     seed: int
     summing: Callable[[], str] = lambda: "fedavg"
     infos: Mapping[int, ClientInfo] = MappingProxyType({})
