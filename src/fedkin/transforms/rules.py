@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from torch import Tensor
 
-from fedkin.core.aggregation import Rule, Step
+from fedkin.core.aggregation import Rule
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
 from fedkin.core.method import Method
@@ -22,15 +22,6 @@ def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method
     return telling(method._replace(aggregation=summed._replace(rule=rule)))
 
 
-def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method:
-    """The method whose contributions go through one step more before they are summed, and count
-    alike: a weight that a client names itself would undo what the step bounds.
-    """
-    summed = replaceable_mean(method, name, setting)
-    bounded = summed._replace(steps=(*summed.steps, step), weight="uniform")
-    return telling(method._replace(aggregation=bounded))
-
-
 def norm_bound(*, bound: Positive) -> Change:
     """Updates are shortened to a Euclidean norm of at most ``bound``, and count alike."""
 
@@ -41,7 +32,10 @@ def norm_bound(*, bound: Positive) -> Change:
                 f"transform norm_bound bounds updates, and {method.name} sends predictions, which "
                 "are no update of what a client was sent: try median, trimmed_mean or krum"
             )
-        return with_step(method, setting, "norm_bound", robust.norm_bound(bound))
+        # a weight that a client names itself would undo the bound
+        steps = (*summed.steps, robust.norm_bound(bound))
+        bounded = summed._replace(steps=steps, weight="uniform")
+        return telling(method._replace(aggregation=bounded))
 
     return change
 
