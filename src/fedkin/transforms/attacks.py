@@ -17,6 +17,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Contributions, Step, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Positive, Whole
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
@@ -152,7 +153,7 @@ def tampered(
 def _weights(path: str, leaf: Any) -> bool:
     name = path.rpartition("/")[2]
     return (
-        path.partition("/")[0] == "parameters"
+        path.partition("/")[0] == PARAMETERS
         and isinstance(leaf, Tensor)
         and leaf.is_floating_point()
         and not is_buffer(name)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, DistillationTarget, Method, public_set
 from fedkin.core.model import RAW, Array, Inputs, Learner, LearnerBatch, Model, State
 from fedkin.core.tree import Params, Tree, map_tree, row
@@ -91,7 +92,7 @@ def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tu
     fitted = learner.fit(state, _batches(target, public, inputs, data))
     w = _tensors(fitted)
     predictions = _softened(data.model, w, public, target.temperature)
-    return {**own, **target.own, "parameters": w}, {"predictions": predictions}
+    return {**own, **target.own, "parameters": w}, {PREDICTIONS: predictions}
 
 
 def _batches(

@@ -12,14 +12,11 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Combined, Contributions, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, is_buffer, named_leaves
-from fedkin.transforms.private_predictions import (
-    PREDICTIONS,
-    PredictionNoise,
-    keep_predictions_private,
-)
+from fedkin.transforms.private_predictions import PredictionNoise, keep_predictions_private
 from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor

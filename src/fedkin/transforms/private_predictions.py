@@ -7,14 +7,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
 from fedkin.transforms.protected.data import protected
-
-PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from torch import Tensor
 from fedkin.core.aggregation import Rule
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import Method
 from fedkin.transforms import robust
-from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.setting import Change, Setting, participants_at_least, replaceable_mean
 

@@ -17,6 +17,7 @@ from fedkin.core.aggregation import (
 )
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import FederationInit, Method, ServerContext, public_set, updated
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -25,8 +26,6 @@ from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.robust import KEPT
 from fedkin.transforms.setting import Change, Setting, replaceable_mean
 from fedkin.transforms.updates import base_in, flattened, unflattened
-
-PARAMETERS = "parameters"
 
 
 def trust(*, lr: Positive, steps: Count = 10, batch_size: Count = 32) -> Change:

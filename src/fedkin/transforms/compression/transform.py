@@ -14,6 +14,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Part
+from fedkin.core.kinds import CONTROL, PARAMETERS
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
 from fedkin.core.sums.replies import MadeReplies
@@ -24,7 +25,7 @@ from fedkin.transforms.compression.compressors import Compressor
 from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.setting import Change, Setting, message_by_message
 
-UPDATED = ("parameters", "control")  # kinds of which an update is sent
+UPDATED = (PARAMETERS, CONTROL)  # kinds of which an update is sent
 
 
 def top_k(*, share: Part, feedback: bool = True) -> Change:

@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, map_tree
 from fedkin.transforms.setting import Setting
-
-PREDICTIONS = "predictions"
 
 
 def colluding(

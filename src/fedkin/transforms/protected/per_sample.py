@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.kinds import CONTROL
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Tree, leaves, map_tree
 from fedkin.transforms.protected.data import protected
 
-CONTROL = "control"  # the kind by which a server tells clients how to work
 ROUNDS = 3  # of a client, after which its work is taken to be what it will be
 
 Steps = dict[tuple[int, ...], int]

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Combined, Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.private_predictions import PREDICTIONS, introducing_nothing
+from fedkin.transforms.private_predictions import introducing_nothing
 from fedkin.transforms.setting import Setting, blind
 
 NOISE = "noise of votes"
