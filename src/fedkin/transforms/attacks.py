@@ -24,7 +24,7 @@ from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.hostile import poisoned_data as poisoned
 from fedkin.transforms.hostile.colluding import colluding
-from fedkin.transforms.setting import Change, Setting, declared_sum
+from fedkin.transforms.setting import Change, Setting, declared_sum, first_exchange
 from fedkin.transforms.updates import flattened, unflattened
 
 Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie", "collude"]
@@ -107,20 +107,14 @@ def _with_updates(
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        first = start.clients[0]
-        if not any(
-            _weights(path, leaf) for path, leaf in named_leaves(_down(method, start, first))
-        ):
+        received, _ = first_exchange(method, setting, start)
+        if not any(_weights(path, leaf) for path, leaf in named_leaves(received)):
             raise FedkinError(
                 f"transform attack: clients of {method.name} are sent no parameters, so they send "
                 "no updates: try kind = 'label_flip'"
             )
 
     return method._replace(client_update=client_update, check=check)
-
-
-def _down(method: Method, start: FederationInit, client: int) -> Tree:
-    return method.broadcast(method.server(start), client)
 
 
 def tampered(

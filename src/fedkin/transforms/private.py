@@ -20,7 +20,7 @@ from fedkin.transforms.private_predictions import PredictionNoise, keep_predicti
 from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
-from fedkin.transforms.setting import Setting, blind, declared_sum
+from fedkin.transforms.setting import Setting, blind, declared_sum, first_exchange
 from fedkin.transforms.updates import base_of, flattened, unflattened
 
 NOISE = "noise"  # the purpose of its randomness
@@ -155,8 +155,7 @@ def _checked(
                 f"[privacy]: clients of {method.name} introduce themselves before the first round, "
                 "which no noise covers: try fedavg"
             )
-        received = method.broadcast(method.server(start), setting.first)
-        expected = method.expected_update(received, setting.infos[setting.first])
+        received, expected = first_exchange(method, setting, start)
         sent = [path for path, _ in named_leaves(expected)]
         known = dict(named_leaves({kind: received.get(kind, {}) for kind in kinds}))
         beyond = next((path for path in sent if path not in known), None)

@@ -23,7 +23,7 @@ from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
 from fedkin.transforms.compression.compressors import Compressor
 from fedkin.transforms.factors import whole_updates
-from fedkin.transforms.setting import Change, Setting, message_by_message
+from fedkin.transforms.setting import Change, Setting, first_exchange, message_by_message
 
 UPDATED = (PARAMETERS, CONTROL)  # kinds of which an update is sent
 
@@ -218,8 +218,7 @@ class _Compressed:
         self.inner.check(start, participants)
         if not self.how.sparse:
             return
-        received = self.inner.broadcast(self.inner.server(start), self.setting.first)
-        expected = self.inner.expected_update(received, self.setting.infos[self.setting.first])
+        received, expected = first_exchange(self.inner, self.setting, start)
         parts = [self._parts(kind, expected[kind], received) for kind in self._kinds(expected)]
         if not any(one.leaves["update"] for one in parts):
             raise FedkinError(
