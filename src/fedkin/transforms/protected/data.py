@@ -8,7 +8,7 @@ from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Aligned, Uncovered
 from fedkin.core.tree import Params, Tree
-from fedkin.transforms.seen_data import SeenData
+from fedkin.transforms.seen_data import Draw, SeenData
 
 
 class _Info(ClientInfo):
@@ -26,32 +26,6 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         data: The client's own. Validation samples are not protected.
         noise: Of the client's work in this round.
     """
-    drawn = 0
-
-    def batches(
-        draw: BatchSampling = "permuted",
-        purpose: str = "batches",
-        *,
-        steps: int | None = None,
-        epochs: int | None = None,
-        beside: Tensor | None = None,
-    ) -> Batches:
-        """Every sample takes part by itself, drawn anew in every call: what the accountant counts
-        on.
-        """
-        nonlocal drawn
-        drawn += 1
-        own = f"samples {drawn}"
-        found = data.batches("poisson", own, steps=steps, epochs=epochs, beside=beside)
-        noised = found._replace(protected=noise, draws=(drawn,))
-        if beside is None:
-            return noised
-
-        def gather(first: int, last: int) -> Tree:
-            batch, rows = found.gather(first, last)
-            return batch, Aligned(rows)
-
-        return noised._replace(gather=gather)
 
     def whole(split: str) -> list[Batch]:
         _not_of_training("passes over all training samples", split)
@@ -69,16 +43,46 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         _not_of_training("ranks models on training samples", split)
         return data.rank_error(w, split, rank)
 
-    info = _Info(*data.info)
     return SeenData(
         data,
-        info=info,
-        batches=batches,
+        info=_Info(*data.info),
+        batches=_noised_draws(data, noise),
         whole=whole,
         score=score,
         rank=rank,
         rank_error=rank_error,
     )
+
+
+def _noised_draws(data: ClientContext, noise: SampleNoise) -> Draw:
+    """Mini-batches of which every sample takes part by itself, drawn anew in every call: what the
+    accountant counts on.
+    """
+    drawn = 0
+
+    def batches(
+        draw: BatchSampling = "permuted",
+        purpose: str = "batches",
+        *,
+        steps: int | None = None,
+        epochs: int | None = None,
+        beside: Tensor | None = None,
+    ) -> Batches:
+        nonlocal drawn
+        drawn += 1
+        own = f"samples {drawn}"
+        found = data.batches("poisson", own, steps=steps, epochs=epochs, beside=beside)
+        noised = found._replace(protected=noise, draws=(drawn,))
+        if beside is None:
+            return noised
+
+        def gather(first: int, last: int) -> Tree:
+            batch, rows = found.gather(first, last)
+            return batch, Aligned(rows)
+
+        return noised._replace(gather=gather)
+
+    return batches
 
 
 def _not_of_training(what: str, split: str) -> None:
