@@ -61,7 +61,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
         checked = method._replace(check=_predicting(method, setting, asked.shared))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
-        return keep_predictions_private(checked, PredictionNoise(asked.clip, asked.noise))
+        return keep_predictions_private(checked, setting, PredictionNoise(asked.clip, asked.noise))
     summed = declared_sum(method, "privacy", setting, "[privacy]")
     if summed.rule is not None:
         raise FedkinError(

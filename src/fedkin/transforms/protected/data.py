@@ -1,8 +1,11 @@
 """A client's data as its work may see them where every sample is protected."""
 
+from typing import Any, NoReturn
+
+import torch
 from torch import Tensor
 
-from fedkin.core.method import ClientContext, ClientInfo
+from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch
 from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.protected.noise import SampleNoise
@@ -17,6 +20,60 @@ class _Info(ClientInfo):
     @property
     def histogram(self) -> Tensor:
         raise Uncovered("its clients use the histogram of their labels, which no noise covers")
+
+
+def without_labels(info: ClientInfo) -> ClientInfo:
+    """What a client may know of itself where every sample is protected.
+
+    Args:
+        info: What it knows.
+
+    Returns:
+        The same, but for the histogram: who asks for it by its name is refused, and who takes the
+        tuple apart finds zeros.
+    """
+    return _Info(*info._replace(histogram=torch.zeros_like(info.histogram)))
+
+
+def first_state(method: Method, initial: Params, info: ClientInfo) -> Tree:
+    """A client's state before any round, made of what no sample is in: its messages may hold it.
+
+    Args:
+        method: Whose ``client`` makes it.
+        initial: The initial parameters of its architecture.
+        info: What the client knows of itself.
+
+    Returns:
+        The personal state.
+
+    Raises:
+        Uncovered: The method makes it of the client's labels.
+    """
+    return method.client(initial, without_labels(info))
+
+
+def without_samples(data: ClientContext) -> ClientContext:
+    """Data for work that no noise covers: what depends on a sample, of whatever split, is refused.
+
+    Args:
+        data: The client's own.
+
+    Returns:
+        Its model, its random streams and the public set.
+    """
+
+    def refused(*_: Any, **__: Any) -> NoReturn:
+        raise Uncovered("its clients look at their samples, which no noise covers")
+
+    return SeenData(
+        data,
+        info=without_labels(data.info),
+        batches=refused,
+        whole=refused,
+        score=refused,
+        rank=refused,
+        rank_error=refused,
+    )
 
 
 def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
@@ -45,7 +102,7 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
 
     return SeenData(
         data,
-        info=_Info(*data.info),
+        info=without_labels(data.info),
         batches=_noised_draws(data, noise),
         whole=whole,
         score=score,
