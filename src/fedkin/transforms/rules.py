@@ -7,6 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from fedkin.core.aggregation import Rule
+from fedkin.core.counts import without_rounding_error
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
 from fedkin.core.kinds import PREDICTIONS
@@ -52,7 +53,7 @@ def trimmed_mean(*, share: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.2) -> Ch
 
     def change(method: Method, setting: Setting) -> Method:
         def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
-            cut = math.floor(round(share * len(vectors), 9))  # 0.29 × 100 is 28.999…
+            cut = math.floor(without_rounding_error(share * len(vectors)))
             if cut < 1:
                 raise FedkinError(
                     f"transform trimmed_mean: {len(vectors)} replies arrived, too few to cut a "
@@ -60,7 +61,7 @@ def trimmed_mean(*, share: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.2) -> Ch
                 )
             return robust.trimmed_mean(vectors, cut)
 
-        least = math.ceil(round(1 / share, 9))
+        least = math.ceil(without_rounding_error(1 / share))
         return participants_at_least(
             with_rule(method, setting, "trimmed_mean", robust.by_vectors(rule)),
             "trimmed_mean",
