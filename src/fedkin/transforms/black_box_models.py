@@ -59,7 +59,7 @@ def from_learner(
         no_gradients,
         pads=False,
         learner=(learner, inputs),
-        headless="it is no torch module",
+        why_no_head="it is no torch module",
     )
 
 
