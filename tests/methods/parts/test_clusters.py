@@ -1,8 +1,13 @@
-"""A newcomer in each of the clusters."""
+"""Who is in which cluster, and a newcomer in each of them."""
 
 import torch
 
-from fedkin.methods.parts.clusters import in_each_cluster
+from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, in_each_cluster
+
+
+def test_who_was_not_heard_is_in_no_cluster() -> None:
+    state = {"cluster": torch.tensor([1, NOT_HEARD, 0])}
+    assert clusters_of(state) == {0: 1, 2: 0}
 
 
 def test_one_state_for_each_cluster() -> None:
