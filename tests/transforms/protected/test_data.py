@@ -5,7 +5,7 @@ import torch
 
 from fedkin.core.method import ClientInfo
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.sealed import Aligned, Uncovered
+from fedkin.core.protected.sealed import Aligned, Uncovered, taken_up
 from fedkin.core.rng import Key, Secret
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.runtime.replay import Runtime
@@ -31,7 +31,22 @@ def sizes(batches):
 
 
 def rows(batches):
-    return [type(b)(*(leaf[k] for leaf in b)) for b in batches.blocks() for k in range(len(b.y))]
+    blocks = [taken_up(block) for block in batches.blocks()]
+    return [type(b)(*(leaf[k] for leaf in b)) for b in blocks for k in range(len(b.y))]
+
+
+def test_who_looks_at_mini_batches_outside_of_a_scan_is_told() -> None:
+    found = protected(OWN, NOISE).batches()
+    looks = [
+        lambda block: block.x,
+        lambda block: list(block),
+        lambda block: block[0],
+        lambda block: torch.stack([torch.zeros(3), block]),
+    ]
+    for block in (next(found.blocks()), found.gather(0, 1), found.beside(found).gather(0, 1)[1]):
+        for look in looks:
+            with pytest.raises(Uncovered, match="look at private samples outside of a scan"):
+                look(block)
 
 
 def test_labels_histogram_and_passes_are_not_covered() -> None:
@@ -85,6 +100,6 @@ def test_two_walks_of_one_purpose_are_drawn_apart() -> None:
 def test_what_stands_beside_samples_is_as_private() -> None:
     beside = torch.arange(40.0)[:, None]
     found = protected(OWN, NOISE).batches(beside=beside)
-    batch, aligned = found.gather(0, 1)
+    batch, aligned = taken_up(found.gather(0, 1))
     assert isinstance(aligned, Aligned)
     assert aligned.rows.shape[:2] == batch.y.shape

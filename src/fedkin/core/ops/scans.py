@@ -11,7 +11,7 @@ from torch import Tensor
 from fedkin.core.model import Batch, Model
 from fedkin.core.optimizers import PLAIN, Descents, Optimizer, making, remembered
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.sealed import Draws, at_home, sealed
+from fedkin.core.protected.sealed import Draws, at_home, sealed, taken_up
 from fedkin.core.tree import Tree, dtype_of, map_tree, row
 
 ScanStep = Callable[..., Tree]
@@ -122,7 +122,8 @@ def scan(step: ScanStep, carry: Tree, batches: Batches, *constants: Tree) -> Tre
         step, constants = over_frozen(step), (*constants, batches.model.frozen)
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     if batches.protected is not None and batches.steps:
-        if batches.protected.dry:
+        dry, batches = batches.protected.dry, _taken_up(batches)
+        if dry:
             return _counted(step, carry, batches, fixed)
         step, batches = _covered(step, carry, batches, fixed)
     if batches.optimizer != PLAIN and batches.steps:
@@ -222,6 +223,11 @@ class _Covered:
         rows, noises = both
         draws = Draws(self.clip, noises, self.open_at_home)
         return self.step(model, carry, sealed(rows, draws), *rest)
+
+
+def _taken_up(batches: Batches) -> Batches:
+    """Private batches whose rows can be gathered; a method's own look at them is refused."""
+    return batches._replace(gather=lambda first, last: taken_up(batches.gather(first, last)))
 
 
 def _covered(

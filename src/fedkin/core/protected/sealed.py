@@ -71,6 +71,42 @@ class Sealed:
         _uncovered()
 
 
+class Unscanned:
+    """Mini-batches of private samples outside of a scan, which alone may take them up."""
+
+    def __init__(self, rows: Tree) -> None:
+        self.rows = rows
+
+    def __getattr__(self, name: str) -> NoReturn:
+        _outside()
+
+    def __iter__(self) -> NoReturn:
+        _outside()
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        _outside()
+
+    @classmethod
+    def __torch_function__(cls, *_: Any, **__: Any) -> NoReturn:
+        _outside()
+
+
+def taken_up(tree: Tree) -> Tree:
+    """What a scan goes through, of what was gathered for it.
+
+    Args:
+        tree: Mini-batches, private or not, or tuples of them.
+
+    Returns:
+        The same, with the rows themselves in the place of ``Unscanned``.
+    """
+    if isinstance(tree, Unscanned):
+        return tree.rows
+    if isinstance(tree, tuple) and not isinstance(tree, Batch | Aligned):
+        return tuple(taken_up(part) for part in tree)
+    return tree
+
+
 def at_home(batch: Batch) -> Batch:
     """The mini-batch for work of which nothing is ever sent, such as a step of a personal model.
 
@@ -96,6 +132,10 @@ def _uncovered() -> NoReturn:
     raise Uncovered(
         "its step looks at private samples outside of a gradient, which no noise covers"
     )
+
+
+def _outside() -> NoReturn:
+    raise Uncovered("its clients look at private samples outside of a scan, which no noise covers")
 
 
 def sealed(tree: Tree, draws: Draws) -> Tree:

@@ -9,7 +9,7 @@ from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch
 from fedkin.core.ops import Batches, BatchSampling
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.sealed import Aligned, Uncovered
+from fedkin.core.protected.sealed import Aligned, Uncovered, Unscanned
 from fedkin.core.tree import Params, Tree
 from fedkin.transforms.seen_data import Draw, SeenData
 
@@ -129,15 +129,15 @@ def _noised_draws(data: ClientContext, noise: SampleNoise) -> Draw:
         drawn += 1
         own = f"samples {drawn}"
         found = data.batches("poisson", own, steps=steps, epochs=epochs, beside=beside)
-        noised = found._replace(protected=noise, draws=(drawn,))
-        if beside is None:
-            return noised
 
         def gather(first: int, last: int) -> Tree:
-            batch, rows = found.gather(first, last)
-            return batch, Aligned(rows)
+            rows = found.gather(first, last)
+            if beside is not None:
+                batch, aligned = rows
+                rows = batch, Aligned(aligned)
+            return Unscanned(rows)
 
-        return noised._replace(gather=gather)
+        return found._replace(gather=gather, protected=noise, draws=(drawn,))
 
     return batches
 
