@@ -103,6 +103,12 @@ class ClientContext(Protocol):
         """(seed, round, client): the source of all randomness."""
 
     @property
+    def rounds_before(self) -> int:
+        """How many rounds had trained when this work began: fewer than ``key.round`` − 1 where
+        training ended early, because the finish keeps its number.
+        """
+
+    @property
     def public(self) -> Tensor | None:
         """The public set [public, …], without labels."""
 

@@ -134,26 +134,37 @@ def persfl(
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         return (
             {"parameters": state["parameters"]},
-            *({"parameters": w} for w in state.get("earlier", {}).values()),
+            *({"parameters": w, "round": int(k)} for k, w in state.get("earlier", {}).items()),
         )
+
+    def broadcast(state: Tree, client: int) -> Tree:
+        sent = {"parameters": state["parameters"]}
+        return {**sent, "control": {"round": state["round"]}} if "round" in state else sent
+
+    def round_of(received: Tree, data: ClientContext) -> int:
+        """The round that made the global model: a newcomer at an earlier one is told."""
+        number: int = received.get("control", {}).get("round", data.rounds_before)
+        return number
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return {"teacher": initial, "loss": math.inf, "round": 0}
 
-    def consider(candidate: Params, own: Tree, data: ClientContext, number: int) -> Tree:
+    def consider(received: Tree, own: Tree, data: ClientContext) -> Tree:
         """Keep the candidate if its validation loss is the least so far (lines 5-9)."""
+        candidate = received["parameters"]
         loss, _ = data.score(candidate, "val")
-        return {"teacher": candidate, "loss": loss, "round": number} if loss < own["loss"] else own
+        if loss < own["loss"]:
+            return {"teacher": candidate, "loss": loss, "round": round_of(received, data)}
+        return own
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        own = consider(received["parameters"], own, data, data.key.round - 1)
-        return base.client_update(received, own, data)
+        return base.client_update(received, consider(received, own, data), data)
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
-        last = data.key.round - 1
-        own = consider(received["parameters"], own, data, last)
-        if teacher == "final":
-            own = {**own, "teacher": received["parameters"], "round": last}
+        own, w = consider(received, own, data), received["parameters"]
+        # what a server that stands still sends again keeps the round of its first time
+        if teacher == "final" and not same(w, own["teacher"]):
+            own = {**own, "teacher": w, "round": round_of(received, data)}
         best = chosen(own["teacher"], data)
         return {
             **own,
@@ -212,7 +223,8 @@ def persfl(
     return base._replace(
         name="persfl",
         client=client,
-        broadcast=lambda state, client: {"parameters": state["parameters"]},
+        broadcast=broadcast,
+        expected_update=lambda received, info: {"parameters": received["parameters"]},
         client_update=client_update,
         server_update=server_update,
         newcomer_placements=newcomer_placements,
@@ -227,6 +239,11 @@ def grid_of(lams: Sequence[float], temperatures: Sequence[float]) -> list[Point]
     """All points; λ = 0 does not depend on T and is there once."""
     first = min(temperatures)
     return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
+
+
+def same(a: Params, b: Params) -> bool:
+    """Whether two models have the same bits."""
+    return all(torch.equal(a[name], b[name]) for name in a)
 
 
 def _rank(student: Student) -> tuple[float, float]:
