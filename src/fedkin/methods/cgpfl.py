@@ -16,7 +16,7 @@ from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Wei
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
+from fedkin.core.tree import Params, RunningMean, Tree, flat, map_tree, mix, row, sq_dist, stack
 from fedkin.methods.parts.clusters import in_each_cluster
 
 __all__ = ["cgpfl", "largest", "regroup", "uploads", "widen"]
@@ -175,12 +175,11 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
     old = torch.stack([flat(row(models, k)) for k in range(count)])
     places = dict(zip(used, match(found.centroids[used], old), strict=True))
     renewed = [row(models, k) for k in range(count)]
+    means = {label: RunningMean() for label in used}
+    for reply, label in zip(replies.values(), labels, strict=True):  # each is read once
+        means[label].add(reply.message["parameters"], reply.weight)
     for label, place in places.items():
-        members = [one for one, own in zip(replies.values(), labels, strict=True) if own == label]
-        mean = weighted_mean(
-            [one.message["parameters"] for one in members], [one.weight for one in members]
-        )
-        renewed[place] = mix(renewed[place], mean, alpha)
+        renewed[place] = mix(renewed[place], means[label].mean(), alpha)
     before = cluster.clone()
     for client, label in zip(replies, labels, strict=True):
         cluster[client] = places[label]
