@@ -125,7 +125,7 @@ def test_the_mean_of_the_others_is_within_reach_however_many_they_are(count):
     start = FederationInit({"mlr": w}, tuple(range(count)), 0, 3, lambda k: w)
     fedu(lr=0.1, pull=1.0).check(start, count)
     if count > 1:
-        with pytest.raises(FedkinError, match="is 1.01, and above 1"):
+        with pytest.raises(FedkinError, match=r"is 1\.01, and above 1"):
             fedu(lr=0.1, pull=1.01).check(start, count)
 
 

@@ -1,8 +1,16 @@
-"""A newcomer in each of the clusters."""
+"""The cluster that a client says, and a newcomer in each of them."""
 
+import pytest
 import torch
 
-from fedkin.methods.parts.clusters import in_each_cluster
+from fedkin.methods.parts.clusters import in_each_cluster, said_cluster
+
+
+def test_a_cluster_that_is_not_there_is_refused() -> None:
+    assert [said_cluster({"cluster": torch.tensor(k)}, 3) for k in range(3)] == [0, 1, 2]
+    for wrong in (-1, 3, 99):
+        with pytest.raises(ValueError, match=f"it chose cluster {wrong} of 0 to 2"):
+            said_cluster({"cluster": torch.tensor(wrong)}, 3)
 
 
 def test_one_state_for_each_cluster() -> None:

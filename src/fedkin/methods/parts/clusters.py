@@ -5,6 +5,25 @@ import torch
 from fedkin.core.tree import Tree
 
 
+def said_cluster(control: Tree, count: int) -> int:
+    """The cluster that a client says it chose.
+
+    Args:
+        control: Of its message, with ``cluster``, a 0-d tensor.
+        count: Clusters that there are.
+
+    Returns:
+        Its number.
+
+    Raises:
+        ValueError: There is no such cluster: the engine leaves the message out.
+    """
+    found = int(control["cluster"])
+    if not 0 <= found < count:
+        raise ValueError(f"it chose cluster {found} of 0 to {count - 1}")
+    return found
+
+
 def in_each_cluster(state: Tree, count: int) -> tuple[Tree, ...]:
     """A newcomer in each of the clusters: its number is the first free one.
 
