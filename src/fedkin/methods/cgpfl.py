@@ -17,7 +17,7 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, RunningMean, Tree, flat, map_tree, mix, row, sq_dist, stack
-from fedkin.methods.parts.clusters import in_each_cluster
+from fedkin.methods.parts.clusters import count_of, in_each_cluster
 
 __all__ = ["cgpfl", "largest", "regroup", "uploads", "widen"]
 
@@ -120,7 +120,7 @@ def cgpfl(
         },
         server_metrics=server_metrics,
         check=check,
-        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, state["models"]),
     )
 
 
@@ -134,12 +134,7 @@ def largest(state: Tree) -> int:
         Its number.
     """
     known = state["cluster"][state["cluster"] >= 0]
-    return int(torch.bincount(known, minlength=count_of(state)).argmax())
-
-
-def count_of(state: Tree) -> int:
-    """K, the number of models."""
-    return len(next(iter(state["models"].values())))
+    return int(torch.bincount(known, minlength=count_of(state["models"])).argmax())
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:
@@ -169,7 +164,7 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
         in a cluster before.
     """
     models, cluster = state["models"], state["cluster"].clone()
-    count = count_of(state)
+    count = count_of(models)
     labels = found.labels.tolist()
     used = sorted(set(labels))
     old = torch.stack([flat(row(models, k)) for k in range(count)])
@@ -193,7 +188,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     cluster models.
     """
     models = state["models"]
-    count = count_of(state)
+    count = count_of(models)
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
     apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
     return {

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fedkin.methods.parts.clusters import in_each_cluster, said_cluster
+from fedkin.methods.parts.clusters import count_of, in_each_cluster, said_cluster
 
 
 def test_a_cluster_that_is_not_there_is_refused() -> None:
@@ -14,13 +14,15 @@ def test_a_cluster_that_is_not_there_is_refused() -> None:
 
 
 def test_one_state_for_each_cluster() -> None:
-    state = {"models": "kept", "cluster": torch.tensor([1, 0, 1])}
-    found = in_each_cluster(state, 3)
+    models = {"w": torch.zeros(3, 2, 5), "b": torch.zeros(3)}
+    state = {"models": models, "cluster": torch.tensor([1, 0, 1])}
+    assert count_of(models) == 3
+    found = in_each_cluster(state, models)
     assert [one["cluster"].tolist() for one in found] == [
         [1, 0, 1, 0],
         [1, 0, 1, 1],
         [1, 0, 1, 2],
     ]
     assert all(one["cluster"].dtype == torch.int64 for one in found)
-    assert all(one["models"] == "kept" for one in found)
+    assert all(one["models"] is models for one in found)
     assert state["cluster"].tolist() == [1, 0, 1]

@@ -24,16 +24,29 @@ def said_cluster(control: Tree, count: int) -> int:
     return found
 
 
-def in_each_cluster(state: Tree, count: int) -> tuple[Tree, ...]:
+def count_of(models: Tree) -> int:
+    """How many clusters there are.
+
+    Args:
+        models: Their models, stacked: leaves [K, …].
+
+    Returns:
+        K.
+    """
+    return len(next(iter(models.values())))
+
+
+def in_each_cluster(state: Tree, models: Tree) -> tuple[Tree, ...]:
     """A newcomer in each of the clusters: its number is the first free one.
 
     Args:
         state: Of the server, with ``cluster`` [clients] int64.
-        count: Clusters.
+        models: Of the clusters, stacked.
 
     Returns:
         One state for each cluster, with ``cluster`` [clients + 1].
     """
     return tuple(
-        {**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])} for k in range(count)
+        {**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])}
+        for k in range(count_of(models))
     )
