@@ -102,7 +102,7 @@ def test_the_means_of_all_clusters_are_taken_in_one_pass(weights):
     replies = MadeReplies(dict.fromkeys(sent), one)
     points = uploads_of(MadeReplies(sent, lambda k: Reply({"parameters": sent[k]}, 1.0)))
     centroids = torch.stack([points[torch.tensor(labels) == k].mean(0) for k in range(3)])
-    found = Clusters(torch.tensor(labels), centroids, 1, 0.0)
+    found = Clusters(torch.tensor(labels), centroids, 0.0)
     after = regroup(state, replies, found, 1.0)
     assert read == Counter(sent.keys())
     for k in sent:
