@@ -101,7 +101,7 @@ def _measured(
         content["public"] = {**PUBLIC, "labeled": rule == "trust" or needed == "labeled"}
     with tempfile.TemporaryDirectory() as folder:
         made = run(experiment(content), Path(folder) / "run")
-        hostile = attackers(Setting(CLIENTS, CLIENTS, 1.0, options.rounds, seed), SHARE)
+        hostile = attackers(Setting(CLIENTS, CLIENTS, 1.0, seed), SHARE)
         honest = [client for client in range(CLIENTS) if client not in hostile]
         with opened(made) as record:
             by = values(record, options.rounds, options.view, "accuracy")

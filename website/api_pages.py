@@ -36,7 +36,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "Models": {
         "fedkin.models.build": "Architectures by name",
-        "fedkin.transforms.black_box_models": "Models that are no torch module",
+        "fedkin.models.learner": "Models that are no torch module",
     },
     "Runs and results": {
         "fedkin.runs.spec": "The specification of an experiment",

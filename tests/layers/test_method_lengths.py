@@ -52,7 +52,6 @@ THEN = {
 GREW = {  # method → lines more than then; docs/architecture.md has what each of them does
     "apfl": 9,
     "centralized": 2,
-    "cgpfl": 1,
     "cgpfl_heur": 8,
     "fedsim": 3,
     "finetune": 11,

@@ -90,7 +90,7 @@ def test_a_head_over_a_frozen_body_is_the_same_head():
 def test_a_frozen_head_is_none():
     model = dnn(frozen="last")
     assert model.head is None
-    assert model.headless == "model.frozen holds it"
+    assert model.why_no_head == "model.frozen holds it"
 
 
 def test_other_values_are_seen_everywhere():

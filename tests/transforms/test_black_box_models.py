@@ -1,62 +1,25 @@
 """Models that fit and predict, for methods that exchange predictions."""
 
 import numpy as np
-import pytest
 import torch
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo
 from fedkin.core.model import Inputs
 from fedkin.core.rng import Key
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.methods import make
+from fedkin.models.learner import from_learner
 from fedkin.runtime.replay import Runtime
-from fedkin.transforms.black_box_models import TINY, allow_black_box_models, from_learner
+from fedkin.transforms.black_box_models import allow_black_box_models
 from tests.methods.federation import CLASSES, architecture, population
+from tests.models.learner_examples import Counting
 
 PEOPLE = population(sizes=(5, 9), public=8, dtype=torch.float32)
-
-
-class Counting:
-    """It predicts how often it saw each class, and notes what it was given."""
-
-    def __init__(self):
-        self.parts = []
-
-    def start(self):
-        return {"counts": np.zeros(CLASSES), "fits": np.array([0])}
-
-    def fit(self, state, parts):
-        counts = state["counts"].copy()
-        for part in parts:
-            self.parts.append(part)
-            counts += np.bincount(part.y, minlength=CLASSES)
-        return {"counts": counts, "fits": state["fits"] + 1}
-
-    def predict(self, state, x):
-        total = state["counts"].sum()
-        return np.tile(state["counts"] / max(total, 1), (len(x), 1))
 
 
 def context(model):
     info = ClientInfo(1, model.name, 9, torch.ones(CLASSES), 8, CLASSES)
     return LocalData(info, model, Key(7, 1, 1), PEOPLE, Runtime("never"), Schedule(4, steps=3))
-
-
-def test_outputs_are_logarithms_and_never_minus_infinity() -> None:
-    model = from_learner("count", Counting())
-    w = {"counts": torch.tensor([3.0, 1.0, 0.0]), "fits": torch.tensor([1])}
-    told = model.outputs(w, torch.zeros(2, 4))
-    torch.testing.assert_close(told.exp()[0], torch.tensor([0.75, 0.25, TINY]))
-    assert model.initial["counts"].dtype == torch.float32
-    assert model.initial["fits"].dtype == torch.int64
-    assert not model.pads
-
-
-def test_it_has_no_gradients_and_says_so() -> None:
-    model = from_learner("count", Counting())
-    with pytest.raises(FedkinError, match="model 'count' is no torch module and has no gradients"):
-        model.train_outputs(model.initial, torch.zeros(2, 4))
 
 
 def test_a_round_fits_private_rows_alone_until_there_is_a_target() -> None:

@@ -57,7 +57,7 @@ def test_a_round_without_participants_is_noise_alone():
 
 def update_that_leaves(asked, *update, round=1):
     """What a client with noise of its own sends, less what it was sent."""
-    setting = Setting(1, 1, 1.0, 3, 5, infos={0: ClientInfo(0, "w", 9, torch.ones(3), 0, 3)})
+    setting = Setting(1, 1, 1.0, 5, infos={0: ClientInfo(0, "w", 9, torch.ones(3), 0, 3)})
     plain = make("fedavg", {}, {"lr": 0.1})._replace(
         client_update=lambda received, own, data: (own, message(*update))
     )

@@ -7,10 +7,16 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
+from fedkin.core.tree import flat
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.transforms.private_predictions import PredictionNoise, keep_predictions_private
+from fedkin.transforms.private_predictions import (
+    PredictionNoise,
+    introducing_nothing,
+    keep_predictions_private,
+)
+from fedkin.transforms.setting import Setting
 from tests.engine.small import content
 
 SECRET = Secret(bytes(range(32)))
@@ -53,6 +59,10 @@ def made(method):
     return parts.method, federation, host_of(parts._replace(federation=federation), [0], None)
 
 
+def setting(host):
+    return Setting(1, 1, 1.0, 5, infos=host.infos)
+
+
 @pytest.mark.parametrize("method", ["ds_fl", "kt_pfl"])
 def test_what_leaves_a_client_is_noised(method):
     noised, federation, host = made(method)
@@ -69,7 +79,7 @@ def test_a_client_noises_its_predictions_anew_in_every_round():
     method, _, host = made("ds_fl")
     told = torch.full((60, 10), 0.1)
     steady = method._replace(client_update=lambda *_: ({}, {"predictions": told}))
-    noised = keep_predictions_private(steady, PredictionNoise(2.0, 0.5))
+    noised = keep_predictions_private(steady, setting(host), PredictionNoise(2.0, 0.5))
     for round in (1, 2):
         data = host.data(round, 0)
         _, sent = noised.client_update({}, {}, data)
@@ -81,6 +91,71 @@ def test_an_introduction_of_untrained_models_is_sent_as_it_is():
     method, _, host = made("comet")
     sent = method.setup_message(host.personal_state(0), host.data(0, 0))
     assert set(sent) == {"predictions"}
+
+
+def test_an_introduction_tells_nothing_of_what_was_learned_whoever_asks_when():
+    """A server that asks for it after a round, which an honest one never does."""
+    method, federation, host = made("comet")
+    first, data = host.personal_state(0), host.data(0, 0)
+    received = method.broadcast(method.server(federation.start), 0)
+    learned, _ = method.client_update(received, first, host.data(1, 0))
+    assert not torch.equal(flat(learned["parameters"]), flat(first["parameters"]))
+    told = [method.setup_message(own, data)["predictions"] for own in (first, learned)]
+    assert torch.equal(*told)
+
+
+def introducing(told):
+    """comet, whose clients keep something of their own at first, and introduce themselves by what
+    ``told`` makes of it and their data; and how their noise is asked for.
+    """
+    base, federation, host = made("comet")
+    method = base._replace(
+        name="telling",
+        client=lambda initial, info: {"parameters": initial, "info": info},
+        setup_message=lambda own, data: {"predictions": told(own, data)},
+    )
+    asked = setting(host), PredictionNoise(2.0, 0.5)
+    return keep_predictions_private(method, *asked), federation.start, host
+
+
+def test_a_client_that_begins_with_its_labels_is_refused_before_training():
+    method, start, host = introducing(lambda own, data: own["labels"])
+    method.check(start, 6)
+    labelled = introducing_nothing(
+        method._replace(client=lambda initial, info: {"labels": info.histogram}), setting(host)
+    )
+    sentence = (
+        r"\[privacy\] does not fit the introductions of telling: its clients use the histogram of "
+        "their labels, which no noise covers; try ds_fl"
+    )
+    with pytest.raises(FedkinError, match=sentence):
+        labelled.check(start, 6)
+    with pytest.raises(FedkinError, match=sentence):
+        labelled.setup_message({"labels": torch.ones(10)}, host.data(0, 0))
+
+
+def test_who_takes_apart_what_a_client_knows_finds_no_labels():
+    method, _, host = introducing(lambda own, data: tuple(own["info"])[3])
+    assert host.infos[0].histogram.sum() > 0
+    sent = method.setup_message(host.personal_state(0), host.data(0, 0))
+    assert sent["predictions"].tolist() == [0.0] * 10
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda data: data.batches(),
+        lambda data: data.whole("val"),
+        lambda data: data.score(data.model.initial, "val"),
+        lambda data: data.rank(data.model.initial, "test"),
+        lambda data: data.rank_error(data.model.initial, "train", (0.0, 0.0)),
+    ],
+    ids=["batches", "whole", "score", "rank", "rank_error"],
+)
+def test_an_introduction_that_looks_at_samples_of_any_split_is_refused(look):
+    method, _, host = introducing(lambda own, data: look(data))
+    with pytest.raises(FedkinError, match="telling: its clients look at their samples, which no"):
+        method.setup_message({}, host.data(0, 0))
 
 
 @pytest.mark.parametrize("method", ["feddf", "cgpfl"])

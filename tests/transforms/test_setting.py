@@ -4,21 +4,40 @@ import pytest
 import torch
 
 from fedkin.core.aggregation import Mean
+from fedkin.core.method import ClientInfo, FederationInit
+from fedkin.methods.fedavg import fedavg
 from fedkin.methods.feddyn import feddyn
 from fedkin.methods.scaffold import scaffold
 from fedkin.transforms import attacks
-from fedkin.transforms.setting import Setting, blind
+from fedkin.transforms.setting import Setting, blind, first_exchange
 
 
 def test_attackers_are_a_share_of_the_clients_and_a_function_of_the_seed():
-    found = attacks.attackers(Setting(20, 8, 0.4, 3, 5), 0.2)
+    found = attacks.attackers(Setting(20, 8, 0.4, 5), 0.2)
     assert len(found) == 4
-    assert found == attacks.attackers(Setting(20, 8, 1.0, 9, 5), 0.2)
-    assert found != attacks.attackers(Setting(20, 8, 1.0, 9, 6), 0.2)
+    assert found == attacks.attackers(Setting(20, 8, 1.0, 5), 0.2)
+    assert found != attacks.attackers(Setting(20, 8, 1.0, 6), 0.2)
 
 
 def w(value):
     return {"w": torch.tensor([value], dtype=torch.float64)}
+
+
+def test_the_first_exchange_is_with_a_client_that_there_is():
+    """A node knows of its own client alone, whatever number that has."""
+    info = ClientInfo(2, "m", 9, torch.ones(3), 0, 3)
+    known = Setting(6, 6, 1.0, 5, infos={4: info._replace(client=4), 2: info})
+    start = FederationInit({"m": w(1.5)}, tuple(range(6)), 0, 3, lambda k: w(1.5))
+    telling = fedavg(lr=0.1)._replace(
+        broadcast=lambda state, client: {**state, "control": client},
+        expected_update=lambda received, info: {"control": info.client},
+    )
+    received, expected = first_exchange(telling, known, start)
+    assert (received["parameters"]["w"].item(), received["control"], expected) == (
+        1.5,
+        2,
+        {"control": 2},
+    )
 
 
 @pytest.mark.parametrize("expected", [0.5, 1.5, 2.5, 3.0])

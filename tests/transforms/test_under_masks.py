@@ -13,7 +13,7 @@ from tests.engine.small import METHODS
 W = {"1.weight": torch.zeros(3, 2), "1.bias": torch.zeros(3)}
 START = FederationInit({"m": W}, tuple(range(9)), 4, 3, lambda k: W, dict.fromkeys(range(9), "m"))
 INFOS = {client: ClientInfo(client, "m", 10, torch.ones(3), 4, 3) for client in range(9)}
-SETTING = Setting(9, 9, 1.0, 3, 5, lambda: "fedavg, fedprox", INFOS)
+SETTING = Setting(9, 9, 1.0, 5, lambda: "fedavg, fedprox", INFOS)
 
 
 def masked(name, setting=SETTING, threshold=7):

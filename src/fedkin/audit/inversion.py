@@ -15,6 +15,7 @@ from torch import Tensor
 
 from fedkin.audit.guesses import Separation, separation
 from fedkin.audit.losses import Seen
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
 
@@ -73,8 +74,8 @@ def candidates(one: Seen, size: int) -> Tensor | None:
     Returns:
         Float64 [units, size], one row a unit whose bias moved enough; None: no such layer.
     """
-    before = dict(named_leaves(one.received.get("parameters", {})))
-    after = dict(named_leaves(one.message.get("parameters", {})))
+    before = dict(named_leaves(one.received.get(PARAMETERS, {})))
+    after = dict(named_leaves(one.message.get(PARAMETERS, {})))
     for path, leaf in after.items():
         bias = path.removesuffix("weight") + "bias"
         if not isinstance(leaf, Tensor) or leaf.dim() != 2 or leaf.shape[1] != size:

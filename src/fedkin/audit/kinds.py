@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fedkin.audit.losses import MESSAGE, PERSONAL
-from fedkin.core.kinds import KINDS
+from fedkin.core.kinds import KINDS, PARAMETERS
 from fedkin.core.tree import Tree
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.setup.build import Assembled
@@ -37,7 +37,7 @@ def by_kind(
         {
             "kind": kind,
             "seen": SUM if masked else EACH,
-            "lower": of_message["lower"] if of_message and kind == "parameters" else None,
+            "lower": of_message["lower"] if of_message and kind == PARAMETERS else None,
             "upper": upper,
             "delta": delta,
         }

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fedkin.audit.losses import Seen
+from fedkin.core.kinds import PARAMETERS, PREDICTIONS
 from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
 
@@ -34,20 +35,20 @@ def inferred(one: Seen, classes: int) -> Inferred | None:
     Returns:
         Scores [classes], in no unit, higher for what it has more of.
     """
-    for _, leaf in named_leaves(one.message.get("predictions", {})):
+    for _, leaf in named_leaves(one.message.get(PREDICTIONS, {})):
         if isinstance(leaf, Tensor) and leaf.dim() == 2 and leaf.shape[1] == classes:
             probabilities = leaf.exp() if bool((leaf <= 0).all()) else leaf
-            return Inferred("predictions", probabilities.double().mean(0).numpy())
-    before = dict(named_leaves(one.received.get("parameters", {})))
+            return Inferred(PREDICTIONS, probabilities.double().mean(0).numpy())
+    before = dict(named_leaves(one.received.get(PARAMETERS, {})))
     inference = None
-    for path, leaf in named_leaves(one.message.get("parameters", {})):
+    for path, leaf in named_leaves(one.message.get(PARAMETERS, {})):
         base = before.get(path)
         if not isinstance(leaf, Tensor) or not isinstance(base, Tensor):
             continue
         if leaf.shape == (classes,) and base.shape[-1:] == leaf.shape:
             changes = (leaf - base).double().reshape(-1, classes)
             nearest = changes[int(changes.square().sum(1).argmin())]
-            inference = Inferred("parameters", nearest.numpy())  # the last such layer is the head
+            inference = Inferred(PARAMETERS, nearest.numpy())  # the last such layer is the head
     return inference
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import Method, plain_prediction
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, named_leaves
@@ -83,7 +84,7 @@ def seen(
     data = host.training(number + 1 if trained is None else trained + 1, client)
     message = _message(host, method, received, data)
     models = {name: Exposed(model, view, method.predict) for name, view in views.items()}
-    sent = message.get("parameters")
+    sent = message.get(PARAMETERS)
     if isinstance(sent, dict) and _fits(sent, model.initial):
         models[MESSAGE] = Exposed(model, sent, plain_prediction)
     return Seen(models, message, received)

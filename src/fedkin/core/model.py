@@ -173,8 +173,8 @@ class Model(NamedTuple):
     gradients then.
     """
     head: "Head | None" = None
-    headless: str = "it was made without looking for one"
-    """Why there is none, as the end of a sentence."""
+    why_no_head: str = "it was made without looking for one"
+    """Where there is none: why, as the end of a sentence."""
     frozen: Params = {}  # noqa: RUF012 (read only)
     """Parameters that nobody trains: constants of every step, and no part of ``initial``."""
     whole: "Model | None" = None
@@ -204,7 +204,7 @@ class Model(NamedTuple):
             return lambda w, x: of({**frozen, **w}, x)
 
         kept = {name: value for name, value in self.initial.items() if name not in frozen}
-        head, headless = self.head, self.headless
+        head, why_no_head = self.head, self.why_no_head
         if head is not None:
             head = Head(
                 tuple(name for name in head.names if name not in frozen),
@@ -215,13 +215,13 @@ class Model(NamedTuple):
                 over(head.scores),
             )
             if not head.names:
-                head, headless = None, "model.frozen holds it"
+                head, why_no_head = None, "model.frozen holds it"
         return self._replace(
             initial=kept,
             outputs=over(self.outputs),
             train_outputs=over(self.train_outputs),
             head=head,
-            headless=headless,
+            why_no_head=why_no_head,
             frozen=frozen,
             whole=self._replace(initial=kept),
         )
@@ -287,7 +287,7 @@ def head_of(model: Model) -> Head:
         FedkinError: It has none; says what to do.
     """
     if model.head is None:
-        raise FedkinError(f"model {model.name!r} has no head: {model.headless}")
+        raise FedkinError(f"model {model.name!r} has no head: {model.why_no_head}")
     return model.head
 
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fedkin.core.aggregation import Reply
+from fedkin.core.kinds import CENTROIDS, PARAMETERS, PREDICTIONS
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree, fill, named_leaves
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
 from fedkin.engine.op import TaskResult
 
 # kinds of which clients send numbers of one size
-COMPARED = ("parameters", "predictions", "centroids")
+COMPARED = (PARAMETERS, PREDICTIONS, CENTROIDS)
 # Times the others' largest number: weights of such a client would make the others' training diverge
 FAR = 1e4
 TOO_LARGE = "too large to be merged"

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
 
+from fedkin.core.counts import without_rounding_error
 from fedkin.core.errors import named_line
 from fedkin.engine.op import CHANGING
-from fedkin.engine.round.federation import without_rounding_error
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,

@@ -17,11 +17,9 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, RunningMean, Tree, flat, map_tree, mix, row, sq_dist, stack
-from fedkin.methods.parts.clusters import count_of, in_each_cluster
+from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, count_of, in_each_cluster
 
 __all__ = ["cgpfl", "largest", "regroup", "uploads", "widen"]
-
-NOT_HEARD = -1  # in the place of a cluster: no round has had the client yet
 
 
 @declared
@@ -88,7 +86,7 @@ def cgpfl(
 
     def broadcast(state: Tree, client: int) -> Tree:
         own = int(state["cluster"][client])
-        return {"parameters": row(state["models"], own if own >= 0 else largest(state))}
+        return {"parameters": row(state["models"], own if own != NOT_HEARD else largest(state))}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         omega = received["parameters"]
@@ -133,7 +131,7 @@ def largest(state: Tree) -> int:
     Returns:
         Its number.
     """
-    known = state["cluster"][state["cluster"] >= 0]
+    known = state["cluster"][state["cluster"] != NOT_HEARD]
     return int(torch.bincount(known, minlength=count_of(state["models"])).argmax())
 
 
@@ -192,7 +190,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
     apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
     return {
-        "cluster": {k: own for k, own in enumerate(state["cluster"].tolist()) if own >= 0},
+        "cluster": clusters_of(state),
         "stability": {-1: state["stability"]},
         "clusters": {-1: count},
         "distance": {-1: apart},

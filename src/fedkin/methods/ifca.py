@@ -16,7 +16,7 @@ from fedkin.core.layers import Layers, select
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
-from fedkin.methods.parts.clusters import said_cluster
+from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, said_cluster
 
 __all__ = ["Choice", "choose", "ifca"]
 
@@ -96,7 +96,7 @@ def ifca(
             n: w if n in together else torch.stack([d[n] for d in drawn])
             for n, w in drawn[0].items()
         }
-        return {"parameters": models, "cluster": torch.full((len(start.clients),), -1)}
+        return {"parameters": models, "cluster": torch.full((len(start.clients),), NOT_HEARD)}
 
     def chosen(received: Tree, data: ClientContext) -> Choice:
         return choose([one(received["parameters"], k) for k in range(clusters)], data)
@@ -159,4 +159,4 @@ def some(group: Mean, names: Collection[str]) -> Params:
 
 def server_metrics(state: Tree) -> dict[str, dict[int, int]]:
     """The last cluster that each client said it chose; nothing of those that never took part."""
-    return {"cluster": {client: k for client, k in enumerate(state["cluster"].tolist()) if k >= 0}}
+    return {"cluster": clusters_of(state)}

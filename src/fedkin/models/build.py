@@ -21,6 +21,7 @@ from fedkin.models.adapters import dnn_adapter
 from fedkin.models.frozen import frozen_names, without_gradient
 from fedkin.models.given import SUFFIX, recipe_of
 from fedkin.models.head import some_samples, with_head
+from fedkin.models.learner import from_learner
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
@@ -30,7 +31,6 @@ from fedkin.models.transformer import transformer_lm
 from fedkin.models.trial import sized, tried_in_training, try_on
 from fedkin.models.vgg import vgg11, vgg13
 from fedkin.models.without_statistics import without_statistics
-from fedkin.transforms.black_box_models import from_learner
 
 __all__ = ["MODELS", "build", "options_of"]
 

@@ -54,7 +54,7 @@ def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = No
             output is the module's.
 
     Returns:
-        A model with ``head``, or with ``headless``, which says why there is none.
+        A model with ``head``, or with ``why_no_head``, which says why there is none.
 
     Raises:
         FedkinError: ``named`` is no part that may be a head.
@@ -75,9 +75,9 @@ def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = No
             return _at_its_end(model, head)
         reasons.append(head)
     if len(linear) == 1 and reasons == [ALONE]:
-        return model._replace(headless=f"{ALONE}: choose one with a hidden layer, as dnn has")
+        return model._replace(why_no_head=f"{ALONE}: choose one with a hidden layer, as dnn has")
     return model._replace(
-        headless="no linear layer's output is the model's: say which part of it is the head by "
+        why_no_head="no linear layer's output is the model's: say which part of it is the head by "
         "model.head"
     )
 

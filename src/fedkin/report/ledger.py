@@ -5,7 +5,7 @@
 
 from typing import Any, NamedTuple
 
-from fedkin.core.kinds import KINDS
+from fedkin.core.kinds import CONTROL, KINDS
 from fedkin.report.records import Run
 
 DIRECTIONS = ("up", "down")
@@ -73,7 +73,7 @@ def total(lines: list[LedgerRow], rule: str, phase: str) -> dict[str, Any]:
         Scalars are counts of numbers, sizes bytes.
     """
     counted = [line for line in lines if line.phase == phase and (rule == "unicast" or line.first)]
-    kinds = [kind for kind in KINDS if rule == "unicast" or kind != "control"]
+    kinds = [kind for kind in KINDS if rule == "unicast" or kind != CONTROL]
     by_kind = {
         kind: _both([(line.direction, line.scalars[kind]) for line in counted]) for kind in kinds
     }

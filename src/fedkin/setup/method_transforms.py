@@ -83,7 +83,6 @@ def _changed(
         len(infos) if clients is None else clients,
         participants,
         share,
-        spec.run.rounds,
         spec.run.seed,
         methods_with_a_sum,
         infos,

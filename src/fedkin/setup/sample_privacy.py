@@ -10,7 +10,6 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import ScanStep
-from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Key, seeded
 from fedkin.core.tree import Tree
@@ -27,7 +26,7 @@ from fedkin.setup.accountant import (
     epsilon_of,
     noise_of_samples,
 )
-from fedkin.transforms.protected.data import protected as sealed_data
+from fedkin.transforms.protected.data import first_state
 from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
     Steps,
@@ -241,13 +240,9 @@ def _steps(
 
 
 def _first_state(method: Method, data: LocalData) -> Tree:
-    """A client's state before any round, made of what no sample is in: its messages may hold it.
-
-    Raises FedkinError where the method makes it of the client's labels.
-    """
-    none = SampleNoise(1.0, 0.0, 1.0, seeded(0), 1, dry=True)
+    """A client's state before any round. Raises FedkinError where it is made of labels."""
     try:
-        return method.client(data.model.initial, sealed_data(data, none).info)
+        return first_state(method, data.model.initial, data.info)
     except Uncovered as error:
         raise FedkinError(
             f"privacy.unit = 'sample' does not fit {method.name}: {error}; try fedavg, or ditto"

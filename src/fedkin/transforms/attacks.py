@@ -17,13 +17,14 @@ from torch import Tensor
 from fedkin.core.aggregation import Contributions, Step, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Positive, Whole
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.hostile import poisoned_data as poisoned
 from fedkin.transforms.hostile.colluding import colluding
-from fedkin.transforms.setting import Change, Setting, declared_sum
+from fedkin.transforms.setting import Change, Setting, declared_sum, first_exchange
 from fedkin.transforms.updates import flattened, unflattened
 
 Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie", "collude"]
@@ -106,20 +107,14 @@ def _with_updates(
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        first = start.clients[0]
-        if not any(
-            _weights(path, leaf) for path, leaf in named_leaves(_down(method, start, first))
-        ):
+        received, _ = first_exchange(method, setting, start)
+        if not any(_weights(path, leaf) for path, leaf in named_leaves(received)):
             raise FedkinError(
                 f"transform attack: clients of {method.name} are sent no parameters, so they send "
                 "no updates: try kind = 'label_flip'"
             )
 
     return method._replace(client_update=client_update, check=check)
-
-
-def _down(method: Method, start: FederationInit, client: int) -> Tree:
-    return method.broadcast(method.server(start), client)
 
 
 def tampered(
@@ -152,7 +147,7 @@ def tampered(
 def _weights(path: str, leaf: Any) -> bool:
     name = path.rpartition("/")[2]
     return (
-        path.partition("/")[0] == "parameters"
+        path.partition("/")[0] == PARAMETERS
         and isinstance(leaf, Tensor)
         and leaf.is_floating_point()
         and not is_buffer(name)

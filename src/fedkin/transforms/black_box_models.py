@@ -12,54 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
-from fedkin.core.family import CATEGORICAL, Family
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, DistillationTarget, Method, public_set
-from fedkin.core.model import RAW, Array, Inputs, Learner, LearnerBatch, Model, State
+from fedkin.core.model import Array, Inputs, LearnerBatch, Model, State
 from fedkin.core.tree import Params, Tree, map_tree, row
 
-__all__ = ["allow_black_box_models", "from_learner"]
-
-TINY = 1e-7  # the least probability that is passed on, for its logarithm
-
-
-def from_learner(
-    name: str, learner: Learner, inputs: Inputs = RAW, family: Family = CATEGORICAL
-) -> Model:
-    """A learner as a Model: its parameters are its state, its outputs the logarithms of its
-    probabilities.
-
-    Args:
-        name: Of the model.
-        learner: How it starts, fits and predicts.
-        inputs: How samples enter it.
-        family: What predictions are.
-
-    Returns:
-        A model without gradients, whose ``learner`` is set.
-    """
-    like = torch.zeros((), dtype=torch.float32)
-
-    def outputs(w: Params, x: Tensor) -> Tensor:
-        found = torch.from_numpy(
-            np.asarray(learner.predict(_arrays(w), inputs(x, like).numpy()), dtype=np.float32)
-        )
-        return found.clamp_min(TINY).log()
-
-    def no_gradients(w: Params, x: Tensor) -> Tensor:
-        raise FedkinError(f"model {name!r} is no torch module and has no gradients")
-
-    initial = _tensors(learner.start())
-    return Model(
-        name,
-        initial,
-        family,
-        outputs,
-        no_gradients,
-        pads=False,
-        learner=(learner, inputs),
-        headless="it is no torch module",
-    )
+__all__ = ["allow_black_box_models", "arrays", "tensors"]
 
 
 def allow_black_box_models(method: Method) -> Method:
@@ -87,11 +45,11 @@ def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tu
     target = method.distillation_target(
         received, own, _softened(data.model, own["parameters"], public, 1.0)
     )
-    state = _arrays(own["parameters"])
+    state = arrays(own["parameters"])
     fitted = learner.fit(state, _batches(target, public, inputs, data))
-    w = _tensors(fitted)
+    w = tensors(fitted)
     predictions = _softened(data.model, w, public, target.temperature)
-    return {**own, **target.own, "parameters": w}, {"predictions": predictions}
+    return {**own, **target.own, "parameters": w}, {PREDICTIONS: predictions}
 
 
 def _batches(
@@ -121,13 +79,27 @@ def _softened(model: Model, w: Params, x: Tensor, temperature: float) -> Tensor:
     return torch.softmax(model.outputs(w, x) / temperature, 1)
 
 
-def _arrays(w: Params) -> dict[str, Array]:
+def arrays(w: Params) -> dict[str, Array]:
+    """Parameters as the learner that they are of takes them.
+
+    Args:
+        w: Its state, as tensors.
+
+    Returns:
+        Arrays by the same names.
+    """
     return {name: value.detach().numpy() for name, value in w.items()}
 
 
-def _tensors(state: State) -> Params:
-    """Copies, so that nobody's arrays change under somebody else's hands; floats in single
-    precision, as all are.
+def tensors(state: State) -> Params:
+    """What a learner has learned as parameters.
+
+    Args:
+        state: Arrays by name.
+
+    Returns:
+        Copies, so that nobody's arrays change under somebody else's hands; floats in single
+        precision, as all are.
     """
     found = {name: torch.tensor(np.asarray(value)) for name, value in state.items()}
     single: Params = map_tree(

@@ -4,7 +4,7 @@ from fedkin.core.bounded import UpTo
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import leaves
-from fedkin.transforms.setting import Setting
+from fedkin.transforms.setting import Setting, first_exchange
 
 
 def whole_updates(method: Method, name: str, setting: Setting) -> Method:
@@ -21,8 +21,7 @@ def whole_updates(method: Method, name: str, setting: Setting) -> Method:
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        received = method.broadcast(method.server(start), setting.first)
-        sent = method.expected_update(received, setting.infos[setting.first])
+        _, sent = first_exchange(method, setting, start)
         if any(isinstance(leaf, UpTo) for leaf in leaves(sent)):
             raise FedkinError(
                 f"transform {name} changes updates, and clients of {method.name} send factors of "

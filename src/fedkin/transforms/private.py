@@ -12,18 +12,15 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Combined, Contributions, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, is_buffer, named_leaves
-from fedkin.transforms.private_predictions import (
-    PREDICTIONS,
-    PredictionNoise,
-    keep_predictions_private,
-)
+from fedkin.transforms.private_predictions import PredictionNoise, keep_predictions_private
 from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
-from fedkin.transforms.setting import Setting, blind, declared_sum
+from fedkin.transforms.setting import Setting, blind, declared_sum, first_exchange
 from fedkin.transforms.updates import base_of, flattened, unflattened
 
 NOISE = "noise"  # the purpose of its randomness
@@ -64,7 +61,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
         checked = method._replace(check=_predicting(method, setting, asked.shared))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
-        return keep_predictions_private(checked, PredictionNoise(asked.clip, asked.noise))
+        return keep_predictions_private(checked, setting, PredictionNoise(asked.clip, asked.noise))
     summed = declared_sum(method, "privacy", setting, "[privacy]")
     if summed.rule is not None:
         raise FedkinError(
@@ -158,8 +155,7 @@ def _checked(
                 f"[privacy]: clients of {method.name} introduce themselves before the first round, "
                 "which no noise covers: try fedavg"
             )
-        received = method.broadcast(method.server(start), setting.first)
-        expected = method.expected_update(received, setting.infos[setting.first])
+        received, expected = first_exchange(method, setting, start)
         sent = [path for path, _ in named_leaves(expected)]
         known = dict(named_leaves({kind: received.get(kind, {}) for kind in kinds}))
         beyond = next((path for path in sent if path not in known), None)

@@ -1,20 +1,21 @@
 """Differential privacy of a client that sends nothing but predictions on a public set."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientContext, Method
-from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.kinds import PREDICTIONS
+from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.protected.data import protected
-
-PREDICTIONS = "predictions"
+from fedkin.transforms.protected.data import first_state, without_samples
+from fedkin.transforms.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ class PredictionNoise:
         return _on_simplex(noised.view(predictions.shape)).to(predictions.dtype)
 
 
-def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:
+def keep_predictions_private(method: Method, setting: Setting, asked: PredictionNoise) -> Method:
     """The method whose clients noise what they send; an introduction may depend on no sample.
 
     Args:
         method: Its messages hold predictions alone.
+        setting: The experiment around it.
         asked: Clip and noise.
     """
 
@@ -71,31 +73,48 @@ def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:
             )
         return own, {PREDICTIONS: asked(message[PREDICTIONS], data.secret, data.key.round)}
 
-    return introducing_nothing(method._replace(client_update=client_update))
+    return introducing_nothing(method._replace(client_update=client_update), setting)
 
 
-def introducing_nothing(method: Method) -> Method:
-    """The method whose clients introduce themselves by what depends on no training sample.
+def introducing_nothing(method: Method, setting: Setting) -> Method:
+    """The method whose clients introduce themselves by what depends on none of their samples: by
+    the state that they began with, whatever they have learned when they are asked.
 
     Args:
         method: Perhaps without introductions.
+        setting: The experiment around it.
 
-    Raises:
-        Uncovered: When a client introduces itself: by what it has learned.
+    Returns:
+        The method. One that begins with something of a client's labels is refused by its ``check``;
+        one that looks at samples when a client introduces itself is refused then.
     """
+    if method.setup_message is None:
+        return method
 
     def setup_message(own: Tree, data: ClientContext) -> Tree:
         assert method.setup_message is not None
-        nothing = SampleNoise(1.0, 0.0, 1.0, Secret(bytes(32)), data.key.round, dry=True)
-        sent = method.setup_message(own, protected(data, nothing))
-        if nothing.spent:
-            raise Uncovered(
-                f"[privacy]: clients of {method.name} train before the first round, which no noise "
-                "covers"
-            )
-        return sent
+        with _naming(method):
+            first = first_state(method, data.model.initial, data.info)
+            return method.setup_message(first, without_samples(data))
 
-    return method if method.setup_message is None else method._replace(setup_message=setup_message)
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        info = setting.infos[setting.first]
+        with _naming(method):
+            first_state(method, start.parameters[info.architecture], info)
+
+    return method._replace(setup_message=setup_message, check=check)
+
+
+@contextmanager
+def _naming(method: Method) -> Iterator[None]:
+    """Inside, what no noise covers is refused with the method's name."""
+    try:
+        yield
+    except Uncovered as error:
+        raise FedkinError(
+            f"[privacy] does not fit the introductions of {method.name}: {error}; try ds_fl"
+        ) from None
 
 
 def _on_simplex(rows: Tensor) -> Tensor:

@@ -6,12 +6,13 @@ from typing import Annotated
 from pydantic import Field
 from torch import Tensor
 
-from fedkin.core.aggregation import Rule, Step
+from fedkin.core.aggregation import Rule
+from fedkin.core.counts import without_rounding_error
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import Method
 from fedkin.transforms import robust
-from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.setting import Change, Setting, participants_at_least, replaceable_mean
 
@@ -20,15 +21,6 @@ def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method
     """The method whose declared sum is taken by a rule."""
     summed = replaceable_mean(method, name, setting)
     return telling(method._replace(aggregation=summed._replace(rule=rule)))
-
-
-def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method:
-    """The method whose contributions go through one step more before they are summed, and count
-    alike: a weight that a client names itself would undo what the step bounds.
-    """
-    summed = replaceable_mean(method, name, setting)
-    bounded = summed._replace(steps=(*summed.steps, step), weight="uniform")
-    return telling(method._replace(aggregation=bounded))
 
 
 def norm_bound(*, bound: Positive) -> Change:
@@ -41,7 +33,10 @@ def norm_bound(*, bound: Positive) -> Change:
                 f"transform norm_bound bounds updates, and {method.name} sends predictions, which "
                 "are no update of what a client was sent: try median, trimmed_mean or krum"
             )
-        return with_step(method, setting, "norm_bound", robust.norm_bound(bound))
+        # a weight that a client names itself would undo the bound
+        steps = (*summed.steps, robust.norm_bound(bound))
+        bounded = summed._replace(steps=steps, weight="uniform")
+        return telling(method._replace(aggregation=bounded))
 
     return change
 
@@ -58,7 +53,7 @@ def trimmed_mean(*, share: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.2) -> Ch
 
     def change(method: Method, setting: Setting) -> Method:
         def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
-            cut = math.floor(round(share * len(vectors), 9))  # 0.29 × 100 is 28.999…
+            cut = math.floor(without_rounding_error(share * len(vectors)))
             if cut < 1:
                 raise FedkinError(
                     f"transform trimmed_mean: {len(vectors)} replies arrived, too few to cut a "
@@ -66,7 +61,7 @@ def trimmed_mean(*, share: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.2) -> Ch
                 )
             return robust.trimmed_mean(vectors, cut)
 
-        least = math.ceil(round(1 / share, 9))
+        least = math.ceil(without_rounding_error(1 / share))
         return participants_at_least(
             with_rule(method, setting, "trimmed_mean", robust.by_vectors(rule)),
             "trimmed_mean",

@@ -12,11 +12,10 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.settings.choices import AtServer
 from fedkin.core.tree import Params, Tree, fill, is_buffer, named_leaves
-
-KIND = "parameters"
 
 
 class ServerOptimizer(NamedTuple):
@@ -53,7 +52,11 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
         FedkinError: The method's server does something else with what it is sent.
     """
     how = method.aggregation
-    averages = isinstance(how, WeightedSum) and KIND in how.kinds and KIND not in how.differences
+    averages = (
+        isinstance(how, WeightedSum)
+        and PARAMETERS in how.kinds
+        and PARAMETERS not in how.differences
+    )
     if not averages or method.needs.plain_mean:
         raise FedkinError(
             f"{method.name}: server.optimizer is for methods whose server averages models, as "
@@ -65,10 +68,10 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         kept = state["optimizer"]
-        if KIND in sent.mean:
-            at = method.broadcast(state["method"], sent.clients[0])[KIND]
-            moved, kept = _step(optimizer, at, sent.mean[KIND], kept)
-            sent = sent._replace(mean={**sent.mean, KIND: moved})
+        if PARAMETERS in sent.mean:
+            at = method.broadcast(state["method"], sent.clients[0])[PARAMETERS]
+            moved, kept = _step(optimizer, at, sent.mean[PARAMETERS], kept)
+            sent = sent._replace(mean={**sent.mean, PARAMETERS: moved})
         return {"method": method.server_update(state["method"], sent, server), "optimizer": kept}
 
     def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:

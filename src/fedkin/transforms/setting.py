@@ -14,6 +14,7 @@ __all__ = [
     "Setting",
     "blind",
     "declared_sum",
+    "first_exchange",
     "message_by_message",
     "participants_at_least",
 ]
@@ -29,7 +30,6 @@ class Setting(NamedTuple):
     clients: int
     participants: int
     share: float
-    rounds: int
     seed: int
     summing: Callable[[], str] = lambda: "fedavg"
     infos: Mapping[int, ClientInfo] = MappingProxyType({})
@@ -95,6 +95,22 @@ def replaceable_mean(method: Method, name: str, setting: Setting) -> WeightedSum
             "fedavg or ditto"
         )
     return summed
+
+
+def first_exchange(method: Method, setting: Setting, start: FederationInit) -> tuple[Tree, Tree]:
+    """What a client is sent in the first round, and what it answers: what a check of messages looks
+    at, before anybody trains.
+
+    Args:
+        method: The method.
+        setting: The experiment around it.
+        start: What its server starts from.
+
+    Returns:
+        A message down, and the ``expected_update`` of it.
+    """
+    received = method.broadcast(method.server(start), setting.first)
+    return received, method.expected_update(received, setting.infos[setting.first])
 
 
 def message_by_message(method: Method) -> Method:

@@ -17,16 +17,15 @@ from fedkin.core.aggregation import (
 )
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive
+from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import FederationInit, Method, ServerContext, public_set, updated
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, named_leaves
 from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.robust import KEPT
-from fedkin.transforms.setting import Change, Setting, replaceable_mean
+from fedkin.transforms.setting import Change, Setting, first_exchange, replaceable_mean
 from fedkin.transforms.updates import base_in, flattened, unflattened
-
-PARAMETERS = "parameters"
 
 
 def trust(*, lr: Positive, steps: Count = 10, batch_size: Count = 32) -> Change:
@@ -54,8 +53,7 @@ def trust(*, lr: Positive, steps: Count = 10, batch_size: Count = 32) -> Change:
 
         def check(start: FederationInit, participants: int) -> None:
             method.check(start, participants)
-            received = method.broadcast(method.server(start), setting.first)
-            sent = method.expected_update(received, setting.infos[setting.first])
+            _, sent = first_exchange(method, setting, start)
             if len(start.parameters) > 1 or not _whole(sent, next(iter(start.parameters.values()))):
                 raise FedkinError(
                     "transform trust trains one whole model at the server, and clients of "

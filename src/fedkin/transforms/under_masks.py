@@ -8,7 +8,7 @@ from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import named_leaves
 from fedkin.masks.terms import Terms, check_terms
 from fedkin.transforms.protected.something_sent import something_sent
-from fedkin.transforms.setting import Setting, declared_sum
+from fedkin.transforms.setting import Setting, declared_sum, first_exchange
 
 ASKED = "[privacy] secure_aggregation"
 
@@ -55,9 +55,10 @@ def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
                 f"{ASKED}: clients of {method.name} introduce themselves before the first round, "
                 "one by one: try fedavg"
             )
-        received = method.broadcast(method.server(start), setting.first)
-        sent = named_leaves(method.expected_update(received, setting.infos[setting.first]))
-        beside = [path for path, _ in sent if path.partition("/")[0] not in summed.kinds]
+        _, sent = first_exchange(method, setting, start)
+        beside = [
+            path for path, _ in named_leaves(sent) if path.partition("/")[0] not in summed.kinds
+        ]
         if beside:
             raise FedkinError(
                 f"{ASKED}: clients of {method.name} send {beside[0]} beside the sum, one by one: "

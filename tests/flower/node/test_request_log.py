@@ -73,6 +73,39 @@ def test_rounds_are_those_of_the_run_or_of_a_newcomers_join(op, round, told, fin
     assert not (tmp_path / RUN).exists()
 
 
+@pytest.mark.parametrize(
+    ("round", "base", "before"),
+    [(1, 0, ()), (0, 2, ()), (0, 0, (RemoteStep(op="local", round=1),))],
+    ids=["of a round", "of a later state", "after work"],
+)
+def test_an_introduction_is_of_the_first_state_alone(round, base, before, tmp_path):
+    """It has no noise: of a state that was trained it would tell what rounds hide."""
+    asked = RequestLog(tmp_path / RUN)
+    steps = (*before, RemoteStep(op="introduce", round=round))
+    request = asking("introduce", round, base=base, steps=steps)
+    with pytest.raises(Refused, match=f"^introduce {round} is no introduction, which comes before"):
+        asked.check(SPEC, request, b"")
+    assert not (tmp_path / RUN).exists()
+
+
+def test_no_round_with_noise_follows_a_finish_which_has_none(tmp_path):
+    spec = private(**NOISE)
+    asked = RequestLog(tmp_path / RUN)
+    asked.check(spec, asking("local", 1), b"")
+    together = (RemoteStep(op="finish", round=2), RemoteStep(op="local", round=3))
+    refused = "^local 3 is asked after the finish of round 2, which has no noise: begin another run"
+    with pytest.raises(Refused, match=refused):
+        asked.check(spec, asking("finish", 2, base=1, steps=together), b"")
+    asked.check(spec, asking("finish", 2, base=1), b"")
+    for again in (asked, RequestLog(tmp_path / RUN)):
+        with pytest.raises(Refused, match=refused):
+            again.check(spec, asking("local", 3, base=2), b"")
+        again.check(spec, asking("evaluate_all", 2, base=2), b"")
+    plain = RequestLog(tmp_path / "plain" / RUN)
+    plain.check(SPEC, asking("finish", 2, base=1), b"")
+    plain.check(SPEC, asking("local", 3, base=2), b"")
+
+
 def test_states_are_kept_up_to_its_own(tmp_path):
     asked = RequestLog(tmp_path / RUN)
     asked.check(SPEC, asking("local", 3, base=2, keep=2), b"")

@@ -1,9 +1,15 @@
-"""The cluster that a client says, and a newcomer in each of them."""
+"""The cluster that a client says, who is in which one, and a newcomer in each of them."""
 
 import pytest
 import torch
 
-from fedkin.methods.parts.clusters import count_of, in_each_cluster, said_cluster
+from fedkin.methods.parts.clusters import (
+    NOT_HEARD,
+    clusters_of,
+    count_of,
+    in_each_cluster,
+    said_cluster,
+)
 
 
 def test_a_cluster_that_is_not_there_is_refused() -> None:
@@ -11,6 +17,11 @@ def test_a_cluster_that_is_not_there_is_refused() -> None:
     for wrong in (-1, 3, 99):
         with pytest.raises(ValueError, match=f"it chose cluster {wrong} of 0 to 2"):
             said_cluster({"cluster": torch.tensor(wrong)}, 3)
+
+
+def test_who_was_not_heard_is_in_no_cluster() -> None:
+    state = {"cluster": torch.tensor([1, NOT_HEARD, 0])}
+    assert clusters_of(state) == {0: 1, 2: 0}
 
 
 def test_one_state_for_each_cluster() -> None:

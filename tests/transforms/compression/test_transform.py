@@ -23,7 +23,7 @@ from tests.engine.small import content
 from tests.transforms.compression.transform_examples import WAYS
 
 INFO = ClientInfo(4, "net", 10, torch.ones(3), 0, 3)
-SETTING = Setting(9, 9, 1.0, 5, 7, infos={4: INFO, 6: INFO._replace(client=6)})
+SETTING = Setting(9, 9, 1.0, 7, infos={4: INFO, 6: INFO._replace(client=6)})
 SIZES = (7, 1, 11)
 VECTOR = torch.sin(torch.arange(19.0).double() * 2.3) * torch.linspace(0.1, 3, 19).double()
 

@@ -50,7 +50,7 @@ def test_attackers_send_it_and_the_others_their_own(strength, tmp_path, monkeypa
     plain = dict(sent)
     spec = asked(strength=strength)
     run(spec, tmp_path / "attacked")
-    hostile = attackers(Setting(6, 6, 1.0, 2, spec.run.seed), 0.34)
+    hostile = attackers(Setting(6, 6, 1.0, spec.run.seed), 0.34)
     assert len(hostile) == 2
     answer = agreed(plain[0], spec.run.seed)
     for client in hostile:

@@ -9,7 +9,7 @@ from fedkin.core.protected.sealed import Aligned, Uncovered
 from fedkin.core.rng import Key, Secret
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.runtime.replay import Runtime
-from fedkin.transforms.protected.data import protected
+from fedkin.transforms.protected.data import protected, without_labels, without_samples
 from tests.methods.federation import architecture, population
 
 SECRET = Secret(bytes(range(32)))
@@ -51,6 +51,19 @@ def test_labels_histogram_and_passes_are_not_covered() -> None:
     assert data.rank_error(data.model.initial, "val", rank) == error
     assert sum(len(one.y) for one in data.whole("val")) == 7
     assert data.score(data.model.initial, "val") == OWN.score(OWN.model.initial, "val")
+
+
+def test_who_takes_the_tuple_apart_finds_no_labels() -> None:
+    client, *_, histogram, _, classes = without_labels(INFO)
+    assert (client, histogram.tolist(), classes) == (1, [0.0] * 3, 3)
+
+
+def test_work_without_samples_sees_the_model_and_the_public_set_alone() -> None:
+    data = without_samples(OWN)
+    assert (data.model, data.key, data.public) == (OWN.model, OWN.key, OWN.public)
+    assert data.info.samples == 40
+    with pytest.raises(Uncovered, match="look at their samples, which no noise covers"):
+        data.whole("val")
 
 
 def test_every_sample_takes_part_by_itself_whatever_draw_is_asked_for() -> None:

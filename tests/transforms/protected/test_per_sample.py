@@ -67,6 +67,17 @@ def test_more_than_was_promised_is_not_sent() -> None:
         other.client_update(RECEIVED, {}, data())
 
 
+def test_a_client_begins_without_its_labels_however_it_asks_for_them() -> None:
+    """What it keeps at first its messages may hold."""
+    base = method()._replace(client=lambda initial, info: {"labels": tuple(info)[3]})
+    made = keep_samples_private(base, GUARANTEE, lambda it: {(1,): 6})
+    assert made.client(MODEL.initial, INFO)["labels"].tolist() == [0.0] * 3
+    naming = base._replace(client=lambda initial, info: {"labels": info.histogram})
+    made = keep_samples_private(naming, GUARANTEE, lambda it: {(1,): 6})
+    with pytest.raises(FedkinError, match="histogram of their labels, which no noise covers"):
+        made.client(MODEL.initial, INFO)
+
+
 def test_noise_is_of_the_secret_and_the_round() -> None:
     made = keep_samples_private(method(), GUARANTEE, lambda it: {(1,): 6})
 

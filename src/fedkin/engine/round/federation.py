@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from fedkin.core.counts import without_rounding_error
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.rng import Key, Secret
@@ -16,7 +17,6 @@ __all__ = [
     "participants",
     "participants_among",
     "participants_of",
-    "without_rounding_error",
 ]
 
 
@@ -115,15 +115,3 @@ def participants_among(share: float, clients: int) -> int:
         How many take part in a round.
     """
     return max(1, math.ceil(without_rounding_error(share * clients)))
-
-
-def without_rounding_error(value: float) -> float:
-    """0.07 · 100 is 7.000000000000001 in floating point: its ceiling must be 7.
-
-    Args:
-        value: A product of two decimal numbers.
-
-    Returns:
-        The same, to nine decimals.
-    """
-    return round(value, 9)

@@ -33,6 +33,7 @@ DONE = "done"  # its last line, when the client's model of a run is made
 DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
 LINE = re.compile(r"[a-z_]+ [0-9]{1,9} [0-9a-f]{32}")  # a step and what it was asked with
+INTRODUCTION: RemoteOp = "introduce"
 FINISH: tuple[RemoteOp, ...] = ("finish", LAST)
 AFTER = (*FINISH, *SCORING)  # what may be asked in the round after the last
 RELEASED: tuple[RemoteOp, ...] = (WORK, EVALUATIONS[0])  # what shows a node the model of a round
@@ -146,6 +147,19 @@ class RequestLog:
                     "server's run was put back, and what it releases again is not accounted for; "
                     "begin another run"
                 )
+        self._check_unfinished(new)
+
+    def _check_unfinished(self, new: list[str]) -> None:
+        """Refuse a round after the finish: what a client does then has no noise, and nothing that
+        is made of it is sent.
+        """
+        finished = [_round(key) for key in (*self._ever, *new) if _op(key) == FINISH[0]]
+        for key in new:
+            if _op(key) == WORK and finished and _round(key) > min(finished):
+                raise Refused(
+                    f"{key} is asked after the finish of round {min(finished)}, which has no "
+                    "noise: begin another run"
+                )
 
     def again(self) -> int:
         """How many models of rounds, at least, this node was told once more, as another one: where
@@ -204,6 +218,7 @@ class RequestLog:
             (0, rounds + 1) if place.joined is None else (place.joined, place.joined + rounds + 2)
         )
         for step in request.steps:
+            _check_introduction(request, step)
             late = step.round > last - (place.joined is None and step.op not in AFTER)
             early = step.round < first or (
                 step.op in (WORK, *FINISH) and step.round <= request.base.round
@@ -215,6 +230,16 @@ class RequestLog:
                 f"states before round {request.keep} are still needed: its own is of "
                 f"{request.base.round}"
             )
+
+
+def _check_introduction(request: Request, step: RemoteStep) -> None:
+    """Refuse an introduction of anything but the first state: it has no noise, and no masks."""
+    if step.op == INTRODUCTION and (
+        step.round or request.base.round or step is not request.steps[0]
+    ):
+        raise Refused(
+            f"{step.op} {step.round} is no introduction, which comes before the first round"
+        )
 
 
 def hides(spec: Spec) -> bool:

@@ -4,6 +4,20 @@ import torch
 
 from fedkin.core.tree import Tree
 
+NOT_HEARD = -1  # in the place of a cluster: no round has had the client yet
+
+
+def clusters_of(state: Tree) -> dict[int, int]:
+    """Who is in which cluster, of those that a round has had.
+
+    Args:
+        state: Of the server, with ``cluster`` [clients] int64.
+
+    Returns:
+        {client: its cluster}.
+    """
+    return {client: k for client, k in enumerate(state["cluster"].tolist()) if k != NOT_HEARD}
+
 
 def said_cluster(control: Tree, count: int) -> int:
     """The cluster that a client says it chose.

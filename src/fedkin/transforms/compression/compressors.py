@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from fedkin.core.counts import without_rounding_error
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
@@ -125,8 +126,8 @@ def bfloat16() -> Compressor:
 
 
 def kept(share: float, d: int) -> int:
-    """⌈share · d⌉ without the noise of the product: 1 at least; 0 of 0."""
-    return min(d, max(1, math.ceil(round(share * d, 9))))
+    """⌈share · d⌉: 1 at least; 0 of 0."""
+    return min(d, max(1, math.ceil(without_rounding_error(share * d))))
 
 
 def packed(codes: Tensor, bits: int) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Part
+from fedkin.core.kinds import CONTROL, PARAMETERS
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
 from fedkin.core.sums.replies import MadeReplies
@@ -22,9 +23,9 @@ from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
 from fedkin.transforms.compression.compressors import Compressor
 from fedkin.transforms.factors import whole_updates
-from fedkin.transforms.setting import Change, Setting, message_by_message
+from fedkin.transforms.setting import Change, Setting, first_exchange, message_by_message
 
-UPDATED = ("parameters", "control")  # kinds of which an update is sent
+UPDATED = (PARAMETERS, CONTROL)  # kinds of which an update is sent
 
 
 def top_k(*, share: Part, feedback: bool = True) -> Change:
@@ -217,8 +218,7 @@ class _Compressed:
         self.inner.check(start, participants)
         if not self.how.sparse:
             return
-        received = self.inner.broadcast(self.inner.server(start), self.setting.first)
-        expected = self.inner.expected_update(received, self.setting.infos[self.setting.first])
+        received, expected = first_exchange(self.inner, self.setting, start)
         parts = [self._parts(kind, expected[kind], received) for kind in self._kinds(expected)]
         if not any(one.leaves["update"] for one in parts):
             raise FedkinError(

@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, map_tree
-from fedkin.transforms.setting import Setting
-
-PREDICTIONS = "predictions"
+from fedkin.transforms.setting import Setting, first_exchange
 
 
 def colluding(
@@ -53,9 +52,8 @@ def colluding(
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        first = start.clients[0]
-        received = method.broadcast(method.server(start), first)
-        if PREDICTIONS not in method.expected_update(received, setting.infos[first]):
+        _, expected = first_exchange(method, setting, start)
+        if PREDICTIONS not in expected:
             raise FedkinError(
                 f"transform attack: clients of {method.name} send no predictions: try kind = "
                 "'sign_flip', or comet"

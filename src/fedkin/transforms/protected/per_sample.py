@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.kinds import CONTROL
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Tree, leaves, map_tree
-from fedkin.transforms.protected.data import protected
+from fedkin.transforms.protected.data import first_state, protected
 
-CONTROL = "control"  # the kind by which a server tells clients how to work
 ROUNDS = 3  # of a client, after which its work is taken to be what it will be
 
 Steps = dict[tuple[int, ...], int]
@@ -61,6 +61,7 @@ def keep_samples_private(
         return method.setup_message(own, protected(data, _noise(asked, data)))
 
     return method._replace(
+        client=lambda initial, info: first_state(method, initial, info),
         client_update=client_update,
         setup_message=None if method.setup_message is None else setup_message,
     )

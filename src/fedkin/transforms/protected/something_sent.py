@@ -3,7 +3,7 @@
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import Tree
-from fedkin.transforms.setting import Setting
+from fedkin.transforms.setting import Setting, first_exchange
 
 
 def something_sent(method: Method, setting: Setting, start: FederationInit) -> Tree:
@@ -20,8 +20,7 @@ def something_sent(method: Method, setting: Setting, start: FederationInit) -> T
     Raises:
         FedkinError: Clients send nothing, neither in a round nor before the first one.
     """
-    received = method.broadcast(method.server(start), setting.first)
-    sent = method.expected_update(received, setting.infos[setting.first])
+    _, sent = first_exchange(method, setting, start)
     if not sent and method.setup_message is None:
         raise FedkinError(
             f"[privacy] has nothing to protect: clients of {method.name} send nothing; leave "
