@@ -184,6 +184,23 @@ def test_another_clients_model_that_fails_gains_nothing():
         assert all(gain != 0 for gain in found.values())
 
 
+@pytest.mark.certifies("fedfomo", "law")
+@pytest.mark.parametrize("broken", [{"before"}, {"before", "parameters"}])
+def test_a_client_whose_own_model_fails_takes_one_that_works(broken):
+    """Its own loss is no number, so no difference to it is: every candidate whose loss is one
+    gains, all alike.
+    """
+    run = federated("fedfomo").run(1, evaluate=False)
+    state, own = run.coordinator.state, run.host.personal_state(2)
+    bad = map_tree(lambda leaf: torch.full_like(leaf, 1e308), own["before"])
+    run.host.store.put(2, {**own, **dict.fromkeys(broken, bad)})
+    moment = run.run(1, evaluate=False).moments[-1]
+    told = moment.up[2]["coefficients"].tolist()
+    assert told == [1.0] * len(state["candidates"][2]) + [float("parameters" not in broken)]
+    assert all(np.isfinite(leaf).all() for leaf in moment.up[2]["parameters"].values())
+    assert abs(moment.own[2]["before"]["weight"]).max() < 100
+
+
 @pytest.mark.certifies("fedfomo", "closed form")
 def test_gains_of_quadratics():
     """L_i is the exact quadratic of the validation data: gain = (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j −

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import map_tree
 from fedkin.methods.fedmd import fedmd
-from tests.methods.federation import Federated, agree, population
+from fedkin.methods.local import local
+from tests.methods.federation import Federated, agree, arrays, population
 from tests.methods.public_sets import (
     BOTH,
     LR,
@@ -76,6 +79,22 @@ def test_fedmd(case, kinds):
         agree_personal("fedmd", run, moment, other["personal"])
         before = rows
     assert len({tuple(rows) for rows in subsets}) == ROUNDS  # drawn afresh every round
+
+
+def test_after_a_first_round_without_a_sum_private_training_goes_on():
+    """Under masks such a round leaves the server's state as it was: there is nothing to digest."""
+    method = fedmd(lr=LR, subset=7, pretrain_steps=TRANSFER, public_batch=BATCH)
+    run = Federated(method, population(public=PUBLIC), steps=2)
+    first = run.setup().coordinator.state
+    moments = run.run(1).moments
+    run.coordinator.state = first
+    run.run(1)
+    alone = Federated(local(lr=LR), run.people, steps=2).setup()
+    for k, own in moments[0].own.items():
+        alone.host.store.put(k, {"parameters": map_tree(torch.from_numpy, own["parameters"])})
+        data = alone.host.training(2, k)
+        trained, _ = alone.method.client_update({}, alone.host.personal_state(k), data)
+        agree("fedmd", moments[1].own[k]["parameters"], arrays(trained["parameters"]))
 
 
 def test_a_subset_larger_than_the_public_set():

@@ -6,6 +6,7 @@ import torch
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import FederationInit
 from fedkin.methods import make
 from fedkin.methods.fedu import fedu
 from tests.laws.small import close, same
@@ -115,6 +116,27 @@ def test_a_newcomer_starts_from_the_mean_and_moves_nobody():
     (placed,) = given.newcomer_placements({"models": models(2)}, 2, None)
     after = given.update_newcomer(placed, 2, reply, server())
     assert after["models"][2]["w"].tolist() == [22.0, 22.0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 14, 27, 100])
+def test_the_mean_of_the_others_is_within_reach_however_many_they_are(count):
+    """A row of 13 times 1/13, or of 99 times 1/99, adds up to more than 1 in floating point."""
+    w = {"w": torch.zeros(2)}
+    start = FederationInit({"mlr": w}, tuple(range(count)), 0, 3, lambda k: w)
+    fedu(lr=0.1, pull=1.0).check(start, count)
+    if count > 1:
+        with pytest.raises(FedkinError, match=r"is 1\.01, and above 1"):
+            fedu(lr=0.1, pull=1.01).check(start, count)
+
+
+def test_no_row_of_the_complete_graph_is_made_to_check_it(monkeypatch):
+    """All are alike: a row for each client would be the square of the clients."""
+    w = {"w": torch.zeros(2)}
+    start = FederationInit({"mlr": w}, tuple(range(50)), 0, 3, lambda k: w)
+    method, made, zeros = fedu(lr=0.1, pull=0.5), [], torch.zeros
+    monkeypatch.setattr(torch, "zeros", lambda *a, **b: made.append(a) or zeros(*a, **b))
+    method.check(start, 50)
+    assert made == []
 
 
 @pytest.mark.parametrize(

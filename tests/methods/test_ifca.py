@@ -4,8 +4,12 @@ import math
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.tree import map_tree
+from fedkin.engine.codec import encode
+from fedkin.methods.hypcluster import hypcluster
 from fedkin.methods.ifca import choose, ifca
 from tests.methods.federation import (
     Federated,
@@ -81,6 +85,42 @@ def test_a_model_that_diverged_is_not_chosen(losses, cluster):
     assert found.cluster == cluster
     assert found.parameters is candidates[cluster]
     assert found.loss == losses[cluster]
+
+
+@pytest.mark.parametrize("cluster", [CLUSTERS, 99, -1])
+@pytest.mark.parametrize(
+    "method",
+    [
+        ifca(lr=LR, clusters=CLUSTERS, shared="bias"),
+        hypcluster(lr=LR, clusters=CLUSTERS, starts=1),
+        hypcluster(lr=LR, clusters=CLUSTERS, starts=2),
+    ],
+    ids=["ifca", "one set", "two sets"],
+)
+def test_a_client_that_chose_a_cluster_that_is_not_there_is_left_out(method, cluster):
+    """The server's state is as without it, and the record says why."""
+
+    def lying(received, own, data):
+        own, message = method.client_update(received, own, data)
+        if data.info.client == 2:
+            wrong = torch.tensor(cluster)
+            message["control"] = map_tree(
+                lambda leaf: leaf if leaf.is_floating_point() else wrong, message["control"]
+            )
+        return own, message
+
+    def after(who):
+        changed = method._replace(client_update=lying)
+        run = Federated(changed, people(), draws=draws("mlr", 2 * CLUSTERS), epochs=1).setup()
+        coordinator = run.coordinator
+        coordinator.schedule = coordinator.schedule._replace(participants=lambda number: who)
+        return coordinator.round(1), coordinator.state
+
+    record, state = after([0, 1, 2, 3, 4])
+    assert list(record.missing) == [2]
+    assert f"it chose cluster {cluster} of 0 to {CLUSTERS - 1}" in record.missing[2]
+    assert 2 not in record.server_metrics.get("cluster", {})
+    assert encode(state) == encode(after([0, 1, 3, 4])[1])
 
 
 @pytest.mark.parametrize("wrong", [{"clusters": 0}, {"average": "weights"}], ids=str)

@@ -338,6 +338,11 @@ def test_a_newcomer_of_persfl_may_have_an_earlier_teacher() -> None:
     state = {"parameters": last, "earlier": {"2": early, "4": middle}}
     placed = method.newcomer_placements(state, NEW, info())
     assert [one["parameters"] for one in placed] == [last, early, middle]
+    told = [method.broadcast(one, NEW).get("control") for one in placed]
+    assert told == [None, {"round": 2}, {"round": 4}]
+    for one in placed:
+        down = method.broadcast(one, NEW)
+        assert method.expected_update(down, info()) == {"parameters": one["parameters"]}
     (alone,) = method.newcomer_placements({"parameters": last}, NEW, info())
     assert alone == {"parameters": last}
 

@@ -113,6 +113,17 @@ def test_the_choices_differ_between_clients():
     assert {T for lam, T in pairs if lam > 0} == {1.0, 5.0}
 
 
+@pytest.mark.parametrize("teacher", ["optimal", "final"])
+def test_a_teachers_round_is_that_of_its_model_where_training_ended_early(teacher):
+    """The finish keeps the number that was planned: here 31, after two rounds."""
+    for number in (3, 31):
+        run, theirs = make(teacher=teacher, rounds=2)
+        notes = run.coordinator.finish(number, 2).notes
+        rounds = {k: of["teacher_round"] for k, of in notes.items()}
+        assert rounds == theirs[-1]["teacher_round"]
+        assert max(rounds.values()) == 2
+
+
 @pytest.mark.certifies("persfl", "law")
 def test_teacher_and_student_are_chosen_on_validation_data_only():
     """Other test samples change no choice and no model; other validation samples do."""

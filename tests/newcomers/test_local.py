@@ -161,6 +161,16 @@ def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
         alone = at._replace(state={"parameters": w})
         losses.append(_before_finish(alone, at.parts.held_out))
     assert found.place == int(np.argmin(losses))
+    rounds = [6, 2, 4, 5]
+    assert found.notes["teacher_round"] == rounds[found.place]
+    for teacher in ("optimal", "final"):
+        parts = assemble(small("persfl", method__kept=3, method__teacher=teacher, **settings))
+        places = parts.method.newcomer_placements(at.state, 9, None)
+        for number, place in zip(rounds, places, strict=True):
+            method = parts.method._replace(newcomer_placements=lambda *_, at=place: (at,))
+            placed = at._replace(parts=at.parts._replace(method=method))
+            there, _ = joined(placed, at.parts.held_out, 2)
+            assert there.notes["teacher_round"] == number
     plain = learned(run(small("persfl", **settings), tmp_path / "plain"))
     assert encode(plain.state) == encode({"parameters": at.state["parameters"]})
 

@@ -13,11 +13,10 @@ from fedkin.core.rng import Key
 
 
 class Clusters(NamedTuple):
-    """labels [points] int64, centroids [k, …] like the points, and how many iterations it took."""
+    """labels [points] int64, and centroids [k, …] like the points."""
 
     labels: Tensor
     centroids: Tensor
-    iterations: int
     cost: float  # Σ squared distances to the nearest centroid
 
 
@@ -61,7 +60,7 @@ def kmeans(points: Tensor, k: int, key: Key, starts: int = 1) -> Clusters:
         centroids = torch.stack(
             [_mean(points, labels, cluster, found.cluster_centers_) for cluster in range(k)]
         )
-        result = Clusters(labels, centroids, int(found.n_iter_), float(found.inertia_))
+        result = Clusters(labels, centroids, float(found.inertia_))
         best = result if best is None or result.cost < best.cost else best
     assert best is not None
     return best

@@ -55,8 +55,7 @@ class FederationInit(NamedTuple):
     clients: tuple[int, ...]
     public: int
     classes: int
-    # other initial parameters of the one architecture; draw(0) are the initial ones
-    draw: Callable[[int], Params]
+    draw: Callable[[int], Params]  # k → initial parameters of the one architecture; 0: the first
     architectures: Mapping[int, str] = {}  # client → name of its architecture
     key: Key = Key(0)  # (seed,): randomness of the first server state
     heads: Mapping[str, Head] = MappingProxyType({})  # of each architecture, where it has one
@@ -101,6 +100,12 @@ class ClientContext(Protocol):
     @property
     def key(self) -> Key:
         """(seed, round, client): the source of all randomness."""
+
+    @property
+    def rounds_before(self) -> int:
+        """How many rounds had trained when this work began: fewer than ``key.round`` − 1 where
+        training ended early, because the finish keeps its number.
+        """
 
     @property
     def public(self) -> Tensor | None:
@@ -284,8 +289,7 @@ class Needs(NamedTuple):
     classes: bool = False  # class probabilities, not regression
     validation: bool = False  # validation samples at every client
     head: bool = False  # every model has a head
-    # participants drawn uniformly, or with probability p_k
-    sampling: Literal["uniform", "size"] = "uniform"
+    sampling: Literal["uniform", "size"] = "uniform"  # of participants; "size": by p_k
     # who sends before the first round
     introduction: Literal["none", "participants", "everyone"] = "none"
     server_models: bool = False  # the server runs models itself, and is given them

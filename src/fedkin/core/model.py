@@ -39,12 +39,14 @@ State = Mapping[str, Array]  # what a model that is no torch module has learned
 class Batch(NamedTuple):
     """One mini-batch.
 
-    Rows with weight 0 are padding; the other weights are 1 / (samples in the batch).
+    Rows with weight 0 are padding; the other weights are 1 / (samples in the batch), so that they
+    sum to 1. Where each sample is drawn by a chance of its own ("poisson"), they are 1 / (samples
+    expected in a batch), whatever was drawn: they sum to 1 on average, and to 0 in an empty batch.
     """
 
     x: Tensor  # [batch, …] uint8 pixels (scaled to [0, 1] by the model), float features, or tokens
     y: Tensor  # [batch] int64 classes, or float targets
-    weight: Tensor  # [batch], sums to 1
+    weight: Tensor  # [batch]
 
 
 class LearnerBatch(NamedTuple):

@@ -15,6 +15,7 @@ from torch import Tensor
 __all__ = [
     "BUFFER",
     "Params",
+    "RunningMean",
     "Tree",
     "add",
     "children",
@@ -320,21 +321,54 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
         ValueError: There is no tree, or no weight above 0; trees differ; or a leaf is a number,
             which has no dtype that a mean could keep. Names the place.
     """
-    total: Tree | None = None
-    like: Tree = None
-    mass = 0.0
+    sums = RunningMean()
     for tree, weight in zip(trees, weights, strict=True):
+        sums.add(tree, weight)
+    return sums.mean()
+
+
+class RunningMean:
+    """A ``weighted_mean`` of trees that come one by one, where several are taken in one pass.
+
+    ``weight``: the sum of weights so far.
+    """
+
+    def __init__(self) -> None:
+        self.weight = 0.0
+        self._total: Tree = None
+        self._like: Tree = None
+
+    def add(self, tree: Tree, weight: float) -> None:
+        """One tree more.
+
+        Args:
+            tree: Of the structure of those before it.
+            weight: Its weight, not negative.
+
+        Raises:
+            ValueError: It differs from those before it, or a leaf is a number. Names the place.
+        """
         if number := first_number(tree):
             path, leaf = number
             raise ValueError(f"{path} is {leaf!r}: a mean is taken of tensors, not of numbers")
-        like, mass = tree, mass + weight
-        if total is None:
-            total = map_tree(lambda x, w=weight: x.to(torch.float64) * w, tree)
+        if self._total is None:
+            self._total = map_tree(lambda x: x.to(torch.float64) * weight, tree)
         else:
-            map_tree(lambda t, x, w=weight: t.add_(x, alpha=w), total, tree)
-    if total is None or mass <= 0:
-        raise ValueError("a weighted mean needs at least one tree and a positive total weight")
-    return map_tree(lambda t, x: (t / mass).to(x.dtype), total, like)
+            map_tree(lambda t, x: t.add_(x, alpha=weight), self._total, tree)
+        self._like, self.weight = tree, self.weight + weight
+
+    def mean(self) -> Tree:
+        """The mean of those that were added.
+
+        Returns:
+            A tree of their structure and dtypes.
+
+        Raises:
+            ValueError: There is no tree, or no weight above 0.
+        """
+        if self._total is None or self.weight <= 0:
+            raise ValueError("a weighted mean needs at least one tree and a positive total weight")
+        return map_tree(lambda t, x: (t / self.weight).to(x.dtype), self._total, self._like)
 
 
 def first_number(tree: Tree) -> tuple[str, Any] | None:

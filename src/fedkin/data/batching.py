@@ -14,7 +14,8 @@ class Plan(NamedTuple):
     [steps, batch].
 
     A row's weights sum to 1: 1/size on real samples, 0 on padding (whose index is 0). So the
-    weighted sum of the per-sample losses is the mean over the real batch, whatever its size.
+    weighted sum of the per-sample losses is the mean over the real batch, whatever its size. Those
+    of ``poisson`` sum to 1 on average alone: it divides by the size that it expects.
     """
 
     index: torch.Tensor  # type: ignore[assignment]  # hides tuple.index, which nobody needs here

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import Batches, Scanner, ScanStep, right, scan
+from fedkin.core.ops import Batches, Scanner, ScanStep, correct, scan
 from fedkin.core.tree import Tree, dtype_of, named_leaves
 
 Predict = Callable[[Model, Tree, Tensor], Tensor]
@@ -81,7 +81,7 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
     """
     if model.family.classes:
         loss = -predictions.gather(1, y[:, None])[:, 0]
-        hits = right(predictions, y).to(torch.float64)
+        hits = correct(predictions, y).to(torch.float64)
     else:
         loss = model.family.unit * model.family.nll_of_mean(predictions, y)
         hits = torch.full_like(loss, float("nan"), dtype=torch.float64)

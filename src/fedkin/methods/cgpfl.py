@@ -16,8 +16,8 @@ from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Wei
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
-from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, in_each_cluster
+from fedkin.core.tree import Params, RunningMean, Tree, flat, map_tree, mix, row, sq_dist, stack
+from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, count_of, in_each_cluster
 
 __all__ = ["cgpfl", "largest", "regroup", "uploads", "widen"]
 
@@ -118,7 +118,7 @@ def cgpfl(
         },
         server_metrics=server_metrics,
         check=check,
-        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, state["models"]),
     )
 
 
@@ -132,12 +132,7 @@ def largest(state: Tree) -> int:
         Its number.
     """
     known = state["cluster"][state["cluster"] != NOT_HEARD]
-    return int(torch.bincount(known, minlength=count_of(state)).argmax())
-
-
-def count_of(state: Tree) -> int:
-    """K, the number of models."""
-    return len(next(iter(state["models"].values())))
+    return int(torch.bincount(known, minlength=count_of(state["models"])).argmax())
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:
@@ -167,18 +162,17 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
         in a cluster before.
     """
     models, cluster = state["models"], state["cluster"].clone()
-    count = count_of(state)
+    count = count_of(models)
     labels = found.labels.tolist()
     used = sorted(set(labels))
     old = torch.stack([flat(row(models, k)) for k in range(count)])
     places = dict(zip(used, match(found.centroids[used], old), strict=True))
     renewed = [row(models, k) for k in range(count)]
+    means = {label: RunningMean() for label in used}
+    for reply, label in zip(replies.values(), labels, strict=True):  # each is read once
+        means[label].add(reply.message["parameters"], reply.weight)
     for label, place in places.items():
-        members = [one for one, own in zip(replies.values(), labels, strict=True) if own == label]
-        mean = weighted_mean(
-            [one.message["parameters"] for one in members], [one.weight for one in members]
-        )
-        renewed[place] = mix(renewed[place], mean, alpha)
+        renewed[place] = mix(renewed[place], means[label].mean(), alpha)
     before = cluster.clone()
     for client, label in zip(replies, labels, strict=True):
         cluster[client] = places[label]
@@ -192,7 +186,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     cluster models.
     """
     models = state["models"]
-    count = count_of(state)
+    count = count_of(models)
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
     apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
     return {

@@ -17,7 +17,7 @@ from fedkin.core.method import FederationInit, Method, Needs, ServerContext
 from fedkin.core.tree import Params, Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.bipartition import Halves, bipartition
-from fedkin.methods.parts.clusters import in_each_cluster
+from fedkin.methods.parts.clusters import count_of, in_each_cluster
 
 __all__ = ["clustered_fl"]
 
@@ -126,14 +126,16 @@ def clustered_fl(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,
-        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(
+            state, state["parameters"]
+        ),
         needs=Needs(full_participation=True),
     )
 
 
 def models_of(state: Tree) -> list[Params]:
     """The model of each cluster."""
-    return [row(state["parameters"], k) for k in range(count_of(state))]
+    return [row(state["parameters"], k) for k in range(count_of(state["parameters"]))]
 
 
 def mean_of(sent: Sequence[Reply]) -> Params:
@@ -154,11 +156,6 @@ def children(
     return mean_of(stay), mean_of(leave)
 
 
-def count_of(state: Tree) -> int:
-    """How many clusters there are."""
-    return len(next(iter(state["parameters"].values())))
-
-
 def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     """Who is in which cluster, and the norms that decide: of each client's update, and of its
     cluster's mean.
@@ -166,4 +163,4 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     by_client = {
         name: dict(enumerate(state[name].tolist())) for name in ("cluster", "update", "mean_update")
     }
-    return {**by_client, "clusters": {-1: count_of(state)}}
+    return {**by_client, "clusters": {-1: count_of(state["parameters"])}}

@@ -28,7 +28,7 @@ from fedkin.core.method import (
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, predictions, scan
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree
+from fedkin.core.tree import Params, Tree, dtype_of
 from fedkin.methods.parts.comet.pull import pull_of, spread
 from fedkin.methods.parts.comet.silhouette import by_silhouette
 
@@ -90,9 +90,8 @@ def comet(
     told = ("cluster", "lam") if pull == "distance" else ("cluster",)
 
     def server(start: FederationInit) -> Tree:
-        like = next(iter(next(iter(start.parameters.values())).values()))
-        even = torch.full((1, start.public, start.classes), 1 / start.classes, dtype=like.dtype)
-        return {"centroids": even}
+        shape, dtype = (1, start.public, start.classes), dtype_of(start.parameters)
+        return {"centroids": torch.full(shape, 1 / start.classes, dtype=dtype)}
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial, "cluster": 0, "lam": lam}

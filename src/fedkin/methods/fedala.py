@@ -2,12 +2,10 @@
 much of the global model it takes. Algorithm 1.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from fedkin.core.hyperparameters import Count, Part, Positive, Weights, declared
+from fedkin.core.hyperparameters import Count, Layers, Part, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
@@ -22,7 +20,7 @@ __all__ = ["fedala"]
 def fedala(
     *,
     lr: float,
-    adaptive: str | Sequence[str] = "last",
+    adaptive: Layers = "last",
     share: Part = 0.8,
     weight_lr: Positive = 1.0,
     first_epochs: Count = 10,

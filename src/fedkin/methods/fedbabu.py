@@ -2,11 +2,10 @@
 each client fine-tunes. Algorithm 1.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, Positive, Weights, declared
+from fedkin.core.hyperparameters import Count, Layers, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan, sgd_step
@@ -22,7 +21,7 @@ Tuned = Literal["full", "head", "body"]
 def fedbabu(
     *,
     lr: float,
-    head: str | Sequence[str] = "last",
+    head: Layers = "last",
     epochs: Count = 5,
     tune: Tuned = "full",
     personal_lr: Positive | None = None,
@@ -71,7 +70,7 @@ def fedbabu(
     return method._replace(finalize=finalize, personal_models=personal_models)
 
 
-def parted(params: Params, head: str | Sequence[str]) -> frozenset[str]:
+def parted(params: Params, head: Layers) -> frozenset[str]:
     """The names of the head. Raises FedkinError where it is nothing, or all that can be trained."""
     found = select(params, head, "head")
     if not found or found == frozenset(params):

@@ -11,10 +11,11 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.conditional_policy import (
+    POLICY,
     direction,
     network,
-    of_model,
     separated,
     separated_step,
 )
@@ -88,5 +89,5 @@ def fedcp(*, lr: float, lam: NotNegative = 0.5, weights: Weights = "samples") ->
 def prediction(model: Model, view: Tree, x: Tensor) -> Tensor:
     """What both heads make of the separated features."""
     w = view["parameters"]
-    found = head_of(model).features(of_model(w), x)
+    found = head_of(model).features(without(w, POLICY), x)
     return likelihood(model, separated(model, w, view["head"], found, view["toward"]))

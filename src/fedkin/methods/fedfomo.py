@@ -2,6 +2,7 @@
 on its own data.
 """
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -155,15 +156,18 @@ def server_metrics(state: Tree) -> dict[str, dict[int, dict[int, float]]]:
 def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:
     """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate. 0 for one that equals θ̄_i, and
     for one whose loss here is no number: a client is not lost by another one's model that fails.
+    Where that of θ̄_i is none either, 1 for every candidate that has one: it leads out of there.
     """
 
     def loss(w: Params) -> float:
         return data.score(w, "val")[0]
 
-    here = loss(before)
+    here, losses, dtype = loss(before), [loss(theta) for theta in tried], dtype_of(before)
+    if not math.isfinite(here):
+        return torch.tensor([math.isfinite(there) for there in losses]).to(dtype)
     distances = [float(sq_dist(theta, before)) ** 0.5 for theta in tried]
     gain = [
-        (here - loss(theta)) / distance if distance else 0.0
-        for theta, distance in zip(tried, distances, strict=True)
+        (here - there) / distance if distance else 0.0
+        for there, distance in zip(losses, distances, strict=True)
     ]
-    return torch.tensor(gain, dtype=dtype_of(before)).nan_to_num(0, 0, 0)
+    return torch.tensor(gain, dtype=dtype).nan_to_num(0, 0, 0)

@@ -11,8 +11,9 @@ from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of, is_buffer, weighted_mean
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.low_rank import expected, factored, multiplied
-from fedkin.methods.parts.mutual_distillation import MAP, mutual_step, of_model
+from fedkin.methods.parts.mutual_distillation import MAP, mutual_step
 
 
 @declared
@@ -50,6 +51,8 @@ def fedkd(
         weights: "uniform" (the authors' code) or "samples": the weights of the mean.
     """
 
+    rate = lr if personal_lr is None else personal_lr
+
     def energy(round: int) -> float:
         return energy_start + (energy_end - energy_start) * min(1.0, round / rounds)
 
@@ -57,11 +60,11 @@ def fedkd(
         before, size = received["parameters"], head_of(data.model).size
         linear = own["map"] if "map" in own else torch.eye(size, dtype=dtype_of(before))
         both = {**own["parameters"], MAP: linear}, before
-        settings = distill, hidden, (personal_lr or lr) * data.decay, lr * data.decay
+        settings = distill, hidden, rate * data.decay, lr * data.decay
         mentor, mentee = scan(mutual_step, both, data.batches(), *settings)
         change = {n: v if is_buffer(n) else v - before[n] for n, v in mentee.items()}
         sent = factored(change, energy(data.key.round))
-        return {"parameters": of_model(mentor), "map": mentor[MAP]}, {"parameters": sent}
+        return {"parameters": without(mentor, MAP), "map": mentor[MAP]}, {"parameters": sent}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         w = state["parameters"]

@@ -95,12 +95,9 @@ def fedmd(
         w, public, labels = own["parameters"], public_set(data), data.public_y
         if own["transferred"]:
             pairs = public[received["control"]["digest"]], received["predictions"]
-            w = scan(
-                _digest,
-                w,
-                data.rows(pairs, public_batch, digest_steps, "digest"),
-                rate * data.decay,
-            )
+            if len(pairs[1]):  # none while no round's scores have come to a mean
+                shared = data.rows(pairs, public_batch, digest_steps, "digest")
+                w = scan(_digest, w, shared, rate * data.decay)
         else:
             if labels is None:
                 raise ValueError("fedmd uses the labels of the public set")

@@ -2,9 +2,7 @@
 client. Algorithm 1.
 """
 
-from collections.abc import Sequence
-
-from fedkin.core.hyperparameters import Count, Positive, Weights, declared
+from fedkin.core.hyperparameters import Count, Layers, Positive, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 
@@ -13,7 +11,7 @@ from fedkin.methods.partial_fl import partial_fl
 def fedrep(
     *,
     lr: float,
-    personal: str | Sequence[str] = "last",
+    personal: Layers = "last",
     personal_lr: Positive | None = None,
     personal_steps: Count | None = None,
     weights: Weights = "uniform",

@@ -81,7 +81,10 @@ def fedu(*, lr: float, pull: NotNegative = 0.5, graph: Graph = "complete") -> Me
         count = len(start.clients)
         if rows is not None and len(rows) != count:
             raise FedkinError(f"method.graph of fedu: {count} clients need as many rows")
-        most = max(float(weights(k, count).sum()) for k in range(count))
+        if rows is None:
+            most = float(count > 1)  # of every row, and without rounding
+        else:
+            most = max(float(weights(k, count).sum()) for k in range(count))
         if pull * most > 1:
             raise FedkinError(
                 f"fedu: pull times the sum of a client's row is {pull * most:.3g}, and above 1 the "

@@ -10,12 +10,13 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.conditional_valve import (
+    BESIDE,
     CLASSES,
     guided_step,
     modules,
     moved,
-    of_model,
 )
 from fedkin.methods.parts.personal_head import personal_head
 
@@ -85,5 +86,5 @@ def condition(embeddings: Tensor, data: ClientContext) -> Tensor:
 def prediction(model: Model, view: Tree, x: Tensor) -> Tensor:
     """What the personal head makes of the features moved for the client."""
     w, head = view["parameters"], head_of(model)
-    found = head.features(of_model(w), x)
+    found = head.features(without(w, BESIDE), x)
     return likelihood(model, head.scores(w, moved(w, found, view["condition"])))

@@ -8,7 +8,7 @@ from torch import Tensor
 from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method, Needs, plain_prediction
 from fedkin.core.model import Model, head_of
-from fedkin.core.ops import right
+from fedkin.core.ops import correct
 from fedkin.core.tree import Tree
 from fedkin.methods.fedavg import fedavg
 
@@ -79,7 +79,7 @@ def chosen(store: Tree, data: ClientContext) -> float:
     scores = []
     for share in SHARES:
         mixture = (1 - share) * a + share * b
-        hits = int(right(mixture, y).sum())
+        hits = int(correct(mixture, y).sum())
         loss = float(-mixture.gather(1, y[:, None]).clamp_min(LEAST).log().mean())
         scores.append((-hits, loss, share))
     return min(scores)[2]

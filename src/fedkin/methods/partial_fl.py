@@ -3,14 +3,14 @@
 min over u, v_1 … v_n of Σ p_i f_i(u, v_i). FedAlt (Algorithm 2, LocalAlt) and FedSim (LocalSim).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, Positive, declared
+from fedkin.core.hyperparameters import Count, Layers, Positive, declared
 from fedkin.core.layers import select
 from fedkin.core.method import (
     ClientContext,
@@ -35,7 +35,7 @@ Work = Callable[[Params, Params, ClientContext], tuple[Params, Params]]
 def partial_fl(
     *,
     lr: float,
-    personal: str | Sequence[str] = "last",
+    personal: Layers = "last",
     schedule: Literal["alternate", "simultaneous"] = "alternate",
     personal_lr: Positive | None = None,
     personal_steps: Count | None = None,

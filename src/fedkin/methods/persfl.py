@@ -24,6 +24,8 @@ from fedkin.core.ops import descend, gradient, outputs, scan_several
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.coarse_to_fine import Point, coarse_to_fine
+from fedkin.methods.parts.persfl.distances import DISTANCES
+from fedkin.methods.parts.persfl.earlier_models import message_of, places, round_of, with_earlier
 
 __all__ = ["persfl"]
 
@@ -40,24 +42,6 @@ class Student(NamedTuple):
     lam: float
     temperature: float
     rank: tuple[float, float]
-
-
-def _kl(teacher: Tensor, student: Tensor) -> Tensor:
-    """KL(σ(O/T) ‖ σ(A/T)) of each row (Algorithm 1, line 20); arguments are log-probabilities."""
-    return (teacher.exp() * (teacher - student)).sum(1)
-
-
-def _reverse_kl(teacher: Tensor, student: Tensor) -> Tensor:
-    """KL(σ(A/T) ‖ σ(O/T)) of each row (eq. 3)."""
-    return (student.exp() * (student - teacher)).sum(1)
-
-
-def _ce(teacher: Tensor, student: Tensor) -> Tensor:
-    """Cross-entropy between softened outputs of each row (eq. 7, PersFL-GD)."""
-    return -(teacher.exp() * student).sum(1)
-
-
-SOFT = {"kl": _kl, "reverse_kl": _reverse_kl, "gd": _ce}
 
 
 @declared
@@ -106,7 +90,6 @@ def persfl(
             mean over users.
     """
     base = fedavg(lr=lr)
-    soften = SOFT[objective]
 
     def distance(
         w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor
@@ -114,7 +97,9 @@ def persfl(
         own = model.train_outputs(w, batch.x)
         hard = model.family.nll(own, batch.y)
         ours = class_scores(own)
-        soft = soften(torch.log_softmax(expert / t, 1), torch.log_softmax(ours / t, 1))
+        soft = DISTANCES[objective](
+            torch.log_softmax(expert / t, 1), torch.log_softmax(ours / t, 1)
+        )
         return (((1 - lam) * hard + lam * t * t * soft) * batch.weight).sum()
 
     def step(
@@ -124,36 +109,25 @@ def persfl(
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         after = base.server_update(state, sent, server)
-        before = {str(server.key.round - 1): state["parameters"]} if server.key.round > 1 else {}
-        return (
-            {**after, "earlier": thinned({**state.get("earlier", {}), **before}, kept)}
-            if kept
-            else after
-        )
-
-    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        return (
-            {"parameters": state["parameters"]},
-            *({"parameters": w} for w in state.get("earlier", {}).values()),
-        )
+        return with_earlier(after, state, server.key.round, kept) if kept else after
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return {"teacher": initial, "loss": math.inf, "round": 0}
 
-    def consider(candidate: Params, own: Tree, data: ClientContext, number: int) -> Tree:
+    def consider(received: Tree, own: Tree, data: ClientContext) -> Tree:
         """Keep the candidate if its validation loss is the least so far (lines 5-9)."""
-        loss, _ = data.score(candidate, "val")
-        return {"teacher": candidate, "loss": loss, "round": number} if loss < own["loss"] else own
+        w, number = received["parameters"], round_of(received, data.rounds_before)
+        loss, _ = data.score(w, "val")
+        return {"teacher": w, "loss": loss, "round": number} if loss < own["loss"] else own
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        own = consider(received["parameters"], own, data, data.key.round - 1)
-        return base.client_update(received, own, data)
+        return base.client_update(received, consider(received, own, data), data)
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
-        last = data.key.round - 1
-        own = consider(received["parameters"], own, data, last)
-        if teacher == "final":
-            own = {**own, "teacher": received["parameters"], "round": last}
+        own, w = consider(received, own, data), received["parameters"]
+        # what a server that stands still sends again keeps the round of its first time
+        if teacher == "final" and not same(w, own["teacher"]):
+            own = {**own, "teacher": w, "round": round_of(received, data.rounds_before)}
         best = chosen(own["teacher"], data)
         return {
             **own,
@@ -212,10 +186,11 @@ def persfl(
     return base._replace(
         name="persfl",
         client=client,
-        broadcast=lambda state, client: {"parameters": state["parameters"]},
+        broadcast=lambda state, client: message_of(state),
+        expected_update=lambda received, info: {"parameters": received["parameters"]},
         client_update=client_update,
         server_update=server_update,
-        newcomer_placements=newcomer_placements,
+        newcomer_placements=lambda state, newcomer, info: places(state),
         personal_models=personal_models,
         finalize=finalize,
         client_metrics=client_metrics,
@@ -229,15 +204,11 @@ def grid_of(lams: Sequence[float], temperatures: Sequence[float]) -> list[Point]
     return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
 
 
+def same(a: Params, b: Params) -> bool:
+    """Whether two models have the same bits."""
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
 def _rank(student: Student) -> tuple[float, float]:
     """By the experiment's measure on validation data, then loss."""
     return student.rank
-
-
-def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
-    """At most so many of the models of rounds, those of the multiples of 1, 2, 4, … rounds."""
-    every = 1
-    while len(models) > most:
-        every *= 2
-        models = {number: w for number, w in models.items() if int(number) % every == 0}
-    return models

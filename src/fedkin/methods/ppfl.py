@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, NotNegative, Part, declared
+from fedkin.core.hyperparameters import Count, Layers, NotNegative, Part, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -50,7 +50,7 @@ def ppfl(
     models: Count = 4,
     structure: Literal[1, 2] = 1,
     schedule: Literal["alternate", "random"] = "alternate",
-    canonical: str | Sequence[str] = "all",
+    canonical: Layers = "all",
     lam: NotNegative = 1e-5,
     membership_lr: NotNegative = 0.5,
     membership_steps: Literal["full", "batches"] | Count = "full",

@@ -16,7 +16,7 @@ from fedkin.core.method import (
     plain_prediction,
 )
 from fedkin.core.model import Model
-from fedkin.core.ops import home_step, right, scan, sgd_step
+from fedkin.core.ops import correct, home_step, scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
@@ -136,7 +136,7 @@ def errors(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
     """1 where the class is wrong; the squared error of numbers."""
     if not model.family.classes:
         return (predictions[:, 0] - y).square()
-    return (~right(predictions, y)).to(predictions.dtype)
+    return (~correct(predictions, y)).to(predictions.dtype)
 
 
 def losses(model: Model, predictions: Tensor, y: Tensor) -> Tensor:

@@ -63,6 +63,6 @@ class SeenData:
         self.rank: Score = data.rank if rank is None else rank
         self.rank_error: RankError = data.rank_error if rank_error is None else rank_error
         self.rows = data.rows
-        self.model, self.key = data.model, data.key
+        self.model, self.key, self.rounds_before = data.model, data.key, data.rounds_before
         self.public, self.public_y = data.public, data.public_y
         self.decay, self.secret = data.decay, data.secret

@@ -3,7 +3,7 @@
 import torch
 
 from fedkin.core.model import Batch
-from fedkin.core.ops import descend, gradient, slope
+from fedkin.core.ops import descend, full_gradient, gradient
 
 
 def loss(w, batch):
@@ -27,6 +27,6 @@ def test_a_step_goes_down_the_gradient():
 
 def test_a_full_gradient_is_the_sum_over_batches():
     at = {"a": torch.tensor([1.0, 2.0]), "b": torch.tensor(-1.0)}
-    found = slope(loss, at, [batch([[2.0, 4.0]]), batch([[6.0, 0.0]]), batch([[0.0, 2.0]])])
+    found = full_gradient(loss, at, [batch([[2.0, 4.0]]), batch([[6.0, 0.0]]), batch([[0.0, 2.0]])])
     assert found["a"].tolist() == [4.0, 3.0]
     assert found["b"].item() == 9.0

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedkin.core.model import Batch
-from fedkin.methods.parts.alignment import aligned_step, best_mixtures, objective
+from fedkin.methods.parts.alignment import aligned_step, best_mixtures, merged, objective
 from tests.methods.federation import CLASSES, HIDDEN, WIDTH, agree, architecture
 from tests.reference import fedpac as reference
 
@@ -88,3 +88,29 @@ def test_a_client_that_is_far_away_counts_nothing():
     assert found[1] == pytest.approx(0.5 / (0.5 + 0.25 + 9.0))
     far = best_mixtures([told([0.0, 0.0], 0.0), told([3.0, 0.0], 0.25)])[0]
     assert far == pytest.approx([1.0, 0.0])
+
+
+def test_class_means_are_summed_in_double_precision_one_client_after_the_other() -> None:
+    """Five thousand clients of about one mean: float32 would lose digits on the way, and all their
+    means at once are [clients, classes, d].
+    """
+    generator = torch.Generator().manual_seed(0)
+    means = [1000.0 + torch.randn(2, 3, generator=generator) for _ in range(5000)]
+    counts = [torch.tensor([float(1 + k % 7), 0.0]) for k in range(5000)]
+    before = torch.full((2, 3), 9.0)
+    seen = 0
+
+    def messages():
+        nonlocal seen
+        for mean, count in zip(means, counts, strict=True):
+            seen += 1
+            yield {"centroids": {"means": mean}, "coefficients": {"counts": count}}
+
+    found = merged(messages(), {"centroids": before, "coefficients": torch.tensor([0.0, 1.0])})
+    total = sum(c[0].double() * m[0].double() for m, c in zip(means, counts, strict=True))
+    exact = (total / sum(float(c[0]) for c in counts)).float()
+    assert seen == 5000
+    assert torch.equal(found["centroids"][0], exact)
+    assert torch.equal(found["centroids"][1], before[1])  # nobody has the class: as it was
+    assert found["centroids"].dtype == torch.float32
+    assert found["coefficients"].tolist() == [1.0, 1.0]

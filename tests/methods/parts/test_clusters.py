@@ -1,8 +1,22 @@
-"""Who is in which cluster, and a newcomer in each of them."""
+"""The cluster that a client says, who is in which one, and a newcomer in each of them."""
 
+import pytest
 import torch
 
-from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, in_each_cluster
+from fedkin.methods.parts.clusters import (
+    NOT_HEARD,
+    clusters_of,
+    count_of,
+    in_each_cluster,
+    said_cluster,
+)
+
+
+def test_a_cluster_that_is_not_there_is_refused() -> None:
+    assert [said_cluster({"cluster": torch.tensor(k)}, 3) for k in range(3)] == [0, 1, 2]
+    for wrong in (-1, 3, 99):
+        with pytest.raises(ValueError, match=f"it chose cluster {wrong} of 0 to 2"):
+            said_cluster({"cluster": torch.tensor(wrong)}, 3)
 
 
 def test_who_was_not_heard_is_in_no_cluster() -> None:
@@ -11,13 +25,15 @@ def test_who_was_not_heard_is_in_no_cluster() -> None:
 
 
 def test_one_state_for_each_cluster() -> None:
-    state = {"models": "kept", "cluster": torch.tensor([1, 0, 1])}
-    found = in_each_cluster(state, 3)
+    models = {"w": torch.zeros(3, 2, 5), "b": torch.zeros(3)}
+    state = {"models": models, "cluster": torch.tensor([1, 0, 1])}
+    assert count_of(models) == 3
+    found = in_each_cluster(state, models)
     assert [one["cluster"].tolist() for one in found] == [
         [1, 0, 1, 0],
         [1, 0, 1, 1],
         [1, 0, 1, 2],
     ]
     assert all(one["cluster"].dtype == torch.int64 for one in found)
-    assert all(one["models"] == "kept" for one in found)
+    assert all(one["models"] is models for one in found)
     assert state["cluster"].tolist() == [1, 0, 1]

@@ -10,7 +10,6 @@ from fedkin.methods.parts.conditional_policy import (
     discrepancy,
     network,
     objective,
-    of_model,
     policy,
     separated,
     separated_step,
@@ -48,10 +47,6 @@ def test_a_network_is_uniform_within_its_root_and_normalizes_plainly() -> None:
     assert weight.dtype == torch.float32
     again = network(400, torch.float32, torch.Generator().manual_seed(1))
     assert torch.equal(weight, again[POLICY + "weight"])
-
-
-def test_the_model_is_what_is_beside_the_network() -> None:
-    assert of_model(W).keys() == MODEL.initial.keys()
 
 
 def test_personal_and_global_shares_are_one() -> None:

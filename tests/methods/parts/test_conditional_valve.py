@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional
 
 from fedkin.core.model import Batch
+from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.conditional_valve import (
     BESIDE,
     CLASSES,
@@ -12,7 +13,6 @@ from fedkin.methods.parts.conditional_valve import (
     modules,
     moved,
     objective,
-    of_model,
 )
 from tests.methods.federation import HIDDEN, WIDTH, architecture
 
@@ -41,7 +41,7 @@ def test_modules_begin_as_the_paper_says() -> None:
         assert float(weight.abs().max()) <= 0.1
         assert made[f"{BESIDE}{part}.norm.weight"].unique().tolist() == [1]
     assert not torch.equal(made[BESIDE + "scale.weight"], made[BESIDE + "shift.weight"])
-    assert of_model({**MODEL.initial, **made}).keys() == MODEL.initial.keys()
+    assert without({**MODEL.initial, **made}, BESIDE).keys() == MODEL.initial.keys()
 
 
 def valve(part, condition):

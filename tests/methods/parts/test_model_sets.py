@@ -37,7 +37,9 @@ def test_turned_twice_is_the_same() -> None:
 
 def test_choices_are_in_the_order_of_the_sets_names() -> None:
     control = {"start1": {"cluster": torch.tensor(3)}, "start0": {"cluster": torch.tensor(2)}}
-    assert chosen({"control": control}) == (2, 3)
+    assert chosen({"control": control}, 4) == (2, 3)
+    with pytest.raises(ValueError, match="cluster 3 of 0 to 2"):
+        chosen({"control": control}, 3)
 
 
 def test_of_a_set_whose_models_were_both_chosen() -> None:

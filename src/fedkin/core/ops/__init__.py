@@ -1,8 +1,8 @@
 """What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
 
 from fedkin.core.ops.abreast import scan_several, side_by_side
-from fedkin.core.ops.gradients import descend, gradient, sgd_step, slope
-from fedkin.core.ops.rows import outputs, over_rows, predictions, right
+from fedkin.core.ops.gradients import descend, full_gradient, gradient, sgd_step
+from fedkin.core.ops.rows import correct, outputs, over_rows, predictions
 from fedkin.core.ops.scans import (
     Batches,
     BatchSampling,
@@ -21,18 +21,18 @@ __all__ = [
     "ScanStep",
     "Scanner",
     "at_home",
+    "correct",
     "descend",
+    "full_gradient",
     "gradient",
     "home_step",
     "outputs",
     "over_frozen",
     "over_rows",
     "predictions",
-    "right",
     "scan",
     "scan_several",
     "sgd_step",
     "side_by_side",
     "simplex_step",
-    "slope",
 ]

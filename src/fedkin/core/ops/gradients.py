@@ -83,7 +83,7 @@ def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
     return descend(w, gradient(model.loss)(w, batch), lr)
 
 
-def slope(
+def full_gradient(
     function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree
 ) -> Tree:
     """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that

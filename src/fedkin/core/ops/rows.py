@@ -61,12 +61,12 @@ def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     return over_rows(model.family.probabilities, model, w, x)
 
 
-def right(predictions: Tensor, y: Tensor) -> Tensor:
+def correct(predictions: Tensor, y: Tensor) -> Tensor:
     """Whether the most likely class is the sample's. A row with a NaN is wrong whatever its label:
     a model that diverged says nothing, and argmax alone would have it say class 0.
 
     >>> nan = float("nan")
-    >>> right(torch.tensor([[0.2, 0.8], [nan, nan]]), torch.tensor([1, 0])).tolist()
+    >>> correct(torch.tensor([[0.2, 0.8], [nan, nan]]), torch.tensor([1, 0])).tolist()
     [True, False]
 
     Args:

@@ -8,14 +8,15 @@ def simplex_step(c: Tensor, direction: Tensor, rate: float | Tensor, floor: floa
     """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · direction), normalised
     (PPFL eq. 25).
 
-    ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums
-    to 1, so that no model is lost for good.
+    ``c`` and ``direction`` are [..., K]. Entries below ``floor`` are raised to it, so that no model
+    is lost for good, and then all are divided by their sum: the least is floor / (1 + K · floor) or
+    above.
 
     Args:
         c: Positive, sums of 1 along the last axis.
         direction: The gradient, of the same shape.
         rate: The step size η.
-        floor: The smallest entry that is kept.
+        floor: What smaller entries are raised to, before the division.
 
     Returns:
         Of the shape of ``c``.

@@ -65,10 +65,14 @@ class LocalData:
         return replace(self, info=info, population=population)
 
     @property
+    def rounds_before(self) -> int:
+        """How many rounds had trained when this work began."""
+        return self.key.round - 1 if self.trained is None else self.trained
+
+    @property
     def decay(self) -> float:
         """This round's learning-rate factor, from the schedule in [train]."""
-        round = self.key.round if self.trained is None else self.trained + 1
-        return self.schedule.factor(round)
+        return self.schedule.factor(self.rounds_before + 1)
 
     @property
     def public(self) -> Tensor | None:

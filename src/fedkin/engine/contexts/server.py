@@ -14,7 +14,7 @@ from fedkin.engine.contexts.schedule import Schedule
 
 @dataclass(frozen=True)
 class ServerTools:
-    """The Server protocol."""
+    """``ServerContext`` over a federation's models and its public set."""
 
     key: Key
     models: Mapping[str, Model]

@@ -2,7 +2,7 @@
 FedPAC tells of its features, and the best mixture of heads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -144,7 +144,7 @@ def expected(received: Tree, info: ClientInfo) -> Tree:
     }
 
 
-def merged(messages: Sequence[Tree], state: Tree) -> Tree:
+def merged(messages: Iterable[Tree], state: Tree) -> Tree:
     """c_y = Σ n_iy c_iy / Σ n_iy, and which classes have one; a class that nobody has keeps its
     last.
 
@@ -155,11 +155,14 @@ def merged(messages: Sequence[Tree], state: Tree) -> Tree:
     Returns:
         "centroids" [classes, d], and "coefficients" [classes], 1 where a class has one.
     """
-    counts = torch.stack([up["coefficients"]["counts"] for up in messages])
-    means = torch.stack([up["centroids"]["means"] for up in messages])
-    mass = counts.sum(0)
-    mean = (counts[:, :, None] * means).sum(0) / mass.clamp_min(1)[:, None]
+    centroids, known = state["centroids"], state["coefficients"]
+    total, mass = torch.zeros_like(centroids).double(), torch.zeros_like(known).double()
+    for up in messages:
+        counts = up["coefficients"]["counts"].double()
+        total.addcmul_(counts[:, None], up["centroids"]["means"].double())
+        mass += counts
+    mean = (total / mass.clamp_min(1)[:, None]).to(centroids.dtype)
     return {
-        "centroids": torch.where(mass[:, None] > 0, mean, state["centroids"]),
-        "coefficients": torch.maximum((mass > 0).to(mass.dtype), state["coefficients"]),
+        "centroids": torch.where(mass[:, None] > 0, mean, centroids),
+        "coefficients": torch.maximum((mass > 0).to(known.dtype), known),
     }

@@ -1,13 +1,12 @@
 """FedCP's conditional policy: a small network that splits a sample's features between two heads."""
 
-import math
-
 import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
+from fedkin.methods.parts.beside_model import uniform_layer, without
 
 POLICY = "policy:"  # no parameter of a torch module begins so
 WIDTHS = (10.0, 15.0, 20.0, 50.0)  # of the kernels that are added, as in the authors' code
@@ -24,30 +23,12 @@ def network(size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:
     Returns:
         Parameters by name; the layer gives 2K numbers.
     """
-    root = math.sqrt(size)
-
-    def layer(*shape: int) -> Tensor:
-        drawn = torch.rand(*shape, generator=draw, dtype=torch.float64)
-        return drawn.mul(2).sub(1).div(root).to(dtype)
-
     return {
-        POLICY + "weight": layer(2 * size, size),
-        POLICY + "bias": layer(2 * size),
+        POLICY + "weight": uniform_layer(draw, size, 2 * size, size).to(dtype),
+        POLICY + "bias": uniform_layer(draw, size, 2 * size).to(dtype),
         POLICY + "norm.weight": torch.ones(2 * size, dtype=dtype),
         POLICY + "norm.bias": torch.zeros(2 * size, dtype=dtype),
     }
-
-
-def of_model(w: Params) -> Params:
-    """What a model has of parameters beside which the network stands.
-
-    Args:
-        w: Parameters by name.
-
-    Returns:
-        Those that are not the network's.
-    """
-    return {name: value for name, value in w.items() if not name.startswith(POLICY)}
 
 
 def direction(w: Params, head: Head) -> Tensor:
@@ -138,8 +119,8 @@ def objective(
         A 0-d tensor.
     """
     head = head_of(model)
-    found = head.train_features(of_model(w), batch.x)
-    before = head.features(of_model(received), batch.x)
+    found = head.train_features(without(w, POLICY), batch.x)
+    before = head.features(without(received, POLICY), batch.x)
     rows = model.family.nll(separated(model, w, received, found, toward), batch.y)
     return (rows * batch.weight).sum() + lam * discrepancy(found, before, batch.weight)
 

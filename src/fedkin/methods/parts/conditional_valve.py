@@ -2,8 +2,6 @@
 classes.
 """
 
-import math
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -11,6 +9,7 @@ from torch.nn import functional
 from fedkin.core.model import Batch, Model, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
+from fedkin.methods.parts.beside_model import uniform_layer, without
 
 BESIDE = "gpfl:"  # no parameter of a torch module begins so
 CLASSES = BESIDE + "classes"
@@ -29,30 +28,13 @@ def modules(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) 
     Returns:
         Parameters by name.
     """
-
-    def uniform(*shape: int) -> Tensor:
-        drawn = torch.rand(*shape, generator=draw, dtype=torch.float64)
-        return drawn.mul(2).sub(1).div(math.sqrt(size)).to(dtype)
-
     made = {CLASSES: torch.randn(classes, size, generator=draw, dtype=torch.float64).to(dtype)}
     for part in ("scale", "shift"):
-        made[f"{BESIDE}{part}.weight"] = uniform(size, size)
-        made[f"{BESIDE}{part}.bias"] = uniform(size)
+        made[f"{BESIDE}{part}.weight"] = uniform_layer(draw, size, size, size).to(dtype)
+        made[f"{BESIDE}{part}.bias"] = uniform_layer(draw, size, size).to(dtype)
         made[f"{BESIDE}{part}.norm.weight"] = torch.ones(size, dtype=dtype)
         made[f"{BESIDE}{part}.norm.bias"] = torch.zeros(size, dtype=dtype)
     return made
-
-
-def of_model(w: Params) -> Params:
-    """What a model has of parameters beside which the modules stand.
-
-    Args:
-        w: Parameters by name.
-
-    Returns:
-        Those that are not the modules'.
-    """
-    return {name: value for name, value in w.items() if not name.startswith(BESIDE)}
 
 
 def moved(w: Params, found: Tensor, condition: Tensor) -> Tensor:
@@ -103,7 +85,7 @@ def objective(
         A 0-d tensor.
     """
     head = head_of(model)
-    found = head.train_features(of_model(w), batch.x)
+    found = head.train_features(without(w, BESIDE), batch.x)
     rows = model.family.nll(head.scores(w, moved(w, found, own)), batch.y)
     guided = moved(w, found, common)
     angles = functional.normalize(guided, dim=1) @ functional.normalize(w[CLASSES], dim=1).T

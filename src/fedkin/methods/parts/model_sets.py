@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from fedkin.core.aggregation import Group, Mean, merged_groups
 from fedkin.core.tree import Tree
+from fedkin.methods.parts.clusters import said_cluster
 
 
 def turned(tree: Tree) -> Tree:
@@ -21,16 +22,20 @@ def turned(tree: Tree) -> Tree:
     return {b: {a: inner[b] for a, inner in tree.items()} for b in next(iter(tree.values()))}
 
 
-def chosen(message: Tree) -> Group:
+def chosen(message: Tree, count: int) -> Group:
     """The model of each set that a client chose.
 
     Args:
         message: The client's, with ``control`` {set: {"cluster": number}}.
+        count: Models of a set.
 
     Returns:
         Numbers in the order of the sets' names.
+
+    Raises:
+        ValueError: A set has no such model: the engine leaves the message out.
     """
-    return tuple(int(part["cluster"]) for _, part in sorted(message["control"].items()))
+    return tuple(said_cluster(part, count) for _, part in sorted(message["control"].items()))
 
 
 def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:

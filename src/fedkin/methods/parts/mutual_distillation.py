@@ -9,20 +9,9 @@ from fedkin.core.method import likelihood
 from fedkin.core.model import Batch, Model, collecting_buffers, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
+from fedkin.methods.parts.beside_model import without
 
 MAP = "fedkd:map"  # W_h beside the mentor; no parameter of a torch module begins so
-
-
-def of_model(w: Params) -> Params:
-    """What a model has of parameters beside which the map stands.
-
-    Args:
-        w: A mentor with its map, or a mentee.
-
-    Returns:
-        The parameters without the map.
-    """
-    return {name: value for name, value in w.items() if name != MAP}
 
 
 def objective(
@@ -43,9 +32,9 @@ def objective(
         A 0-d tensor.
     """
     head = head_of(model)
-    h = head.train_features(of_model(own), batch.x)
+    h = head.train_features(without(own, MAP), batch.x)
     with collecting_buffers():  # running statistics move with their own model
-        there = head.train_features(of_model(other), batch.x)
+        there = head.train_features(without(other, MAP), batch.x)
     apart = h - there @ own[MAP].T if MAP in own else there - h @ other[MAP].T
     scores = head.scores(own, h), head.scores(other, there)
     mine, theirs = ((model.family.nll(z, batch.y) * batch.weight).sum() for z in scores)

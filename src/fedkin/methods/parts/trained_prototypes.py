@@ -1,12 +1,11 @@
 """FedTGP's server: prototypes that a small network makes, and the contrast that trains it."""
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from fedkin.core.tree import Params
+from fedkin.methods.parts.beside_model import uniform_layer
 
 
 def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:
@@ -21,18 +20,12 @@ def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator
     Returns:
         Parameters by name, P̊ as "raw".
     """
-
-    root = math.sqrt(size)
-
-    def layer(*shape: int) -> Tensor:
-        return torch.rand(*shape, generator=draw, dtype=torch.float64).mul(2).sub(1) / root
-
     drawn = {
         "raw": torch.randn(classes, size, generator=draw, dtype=torch.float64),
-        "hidden.weight": layer(size, size),
-        "hidden.bias": layer(size),
-        "out.weight": layer(size, size),
-        "out.bias": layer(size),
+        "hidden.weight": uniform_layer(draw, size, size, size),
+        "hidden.bias": uniform_layer(draw, size, size),
+        "out.weight": uniform_layer(draw, size, size, size),
+        "out.bias": uniform_layer(draw, size, size),
     }
     return {name: value.to(dtype) for name, value in drawn.items()}
 

@@ -48,5 +48,5 @@ def test_its_own_strength_is_by_the_mean_over_public_rows():
 
 
 def test_the_spread_is_a_mean_over_clients_and_public_rows():
-    clusters = Clusters(torch.zeros(3), CENTROIDS, 1, 9.0)
+    clusters = Clusters(torch.zeros(3), CENTROIDS, 9.0)
     assert spread(clusters, torch.zeros(3, 2, 5)) == 1.5

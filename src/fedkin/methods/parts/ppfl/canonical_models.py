@@ -14,7 +14,7 @@ from fedkin.core.errors import unknown
 from fedkin.core.layers import Layers, select
 from fedkin.core.method import ClientContext
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import gradient, slope
+from fedkin.core.ops import full_gradient, gradient
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.methods.parts.ppfl.mixing import (
     apart,
@@ -140,7 +140,7 @@ class CanonicalModels(NamedTuple):
         def at(own: Tensor, batch: Batch) -> Tensor:
             return self.loss(self.parts(theta), data.model, own, batch)
 
-        found: Tensor = slope(at, c, data.whole("train"))
+        found: Tensor = full_gradient(at, c, data.whole("train"))
         return found
 
     def predict(self, model: Model, view: Tree, x: Tensor) -> Tensor:
