@@ -25,7 +25,7 @@ from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import note
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
@@ -124,7 +124,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         checkpoint.sync(folder)
         # who is never in a round, and what is in vain, is told before hours of rounds
         for sentence in (*alone(parts), *unsent_noise(parts)):
-            warn(f"note: {sentence}")
+            note(sentence)
         train(parts, folder, database, progress, engine)
 
 
