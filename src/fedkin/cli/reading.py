@@ -16,6 +16,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     from fedkin.report import terminal_tables
     from fedkin.report.summary import summary
     from fedkin.report.words import run_words
+    from fedkin.runs import checkpoint
     from fedkin.runs.database import continued_by
 
     found = summary(folder)
@@ -25,7 +26,9 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
             after = f"{run_words.progress(found)}: these numbers are not its last ones"
-            note(f"{after} ({continued_by(folder)} goes on)")
+            training = checkpoint.in_training(folder)
+            how = "it is in training now" if training else f"{continued_by(folder)} goes on"
+            note(f"{after} ({how})")
 
 
 def methods(
