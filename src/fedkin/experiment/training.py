@@ -18,6 +18,7 @@ from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.engine.transports.failures import LostWorker
 from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.masked_record import federation_means, no_last_scores
@@ -142,6 +143,7 @@ def train(
 
     Raises:
         Interrupted: After Ctrl-C; what is committed stays.
+        LostWorker: A worker process or an actor has ended.
     """
     check_schedule(parts)
     progress = progress or _silent
@@ -152,6 +154,8 @@ def train(
         raise Interrupted(
             f"stopped at once, committed up to round {last}: {_resume_command(folder, database)}"
         ) from None
+    except LostWorker as error:
+        raise error.resumed_by(_resume_command(folder, database)) from None
 
 
 def _train(
