@@ -146,9 +146,8 @@ def train(
         LostWorker: A worker process or an actor has ended.
     """
     check_schedule(parts)
-    progress = progress or _silent
     try:
-        _train(parts, folder, database, progress, engine)
+        _train(parts, folder, database, progress or (lambda record: None), engine)
     except KeyboardInterrupt:  # also while workers start
         last = max(database.last_round(), 0)
         raise Interrupted(
@@ -355,7 +354,3 @@ def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
 
 def _resume_command(folder: Path, database: Database) -> str:
     return resumed_by(str(folder), database.facts())
-
-
-def _silent(record: Record) -> None:
-    pass
