@@ -161,9 +161,9 @@ def ends_tidily() -> Iterator[None]:
     try:
         yield
     finally:
-        TOLD.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+        TOLD.clear()  # last: a signal may come while handlers are put back
 
 
 def ends_with_connection() -> bool:
