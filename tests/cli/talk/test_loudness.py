@@ -10,7 +10,7 @@ import typer
 from fedkin.cli.app import app
 from fedkin.cli.talk.loudness import tell_where
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import fail, note, tell
+from fedkin.experiment.terminal import fail, loudness, note, tell
 from tests.cli.command import SMALL, fedkin
 
 
@@ -92,6 +92,7 @@ def test_verbose_says_which_settings_and_engine_are_used(
 def test_lines_are_records_of_the_logger(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    loudness(logging.INFO)
     with caplog.at_level(logging.DEBUG, "fedkin"):
         fail("a")
         note("b\x1b[2J")

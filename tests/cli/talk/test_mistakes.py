@@ -1,5 +1,6 @@
 """What a command says of a mistake: one line on stderr."""
 
+import logging
 import sqlite3
 import sys
 from types import SimpleNamespace
@@ -8,10 +9,12 @@ import pytest
 
 from fedkin.cli.talk.mistakes import ROOM, interrupted, of_the_system, print_error, usage
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import loudness
 from tests.cli.command import told
 
 
 def test_one_line_whatever_the_sentence_holds(capsys) -> None:
+    loudness(logging.INFO)
     print_error("no\x1b[31m such\n\n file", "FED-301")
     out, err = capsys.readouterr()
     assert out == ""
