@@ -196,6 +196,25 @@ def states(folder: Path) -> Iterator[Any]:
         yield status(site)
 
 
+def looks(folder: Path) -> Iterator[Any]:
+    """What ``deploy check`` prints, of a table, of arrays and in a rehearsal; needs the extra
+    flower. tests/flower/node/test_checked.py holds it against the schema.
+    """
+    import numpy as np
+
+    from fedkin.flower.node.checked import checked
+    from tests.engine.small import small
+    from tests.flower.node.host_examples import made
+
+    node = folder / "node"
+    node.mkdir()
+    write_file(node / "data.csv", b"age,label,split\n61,0,train\n40,1,train\n35,1,val\n")
+    np.savez(node / "data.npz", x_train=np.zeros((4, 8, 8, 3)), y_train=np.arange(4) / 2)
+    for data in ("data.csv", "data.npz", None):
+        made(node, small("ditto"), data=data)
+        yield checked(node)
+
+
 def as_written(found: Any) -> str:
     """Schemas as the file has them."""
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
@@ -204,6 +223,7 @@ def as_written(found: Any) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {command: of(printed) for command, printed in outputs(Path(folder)).items()}
+        found["deploy check"] = of(list(looks(Path(folder))))
         found["deploy join"] = of(list(deployed(Path(folder))))
         found["deploy status"] = of(list(states(Path(folder))))
     FILE.write_text(as_written(found), encoding="utf-8")

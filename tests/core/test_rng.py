@@ -18,6 +18,13 @@ def test_keys_that_differ_anywhere_and_purposes_have_streams_of_their_own() -> N
     assert all(0 <= key.integer("a") < 2**63 for key in KEYS)
 
 
+def test_equal_keys_have_equal_streams_whosever_numbers_they_hold() -> None:
+    mine, numpys = Key(5, 3, 4), Key(np.int64(5), np.int64(3), np.int64(4))  # type: ignore[arg-type]
+    assert mine == numpys
+    assert mine.integer("x") == numpys.integer("x")
+    assert mine.numpy("x").random() == numpys.numpy("x").random()
+
+
 def test_a_stream_does_not_know_what_was_drawn_before() -> None:
     first = Key(3, 1, 2).torch("x")
     one = torch.rand(3, generator=first)

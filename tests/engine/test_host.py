@@ -11,6 +11,7 @@ from torch import nn
 from fedkin.core.rng import Key, python_draws
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.op import Task
+from fedkin.engine.store import StoreError
 from fedkin.runtime.device import CPU
 from fedkin.runtime.generators import drawing_from
 from fedkin.setup.build import assemble
@@ -134,6 +135,36 @@ def test_only_changed_states_are_saved(tmp_path):
     fresh = host_of(parts, sorted(parts.infos), tmp_path)
     fresh.load({client: tmp_path / f"{client}.1.safetensors" for client in (1, 3)})
     assert all(fresh.digest(client) == host.digest(client) for client in parts.infos)
+
+
+def test_a_state_that_becomes_empty_is_forgotten(tmp_path):
+    parts = assemble(small("local"))
+    update = parts.method.client_update
+    forgets = parts.method._replace(client_update=lambda *args: ({}, update(*args)[1]))
+    for store in ("memory", "disk"):
+        host = host_of(parts, [0, 1], tmp_path / store)
+        list(host.do("local", 1, [Task(0, None)]))
+        host.method = forgets
+        list(host.do("local", 2, [Task(0, None), Task(1, None)]))
+        assert host.personal_state(0) == {}
+        assert host.store.get(1) is None  # who had none keeps none
+    host.method = parts.method._replace(client_update=lambda *_: (None, {}))
+    (answer,) = host.do("local", 3, [Task(0, None)])
+    assert "the state that a client keeps is None: return {} for none" in answer.error
+
+
+def test_a_setup_message_may_not_write_into_the_state_that_clients_share(tmp_path):
+    parts = assemble(small("local"))
+
+    def setup_message(own, data):
+        next(iter(own["parameters"].values())).add_(1)
+        return {"parameters": own["parameters"]}
+
+    host = host_of(
+        parts._replace(method=parts.method._replace(setup_message=setup_message)), [0], tmp_path
+    )
+    with pytest.raises(StoreError, match="a client's personal state"):
+        list(host.do("introduce", 0, [Task(0, None)]))
 
 
 def test_broadcasts_are_decoded_once(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fedkin.report.intervals import FEW, exact_of_share, of_error, of_share
+from fedkin.report.intervals import FEW, MANY, exact_of_share, of_error, of_share
 from fedkin.report.records import opened
 from fedkin.report.worst_clients import worst_clients
 from tests.awkward import ROUNDS, SHUFFLED, accuracy, auc, record
@@ -101,3 +101,10 @@ def test_an_exact_interval_of_a_share_is_clopper_and_pearsons() -> None:
     for right, rows in ((0, 4), (3, 7), (50, 50)):
         expected = proportion_confint(right, rows, alpha=0.01, method="beta")
         assert exact_of_share(right / rows, rows, 0.99) == pytest.approx(expected, abs=1e-9)
+
+
+def test_of_many_rows_wilsons_interval_stands_for_the_exact_one() -> None:
+    for share in (0.02, 0.5, 0.97):
+        exact = exact_of_share(share, MANY, 0.999)
+        assert of_share(share, MANY, 0.999) == pytest.approx(exact, abs=2e-5)
+    assert exact_of_share(0.5, 2**53, 0.999) == pytest.approx((0.5, 0.5), abs=1e-7)

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 from fedkin.runs.spec import Spec, parse
 from tests.bench.tiny import tiny
@@ -66,6 +67,19 @@ def write_node(path: Path) -> None:
     path.write_text("\n".join(["age,bmi,visits,readmitted,split", *rows]) + "\n")
 
 
+def write_raw(folder: Path) -> None:
+    """What a node's files are made from: a table of patients, and images in a folder a class."""
+    rows = [
+        f"{k // 2},{40 + k},27,{('heart', 'lung')[k % 2]},{('home', 'readmitted')[k % 3 % 2]}"
+        for k in range(60)
+    ]
+    (folder / "raw.csv").write_text("\n".join(["patient,age,bmi,ward,outcome", *rows]) + "\n")
+    for number, name in enumerate(("healthy", "ill")):
+        (folder / "raw" / name).mkdir(parents=True)
+        for k in range(10):
+            Image.new("RGB", (70, 80), 100 * number).save(folder / "raw" / name / f"{k}.png")
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the documents' commands name, and two finished runs on them."""
@@ -84,6 +98,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy("patients.csv", name)
         Path("mine.csv").write_text("\n".join([head, *more[:24]]) + "\n")
         write_node(Path("data.csv"))
+        write_raw(folder)
         Path("my_package").mkdir()
         Path("my_package/nets.py").write_text(NETS)
         Path("my_package/methods.py").write_text(HALFWAY)

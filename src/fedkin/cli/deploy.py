@@ -88,6 +88,7 @@ def init(
     from fedkin.core.system.own_code import find_own_code
     from fedkin.flower.config import NODE
     from fedkin.flower.deployable import unused
+    from fedkin.flower.operator.fitted_scale import unscaled
     from fedkin.flower.operator.readme import imports_line
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
@@ -110,8 +111,9 @@ def init(
         listen=listen,
         node_port=node_port,
     )
-    if not rehearse and (why := unused(chosen)) is not None:
-        note(why)
+    for why in () if rehearse else (unused(chosen), unscaled(chosen)):
+        if why is not None:
+            note(why)
     if code := code_of(chosen):
         note(
             f"a node refuses code that its owner did not allow: each {NODE} needs "
@@ -148,6 +150,16 @@ def node(folder: Node) -> None:
     from fedkin.flower.operator.supervisor import node as keep
 
     keep(folder)
+
+
+@app.command()
+def check(folder: Node, as_json: AsJson = False) -> None:
+    """On a node: read its data by the node's own rules, and say what a run would have of them."""
+    need_extra()
+    from fedkin.cli.talk.node_data import tell
+    from fedkin.flower.node.checked import checked
+
+    tell(checked(folder), as_json)
 
 
 @app.command()

@@ -1,4 +1,8 @@
-"""All randomness is a function of (seed, purpose, round, client): nothing else may draw."""
+"""All randomness of a run is a function of (seed, purpose, round, client).
+
+Intervals in reports, and errors of clients' measures, draw from streams of their own: they decide
+nothing in a run.
+"""
 
 import hashlib
 import math
@@ -67,7 +71,8 @@ class Key(NamedTuple):
         return Generator().manual_seed(self.integer(purpose))
 
     def _words(self, purpose: str) -> list[int]:
-        return [self.seed, _label(purpose), self.round + 1, self.client + 1]
+        # an equal number of NumPy's has another text, of which ``integer`` is made
+        return [int(self.seed), _label(purpose), int(self.round) + 1, int(self.client) + 1]
 
 
 def python_draws() -> int:

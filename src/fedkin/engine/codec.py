@@ -99,13 +99,14 @@ def encode(tree: Tree) -> bytes:
     header.
 
     Args:
-        tree: Dicts, tuples, tensors, numbers and None.
+        tree: Dicts, tuples, tensors and numbers.
 
     Returns:
         The same bytes for the same tree.
 
     Raises:
-        FedkinError: Two entries have one path, or one has the format's own name.
+        FedkinError: A leaf is something else; two entries have one path, or one has the format's
+            own name.
     """
     structure = json.dumps(outline(tree))
     named = [(path or ".", _tensor(leaf)) for path, leaf in named_leaves(tree)]

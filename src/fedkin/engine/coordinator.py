@@ -155,10 +155,11 @@ class Coordinator:
         except NoSum as error:
             self._without_sum.append(set(masked.weights) - set(masked.missing))
             if len(self._without_sum) == MOST_WITHOUT_SUM:
-                among = map(self.federation.named, sorted(set.intersection(*self._without_sum)))
+                always = sorted(set.intersection(*self._without_sum))
+                who = some(map(self.federation.named, always), 20)
+                among = f", with {who} in all of them" if always else ""
                 raise FedkinError(
-                    f"{error}. So it was in {MOST_WITHOUT_SUM} rounds one after the other, with "
-                    f"{some(among, 20)} in all of them"
+                    f"{error}. So it was in {MOST_WITHOUT_SUM} rounds one after the other{among}"
                 ) from None
             masked.missing = {**dict.fromkeys(masked.weights, str(error)), **masked.missing}
             return None

@@ -16,7 +16,7 @@ from fedkin.core.model import Model
 from fedkin.core.ops import Scanner
 from fedkin.core.rng import Key
 from fedkin.core.system.no_exit import no_exit
-from fedkin.core.tree import Tree
+from fedkin.core.tree import Tree, leaves
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
@@ -99,7 +99,7 @@ class Host:
 
         Args:
             op: One of OPS: "local", "evaluate", "views", …
-            round: From 1.
+            round: From 1; 0 before the first one.
             tasks: Client and encoded message, in any order.
 
         Yields:
@@ -187,7 +187,7 @@ class Host:
         """What the method's functions are given for this client in this round.
 
         Args:
-            round: From 1.
+            round: From 1; 0 before the first one.
             client: Its number.
             trained: The last round that trained, as in a task.
 
@@ -214,7 +214,7 @@ class Host:
         everybody's rows.
 
         Args:
-            round: From 1.
+            round: From 1; 0 before the first one.
             client: Its number.
 
         Returns:
@@ -282,9 +282,17 @@ class Host:
 
         Args:
             client: Its number.
-            state: An empty one is not kept.
+            state: An empty one replaces what was kept; who kept nothing goes on so.
+
+        Raises:
+            FedkinError: It is None.
         """
-        if state:
+        if state is None:
+            raise FedkinError(
+                f"method {self.method.name}: the state that a client keeps is None: return "
+                "{} for none"
+            )
+        if leaves(state) or self.store.get(client) is not None:
             self.store.put(client, state)
             self._dirty.add(client)
 
@@ -336,9 +344,8 @@ class Host:
 
 def _introduce(host: Host, round: int, task: Task) -> TaskResult:
     assert host.method.setup_message is not None
-    message = host.method.setup_message(
-        host.personal_state(task.client), host.data(round, task.client)
-    )
+    with host.method_inputs(task, round) as (_, own):
+        message = host.method.setup_message(own, host.data(round, task.client))
     check_kinds(message, host.method.name)
     return TaskResult(task.client, encode(message), float(host.infos[task.client].samples))
 

@@ -325,5 +325,5 @@ class LocalNewcomer:
 
     def _take(self, place: int, base: int) -> None:
         self.host.store = Memory()
-        if base and (state := self._states[place, base]):
-            self.host.store.put(self.client, state)
+        if base:
+            self.host.store.put(self.client, self._states[place, base])

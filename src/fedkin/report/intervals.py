@@ -20,6 +20,7 @@ NORMAL = NORMAL_AT((1 + LEVEL) / 2)
 STEPS = 10_000  # of a sum for an integral
 HALVINGS = 45  # of 0..1, to what rounding leaves of a sum
 BATCH = 2_000_000  # random numbers at a time
+MANY = 100_000  # test rows, above which Wilson's interval of a share stands for the exact one
 FEW = 30  # test rows, below which a client's own number is coarse
 
 
@@ -150,24 +151,26 @@ def half_width(values: Sequence[float]) -> float:
     return NORMAL * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
-def of_share(share: float, rows: int) -> tuple[float, float]:
+def of_share(share: float, rows: int, level: float = LEVEL) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows.
 
     Args:
         share: In 0..1; what rounding puts beyond is taken for the nearest end.
         rows: At least 1.
+        level: How often such an interval holds the true share.
 
     Returns:
         (low, high), in 0..1.
     """
-    z, share = NORMAL, min(max(share, 0.0), 1.0)
+    z, share = NORMAL_AT((1 + level) / 2), min(max(share, 0.0), 1.0)
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short.
+    """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short; of more
+    than ``MANY`` rows, of which both say the same, Wilson's.
 
     Args:
         share: As ``of_share`` has it; the nearest whole number of rows is taken to be right.
@@ -177,6 +180,8 @@ def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]
     Returns:
         (low, high), in 0..1.
     """
+    if rows > MANY:
+        return of_share(share, rows, level)
     right, tail = round(min(max(share, 0.0), 1.0) * rows), (1 - level) / 2
     return _least_share(right, rows, tail), 1 - _least_share(rows - right, rows, tail)
 

@@ -17,7 +17,7 @@ ALREADY = {  # commands that say it themselves, or that go on until they are sto
     *("run", "resume", "init", "join", "data check", "watch"),
     *(
         f"deploy {name}"
-        for name in ("superlink", "node", "run", "init", "add", "renew", "join", "status")
+        for name in ("superlink", "node", "check", "run", "init", "add", "renew", "join", "status")
     ),
 }
 

@@ -66,6 +66,17 @@ def test_how_a_number_is_cut_changes_no_bit():
     assert value_of(by_hand).tobytes() == value_of(other).tobytes()
 
 
+def test_into_how_many_digits_a_number_is_cut_changes_no_bit():
+    rng = np.random.default_rng(6)
+    numbers = rng.normal(size=20_000) * 2.0 ** rng.integers(-9, 10, 20_000) * 777
+    low, high = rng.integers(-(2**39), 2**39, 20_000), (numbers * 2.0**24).astype(np.int64)
+    third = (high + 2**39) >> DIGIT
+    three = value_of([low, high - (third << DIGIT), third])
+    assert value_of([low, high]).tobytes() == three.tobytes()
+    for at in range(0, 20_000, 100):
+        assert three[at] == float(exactly([low, high], at))
+
+
 @pytest.mark.parametrize(
     "sizes",
     [

@@ -100,8 +100,8 @@ def deposit(numbers: Numbers, digits: Sequence[Whole]) -> None:
 def value_of(digits: Sequence[Whole]) -> Numbers:
     """The numbers [n] that digits stand for, in double precision.
 
-    Carries come first: how numbers were cut into digits then changes no bit. A sum below 2^29 is
-    rounded once.
+    Carries come first, and leave digits of at most half a unit of the next: how numbers were cut
+    into digits, and into how many, then changes no bit. A sum below 2^29 is rounded once.
 
     Args:
         digits: The lowest first, [n] each.
@@ -109,11 +109,21 @@ def value_of(digits: Sequence[Whole]) -> Numbers:
     Returns:
         [n] float64.
     """
-    value, carry = np.zeros(len(digits[0])), np.zeros(len(digits[0]), dtype=np.int64)
-    for k, digit in enumerate(digits):
+    value = np.empty(len(digits[0]))
+    for first in range(0, len(value), BLOCK):
+        block = slice(first, first + BLOCK)
+        value[block] = _value_of_block([digit[block] for digit in digits])
+    return value
+
+
+def _value_of_block(digits: Sequence[Whole]) -> Numbers:
+    carry, carried = np.zeros(len(digits[0]), dtype=np.int64), []
+    for digit in digits:
         here = digit + carry
-        carry = here >> DIGIT
-        if k < len(digits) - 1:
-            here -= carry << DIGIT
-        value += here * 2.0 ** (LOWEST + DIGIT * k)
+        carry = (here + (1 << (DIGIT - 1))) >> DIGIT
+        here -= carry << DIGIT
+        carried.append(here)
+    value: Numbers = carry * np.float64(2.0 ** (LOWEST + DIGIT * len(digits)))
+    for k in reversed(range(len(digits))):  # the lowest last: only it is rounded
+        value += carried[k] * 2.0 ** (LOWEST + DIGIT * k)
     return value

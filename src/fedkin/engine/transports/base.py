@@ -22,7 +22,7 @@ class Transport(Protocol):
 
         Args:
             op: One of OPS: "local", "evaluate", "views", …
-            round: From 1.
+            round: From 1; 0 before the first one.
             tasks: Client and encoded message.
 
         Yields:
@@ -95,7 +95,7 @@ class InProcess:
 
         Args:
             op: One of OPS.
-            round: From 1.
+            round: From 1; 0 before the first one.
             tasks: Client and encoded message.
 
         Yields:

@@ -163,6 +163,22 @@ class Node:
         steps_done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(steps_done)})), *sent]
 
+    def look(self) -> str:
+        """What a start says of the data: their sizes, or why no run can have them.
+
+        Returns:
+            A line.
+        """
+        try:
+            spec, experiment = self._experiment()
+            facts = self._data.look(spec, experiment).facts
+        except Exception as error:  # of any file that is not as it must be: the host waits for it
+            why = str(error) if isinstance(error, FedkinError) else reasons.of_failure(error)
+            return f"no run can have this node until this is mended: {why}"
+        if facts is None:
+            return "its data are its part of the experiment's: a rehearsal"
+        return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
+
     def _check_addressee(self, request: Request, experiment: str) -> None:
         """Refuse what is for another experiment or another node."""
         for field, requested, here in (
@@ -290,6 +306,7 @@ def serve(node: Node) -> None:
     socket.unlink(missing_ok=True)
     with Listener(str(socket), family="AF_UNIX", backlog=16) as listener:
         print(f"host of {node.config.client} is ready", flush=True)
+        print(node.look(), flush=True)  # callers wait meanwhile, as they would for a first message
         while True:
             try:
                 with listener.accept() as caller:

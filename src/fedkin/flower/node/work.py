@@ -124,9 +124,7 @@ class Work:
         ) or self.node_store.find(base.round)
 
     def _take(self, state: bytes) -> None:
-        tree = decode(state)
-        if tree:
-            self.host.store.put(self.client, tree)
+        self.host.store.put(self.client, decode(state))
 
     def _again(self, step: RemoteStep) -> TaskResult | None:
         """The answer of work that was done before, on an earlier copy of this request. Where what

@@ -79,6 +79,11 @@ INSECURE = {
     "masks": "",
 }
 
+OWN_DATA = """Put its data there (`data` in `node.toml` names the file: .npz with x_train,
+   y_train, x_val, …, or a table with a column "split"). `fedkin deploy check NAME` reads it there,
+   and says what is wrong. A table is taken as it is: labels are the numbers of classes, no cell is
+   empty, and `data.mean` and `data.std` of `experiment.toml` scale the columns alike everywhere."""
+
 CODE = """## Code of your own
 
 The experiment names code that fedkin does not bring: {code}. Install its modules on every machine.
@@ -116,9 +121,7 @@ def operator_readme(folder: Path, deployment: Deployment, code: Sequence[str] = 
         first=deployment.node_port,
         last=deployment.node_port + len(deployment.clients) - 1,
         **(INSECURE if deployment.insecure else SECURE),
-        data="Put its data there (`data` in `node.toml` names the file: .npz with x_train, "
-        "y_train, x_val, …, or a "
-        'table with a column "split").'
+        data=OWN_DATA
         if deployment.own_data
         else "Its data are its part of the experiment's data set, which its machine must have.",
         code=_of_code(code),

@@ -1,0 +1,86 @@
+"""What a node's owner can know of its data before any server asks: they are read by the node's own
+rules, and what is found stays here.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.data.population import SPLITS, Population
+from fedkin.flower.config import NODE, NodeConfig, at_home, load, spec_of
+from fedkin.flower.node.data import columns_of, facts_of, read
+from fedkin.runs.spec import Spec
+from fedkin.setup.architectures import inputs_of
+
+FAR = 5.0  # the mean of a column, or its deviation, from which on steps overshoot
+NAMED = 5  # columns in a note
+
+
+def checked(folder: Path) -> dict[str, Any]:
+    """A node's data, as its host reads them for the experiment beside them.
+
+    Args:
+        folder: Of the node.
+
+    Returns:
+        {"client", "data", "samples": {split: n}, "columns": [name], "shape": [n], "task",
+        "classes": {label: training samples}, "notes": [sentence]}; "data" is None, and nothing
+        follows, in a rehearsal.
+
+    Raises:
+        FedkinError: A file is missing or damaged, or the data cannot be used; says where, with the
+            cell.
+    """
+    config = load(NodeConfig, folder, NODE)
+    spec = at_home(spec_of(folder), folder)
+    if config.data is None:
+        return {"client": config.client, "data": None}
+    path = folder / config.data
+    if not path.is_file():
+        raise FedkinError(f"{path} is not there: {NODE} names it as the node's data")
+    population = read(path, spec.data.label or "label")
+    facts_of(population, 0)  # refuses too many columns, or names that are too long
+    inputs_of(spec, population)  # refuses a scale of other columns
+    labels = population.part(0, "train")[1].numpy()
+    counts = np.bincount(labels).tolist() if population.classes else []
+    return {
+        "client": config.client,
+        "data": config.data,
+        "samples": {split: len(population.rows(split)[0]) for split in SPLITS},
+        "columns": list(columns_of(population)),
+        "shape": list(population.x.shape[1:]),
+        "task": population.task,
+        "classes": {str(k): count for k, count in enumerate(counts)},
+        "notes": [*_without_samples(population), *_unscaled(spec, population)],
+    }
+
+
+def _without_samples(population: Population) -> list[str]:
+    notes = []
+    if not len(population.val[0]):
+        notes.append("no validation samples: nothing is chosen by this node's scores")
+    if not len(population.test[0]):
+        notes.append("no test samples: nobody will know how good this node's model is")
+    return notes
+
+
+def _unscaled(spec: Spec, population: Population) -> list[str]:
+    """Of columns that enter the model far from 0: a simulation would have standardised them."""
+    names = columns_of(population)
+    if not names:
+        return []
+    enter = inputs_of(spec, population)
+    x = enter(population.part(0, "train")[0], torch.empty(0, dtype=torch.float64))
+    means, deviations = x.mean(0).tolist(), x.std(0, correction=0).tolist()
+    far = [k for k in range(len(names)) if max(abs(means[k]), deviations[k]) > FAR]
+    if not far:
+        return []
+    described = [f"{names[k]} (mean {means[k]:.3g}, deviation {deviations[k]:.3g})" for k in far]
+    given = "by data.mean and data.std" if enter.mean or enter.std else "as they are"
+    return [
+        f"columns enter the model {given}, far from 0: {some(described, NAMED)}; give data.mean "
+        "and data.std in experiment.toml, the same here and on all nodes"
+    ]

@@ -1,0 +1,47 @@
+"""The scale that a simulation fits to its table, and that nodes do not fit to theirs."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.tables.encoding import Encoding, Number
+from fedkin.runs.spec import Spec
+from fedkin.setup.population import population_of
+
+WHERE = 'docs/deploy.md, "Scale from sums"'
+
+
+def unscaled(spec: Spec) -> str | None:
+    """A note on the columns of an experiment's tables, which nodes do not standardise.
+
+    Args:
+        spec: The experiment, as its file has it.
+
+    Returns:
+        A sentence, with what was fitted to the experiment's own table where it can be read and has
+        numbers alone; None where the experiment gives a scale, or is not about tables.
+    """
+    data = spec.data
+    table = data.label is not None or data.name.lower().endswith(SUFFIXES)
+    if data.mean or data.std or not table:
+        return None
+    said = (
+        "nodes do not standardise columns as fedkin run does: data.mean and data.std are empty, so "
+        "columns enter the model in their own units"
+    )
+    try:
+        encoding = population_of(spec, False).encoding
+    except FedkinError:  # the operator has no such data: the scale comes from elsewhere
+        encoding = None
+    pair = None if encoding is None else _pair(encoding)
+    if pair is None:
+        return f"{said}; give both in experiment.toml, here and on every node ({WHERE})"
+    return f"{said}; fedkin run fits {pair} to this table: give nodes these, or others ({WHERE})"
+
+
+def _pair(encoding: Encoding) -> str | None:
+    """The two keys as TOML; None where a column is no number, which nodes do not take."""
+    columns = [one for one in encoding.features if isinstance(one, Number) and not one.flag]
+    if len(columns) < len(encoding.features):
+        return None
+    mean = ", ".join(f"{one.mean:.6g}" for one in columns)
+    std = ", ".join(f"{one.std:.6g}" for one in columns)
+    return f"mean = [{mean}] and std = [{std}]"
