@@ -26,9 +26,10 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.listing.certificates import markdown, of_transforms
+from fedkin.cli.listing.certificates import HEADINGS, markdown
 from fedkin.cli.listing.choosing import answers, table
 from fedkin.methods import METHODS
+from fedkin.report import formatting
 from tests.laws.small import PUBLIC, SIZES
 from tests.methods.federation import CLASSES, WIDTH
 
@@ -121,6 +122,18 @@ def filled(page: str, blocks: dict[str, str]) -> str:
     return page
 
 
+def of_transforms(certificates: dict[str, Any]) -> str:
+    """The table of transforms in docs/privacy.md: how many tests of each kind, cases counted."""
+    kinds = transforms.KINDS
+    head = ["transform", *(HEADINGS[kind].lower() for kind in kinds)]
+    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(kinds) + "|"]
+    for name, one in certificates.items():
+        counts = [sum(test["cases"] for test in one[kind]["tests"]) for kind in kinds]
+        cells = [str(count) if count else formatting.NONE for count in counts]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def text(packaged: dict[str, Any]) -> str:
     return json.dumps(packaged, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
@@ -151,8 +164,8 @@ def main(evidence: Path, names: list[str]) -> int:
     packaged.cache_clear()
     blocks = {"answers": answers(list(METHODS)), "table": table(list(METHODS))}
     NEEDS.write_text(filled(NEEDS.read_text(encoding="utf-8"), blocks), encoding="utf-8")
-    page = filled(PRIVACY.read_text(encoding="utf-8"), {"certificates": of_transforms(written)})
-    PRIVACY.write_text(page, encoding="utf-8")
+    counted = {"certificates": of_transforms(made["transforms"])}
+    PRIVACY.write_text(filled(PRIVACY.read_text(encoding="utf-8"), counted), encoding="utf-8")
     incomplete = {name: missing for name, one in methods.items() if (missing := lacking(one))}
     partly = made["transforms"].items()
     incomplete |= {name: missing for name, one in partly if (missing := transforms.lacking(one))}

@@ -1,5 +1,6 @@
 """Rows as they stand in a file."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any
 import pytest
 
 from fedkin.bench.row import (
+    BLOCK,
     ROWS,
     Row,
+    _last_line,
     append,
     half_written,
     incomplete,
@@ -88,6 +91,28 @@ def test_a_last_row_without_its_newline_counts(
     with open(path, "ab") as file:
         file.write(b'{"id": "half')
     assert read_rows(path) == done[1]
+
+
+def test_to_add_a_row_the_end_of_a_file_is_read_alone() -> None:
+    class Counted(io.BytesIO):
+        seen = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            found = super().read(size)
+            self.seen += len(found)
+            return found
+
+    long = b"y" * (3 * BLOCK)
+    for content, last, most in (
+        (b"x\n" * 4 * BLOCK + b"half", b"half", BLOCK),
+        (b"x\n" * 4 * BLOCK, b"", BLOCK),
+        (b"x\n" * 4 * BLOCK + long, long, 8 * BLOCK),
+        (long, long, 3 * BLOCK),
+        (b"", b"", 0),
+    ):
+        file = Counted(content)
+        assert _last_line(file, len(content)) == last
+        assert file.seen <= most
 
 
 def test_what_some_take_for_the_end_of_a_line_is_text(

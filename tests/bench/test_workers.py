@@ -6,14 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from fedkin.bench import workers
 from fedkin.bench.case import case_of
-from fedkin.core.errors import Halted
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.engine.interrupts import TOLD
 from fedkin.methods.own import allow
 from tests.bench.tiny import tiny, tiny_request
 
@@ -30,16 +32,30 @@ with _pool(2) as pool:
     print(pool.submit(os.getpid).result(), flush=True)
     time.sleep(600)
 """
+STUBBORN = """
+import time
+def waits():
+    while True:
+        try:
+            time.sleep(600)
+        except KeyboardInterrupt:
+            pass
+"""
 BUSY = """
 import os, sys, time
 from functools import partial
 from multiprocessing import active_children
 from pathlib import Path
 from types import SimpleNamespace
+from fedkin.bench import workers
 from fedkin.bench.workers import _pool, _run_in_worker
 from fedkin.experiment.terminal import ends_tidily
 suite, setting = SimpleNamespace(seeds=[0]), SimpleNamespace(rounds=1)
-waits = partial(time.sleep, 600)
+if sys.argv[2:]:
+    from stubborn import waits
+    workers.GRACE = 1.0
+else:
+    waits = partial(time.sleep, 600)
 case = SimpleNamespace(method="local", suite=suite, setting=setting, tried=waits)
 folder = Path(sys.argv[1])
 with ends_tidily(), _pool(2) as pool:
@@ -103,11 +119,16 @@ def test_a_method_that_ends_its_process_is_named(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
-def test_a_bench_that_is_told_to_end_waits_for_no_case(tmp_path: Path) -> None:
+@pytest.mark.parametrize("loses_it", [False, True])
+def test_a_bench_that_is_told_to_end_waits_for_no_case(
+    loses_it: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The signal reaches one process alone, and a case may take hours. One worker is idle, and
-    breaks the pool; the other one is in the midst of a case.
+    breaks the pool; the other one is in the midst of a case, which may not hear it.
     """
-    run = [sys.executable, "-c", BUSY, str(tmp_path / "case")]
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    run = [sys.executable, "-c", BUSY, str(tmp_path / "case"), *["loses it"] * loses_it]
     with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:
         assert told.stdout is not None
         workers_of = told.stdout.readline().split()
@@ -145,6 +166,56 @@ def test_a_worker_that_is_told_to_end_unwinds_first(monkeypatch: pytest.MonkeyPa
     finally:
         signal.signal(signal.SIGTERM, before)
     assert unwound == ["counted"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_worker_that_is_told_to_end_ends_whatever_became_of_its_case(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may fail meanwhile, or lose the signal: its pool is broken, and nobody tells it again."""
+
+    def case(*_: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        if fails:
+            raise FedkinError("it diverged")
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(workers, "_run_case", case)
+    monkeypatch.setattr(os, "_exit", leave)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit):
+            workers._run_in_worker(None, None, None, None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_worker_that_is_told_to_end_when_its_case_is_done_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While its handlers are put back: later ones are the system's."""
+
+    @contextmanager
+    def late() -> Iterator[None]:
+        yield
+        TOLD.add(signal.SIGTERM)
+        raise KeyboardInterrupt
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(workers, "_run_case", lambda *_: [])
+    monkeypatch.setattr(workers, "ends_tidily", late)
+    monkeypatch.setattr(os, "_exit", leave)
+    try:
+        with pytest.raises(SystemExit):
+            workers._run_in_worker(None, None, None, None)
+    finally:
+        TOLD.clear()
 
 
 def _ended(process: int, seconds: float = 30) -> bool:

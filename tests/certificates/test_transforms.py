@@ -5,6 +5,7 @@ import pytest
 from fedkin.certificates.registry import held, packaged
 from fedkin.certificates.transforms import CERTIFIED, digest, lacking, sources_of
 from fedkin.transforms.registry import TRANSFORMS
+from tests.certify import of_transforms
 
 RENEW = "run scripts/certify"
 
@@ -38,3 +39,11 @@ def test_a_law_and_a_closed_form_or_a_reference_are_a_whole() -> None:
     assert lacking({"law": some, "closed form": none, "reference": some}) == []
     assert lacking({"law": some, "closed form": none, "reference": none}) == ["closed form"]
     assert lacking({"law": none, "closed form": some, "reference": some}) == ["law"]
+
+
+def test_their_table_counts_cases() -> None:
+    few, none = [{"cases": 1}, {"cases": 3}], {"tests": []}
+    one = {"reference": none, "closed form": {"tests": few}, "law": {"tests": few[:1]}}
+    lines = of_transforms({"a": one}).split("\n")
+    assert lines[0].startswith("| transform | agreement with the separate reference |")
+    assert lines[-1] == "| `a` | – | 4 | 1 |"

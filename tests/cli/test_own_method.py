@@ -103,7 +103,7 @@ def test_a_run_whose_method_changed_says_so(here, monkeypatch) -> None:
         run(spec, here / "mine", progress=stop)
     (here / "slow71.py").write_text(SOURCE.replace("share * lr", "share * lr / 2"))
     said: list[str] = []
-    monkeypatch.setattr("fedkin.experiment.resume.warn", said.append)
+    monkeypatch.setattr("fedkin.experiment.resume.note", said.append)
     with pytest.raises(Interrupted):
         resume(here / "mine", progress=stop)
     assert f"the file of {SLOWER} is not what this run began with" in said[0]

@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+from fedkin.runs import checkpoint
 from tests.awkward import record
 from tests.cli.command import fedkin, told
 
@@ -17,6 +18,9 @@ def test_numbers_of_an_unfinished_run_say_so(tmp_path) -> None:
     err = fedkin("show", folder).stderr
     assert err.startswith("note: ")
     assert f"these numbers are not its last ones (fedkin resume {folder} goes on)" in err
+    with checkpoint.alone(folder):
+        err = fedkin("show", folder).stderr
+    assert err.splitlines()[0].endswith("not its last ones (it is in training now)")
     assert json.loads(fedkin("show", folder, "--json").stdout)["finished"] is False
     given = record(tmp_path / "given", values={"method": {"code": "0"}})
     with sqlite3.connect(given / "run.db") as database:

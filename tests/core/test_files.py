@@ -3,11 +3,14 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from fedkin.core.files import near_path, read_file, write_file, write_secret
+from fedkin.core import files
+from fedkin.core.files import near_path, read_file, remove_left_parts, write_file, write_secret
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
@@ -22,6 +25,29 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
         write_file(path, b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
     assert path.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not files.POSIX, reason="there is no asking whether a process lives")
+def test_what_killed_processes_left_of_a_file_is_removed(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    of_nobody, young, mine, no_number, others = (
+        tmp_path / name
+        for name in (
+            f"a[1].md.{gone.pid}.part",
+            f"a[1].md.{gone.pid + (1 << 22)}.part",
+            f"a[1].md.{os.getpid()}.part",
+            "a[1].md.x.part",
+            f"b.md.{gone.pid}.part",
+        )
+    )
+    for path in (of_nobody, young, mine, no_number, others):
+        path.touch()
+        if path != young:
+            os.utime(path, (0, 0))
+    remove_left_parts(tmp_path / "a[1].md")
+    assert set(tmp_path.iterdir()) == {young, mine, no_number, others}
+    remove_left_parts(tmp_path / "no folder" / "a.md")  # whoever writes there says what is wrong
 
 
 @pytest.mark.parametrize("fails", ["os.fsync", "Path.replace"])

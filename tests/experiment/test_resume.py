@@ -124,7 +124,7 @@ def test_a_method_whose_file_changed_is_told(tmp_path, monkeypatch) -> None:
     file, folder = registered(tmp_path, "half44"), tmp_path / "run"
     monkeypatch.syspath_prepend(tmp_path)
     said: list[str] = []
-    monkeypatch.setattr("fedkin.experiment.resume.warn", said.append)
+    monkeypatch.setattr("fedkin.experiment.resume.note", said.append)
     sections = {"method": {"name": "half44"}, "model": {"name": "mlr"}}
     small = {"run": {"clients": 2, "rounds": 5}, "engine": {"name": "inprocess"}}
 
@@ -141,4 +141,4 @@ def test_a_method_whose_file_changed_is_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(Interrupted):
         resume(folder, progress=stop)
     (note,) = said
-    assert note.startswith(f"note: {folder}: the file of half44 is not what this run began with")
+    assert note.startswith(f"{folder}: the file of half44 is not what this run began with")

@@ -76,7 +76,7 @@ def test_what_it_was_made_with_is_what_it_goes_on_with(
 
 def test_other_functions_are_told(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr("fedkin.experiment.resume.warn", said.append)
+    monkeypatch.setattr("fedkin.experiment.resume.note", said.append)
     with pytest.raises(Interrupted):
         resume(stopped, method=halved(lr=0.1), progress=stop)
     assert said == []
@@ -84,7 +84,7 @@ def test_other_functions_are_told(stopped: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(Interrupted):
         resume(stopped, method=own, progress=stop)
     (note,) = said
-    assert note.startswith(f"note: {stopped}: the functions of ditto are not in the files that")
+    assert note.startswith(f"{stopped}: the functions of ditto are not in the files that")
 
 
 def test_what_continues_it_is_said_as_python_takes_it(

@@ -13,10 +13,11 @@ from fedkin.experiment.terminal import (
     ends_tidily,
     ends_with_connection,
     loudness,
+    note,
     say,
     say_all,
+    tell,
     tell_hints,
-    warn,
 )
 
 BAD = "a\x1b[2Jb"
@@ -26,7 +27,7 @@ def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
     loudness(logging.INFO)
     say(BAD)
     say_all(f"{BAD}\tc\n")
-    warn(f"{BAD}\nsecond")
+    tell(f"{BAD}\nsecond")
     console().print(f"[bold]{BAD}")
     out, err = capsys.readouterr()
     assert "\x1b[2J" not in out + err
@@ -36,13 +37,13 @@ def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_programs_own_handler_gets_harmless_lines(caplog: pytest.LogCaptureFixture) -> None:
-    warn(f"note: {BAD}\nsecond")
+    note(f"{BAD}\nsecond")
     assert caplog.messages == ["note: a\\x1b[2Jb second"]
 
 
 def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixture[str]) -> None:
     loudness(logging.INFO)
-    warn("x" * (LONGEST + 5))
+    tell("x" * (LONGEST + 5))
     tell_hints(["one", "two", "one"])
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "x" * LONGEST + "…"

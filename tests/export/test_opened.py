@@ -15,6 +15,7 @@ from fedkin.experiment.run import run
 from fedkin.export.opened import Member, Opened
 from fedkin.models.own import allow
 from fedkin.newcomers.join import FOLDER, FOUND, MODEL, experiment_of
+from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
 from tests.engine.small import small
 
@@ -159,6 +160,8 @@ def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
     assert opened.unfinished.startswith(
         "the run is not finished: its models are those after round 5 of 7 (fedkin resume"
     )
+    with checkpoint.alone(tmp_path):
+        assert opened.unfinished.endswith("after round 5 of 7 (it is in training now)")
     opened.at.facts["values"] = {"method": {"code": "0"}}  # no command can name it
     assert opened.unfinished.endswith(f"(fedkin.resume({str(tmp_path)!r}, method=THE METHOD))")
     opened.at = SimpleNamespace(finished=True)  # type: ignore[assignment]

@@ -89,9 +89,11 @@ def test_a_worker_that_is_killed(tmp_path, monkeypatch, finished):
     monkeypatch.setattr(Processes, "ask", asking)
     with pytest.raises(
         FedkinError,
-        match=r"worker process 1 ended \(exit code -9\); what is committed can be resumed",
-    ):
+        match=r"worker process 1 ended \(exit code -9\); what is committed can be resumed: "
+        rf"fedkin resume {tmp_path / 'run'}$",
+    ) as lost:
         run(spec, tmp_path / "run")
+    assert lost.value.code == "FED-603"
     monkeypatch.setattr(Processes, "ask", ask)
     assert outcome(resume(tmp_path / "run")) == outcome(finished)
 

@@ -328,3 +328,11 @@ def test_a_server_that_invents_clients_cannot_take_a_nodes_share_of_the_noise_aw
         with pytest.raises(FedkinError, match=f"above half of the {clients} participants"):
             threshold_at(spec, place)
     assert threshold_at(spec, Place(client=1, clients=5, classes=10, architecture="mlr")) == 3
+
+
+def test_a_node_refuses_a_newcomer_as_its_server_does():
+    """The server may be another program: the sentence is one, under one code."""
+    place = Place(client=5, clients=6, classes=10, architecture="mlr", joined=3)
+    with pytest.raises(FedkinError, match="nobody accounts for a newcomer") as refused:
+        threshold_at(CASES["client"], place)
+    assert refused.value.code == "FED-703"

@@ -109,6 +109,19 @@ def test_who_came_while_another_of_the_name_worked_is_not_replaced(tmp_path, mon
     assert told["file"] == _digest(tmp_path / "b" / "data.npz")
 
 
+def test_a_folder_that_takes_no_file_is_told_before_the_work(tmp_path, monkeypatch) -> None:
+    folder, own = run(small("local", run__rounds=1), tmp_path / "run"), Result(tmp_path / "run")
+    x, y = own.data(0, "train")
+    np.savez(tmp_path / "data.npz", x=x.numpy(), y=y.numpy())
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(f"{join.__module__}.joined", lambda *given: pytest.fail("it worked"))
+    with pytest.raises(FedkinError, match="file is a file: choose another folder"):
+        join(folder, tmp_path / "data.npz", out=tmp_path / "file" / "x", rounds=1)
+    monkeypatch.setattr("os.access", lambda *given: False)
+    with pytest.raises(FedkinError, match="takes no file"):
+        join(folder, tmp_path / "data.npz", out=tmp_path / "there", rounds=1)
+
+
 def test_another_held_out_client_is_not_replaced(tmp_path) -> None:
     (tmp_path / FOUND).write_text(json.dumps({"file": None, "client": "s2"}))
     with pytest.raises(FedkinError, match="another newcomer called 's2'"):

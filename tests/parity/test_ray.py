@@ -60,7 +60,7 @@ def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
         patched.setattr(Actors, "ask", losing)
         with pytest.raises(
             FedkinError,
-            match=r"Ray actor 1 ended .*; what is committed can be .*--workers 1",
+            match=r"Ray actor 1 ended .*; what is committed can be .*--workers 1.: fedkin resume ",
         ):
             run(small("ditto", **ENGINE), tmp_path / "ray")
     resume(tmp_path / "ray")

@@ -29,6 +29,16 @@ def test_leftovers_are_removed_and_committed_files_are_not(tmp_path, database):
     assert {path.name for path in folder.iterdir()} == {"server.1.safetensors", "0.1.safetensors"}
 
 
+def test_a_run_is_in_training_while_a_process_writes_it(tmp_path):
+    assert not checkpoint.in_training(tmp_path)
+    assert list(tmp_path.iterdir()) == []  # who asks writes nothing
+    with checkpoint.alone(tmp_path):
+        assert checkpoint.in_training(tmp_path)
+    assert not checkpoint.in_training(tmp_path)
+    with checkpoint.alone(tmp_path):  # and holds nothing
+        pass
+
+
 def test_a_run_that_cannot_be_locked_says_why_in_words(tmp_path, monkeypatch):
     def refused(lock):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), lock.lock_file)

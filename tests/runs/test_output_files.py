@@ -50,6 +50,17 @@ def test_a_link_stays_one_and_what_it_points_at_is_written(target: str, tmp_path
     assert {path.name for path in tmp_path.rglob("*")} == {"far", "there", target, "link", "second"}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no asking whether a process lives")
+def test_what_a_killed_process_left_of_a_page_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    left = tmp_path / f"page.md.{gone.pid}.part"
+    left.touch()
+    os.utime(left, (0, 0))
+    write_outside(tmp_path / "page.md", "whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()

@@ -1,10 +1,13 @@
 """Tracking, in real local stores."""
 
+import errno
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.tracking.track import to_tensorboard
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
@@ -81,15 +84,33 @@ def test_a_store_that_is_none_is_told_in_a_sentence(
         )
 
 
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorboard")
+    run, logs = write(tmp_path / "run"), tmp_path / "logs"
+    to_tensorboard(run, logs)
+    (before,) = (logs / "run").iterdir()
+
+    def full(*given: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FedkinError, match="logs/run cannot be written: No space left on device"):
+        to_tensorboard(run, logs)
+    assert list((logs / "run").iterdir()) == [before]
+    assert capfd.readouterr().err == ""  # of no thread of TensorBoard's
+
+
 def test_what_the_writer_of_events_cannot_do_is_no_damage_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writers = pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+    summaries = pytest.importorskip("torch.utils.tensorboard.summary")
 
     def refuses(*given: object) -> None:
         raise ValueError("no such point")
 
-    monkeypatch.setattr(writers, "add_scalar", refuses)
+    monkeypatch.setattr(summaries, "scalar", refuses)
     with pytest.raises(ValueError, match=r"^no such point$"):
         to_tensorboard(write(tmp_path / "run"), tmp_path / "logs")
 

@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -19,6 +19,7 @@ from fedkin.runs.section import Section
 
 ROWS = "rows.jsonl"  # the file of all rows in the folder of a bench
 LARGEST = 256 * 2**20  # bytes of a file of rows
+BLOCK = 1 << 16  # bytes that are read first of its end
 # What a row of a stranger's may hold: each is far above what a bench writes
 LETTERS, SENTENCE = 200, 2000  # of a name; of a reason
 VALUES = 100_000  # letters of a specification or of hyper-parameters, as JSON
@@ -258,9 +259,7 @@ def append(path: Path, rows: Iterable[Row]) -> None:
     try:
         with open(path, "a+b") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - LARGEST))
-            content = file.read()
-            last = content[content.rfind(b"\n") + 1 :]
+            last = _last_line(file, size)
             if last and _is_row(last.decode(errors="replace")):
                 file.write(b"\n")
             elif last:
@@ -270,6 +269,19 @@ def append(path: Path, rows: Iterable[Row]) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise FedkinError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _last_line(file: BinaryIO, size: int) -> bytes:
+    """What stands behind the last newline of a file of ``size`` bytes, read from its end."""
+    last = b""
+    while len(last) < min(size, LARGEST):
+        step = min(max(BLOCK, len(last)), size - len(last))
+        file.seek(size - len(last) - step)
+        last = file.read(step) + last
+        _, newline, behind = last.rpartition(b"\n")
+        if newline:
+            return behind
+    return last
 
 
 def whole_cases(rows: Sequence[Row]) -> list[Row]:

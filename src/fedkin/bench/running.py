@@ -3,7 +3,7 @@ stopped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from shutil import rmtree
 
@@ -80,12 +80,13 @@ def _run_cases(
         others = _by_other_versions(cases, earlier_rows)
         tell(f"{len(cases) - len(remaining)} of {len(cases)} are done already{others}")
     jobs = [(case, _allowance(case, baselines, earlier_rows)) for case in remaining]
-    for number, (case, rows) in enumerate(results(request, jobs), start=1):
-        rows = with_gain_over_local(rows, baselines.get((case.label, ALONE)), earlier_rows)
-        append(request.out / ROWS, rows)
-        if not request.keep_runs:
-            rmtree(folder_of(request, case), ignore_errors=True)
-        tell(f"{number}/{len(remaining)}  {case.label}  {case.method}  {in_one_line(rows)}")
+    with closing(results(request, jobs)) as coming:  # workers end with it, whatever happens here
+        for number, (case, rows) in enumerate(coming, start=1):
+            rows = with_gain_over_local(rows, baselines.get((case.label, ALONE)), earlier_rows)
+            append(request.out / ROWS, rows)
+            if not request.keep_runs:
+                rmtree(folder_of(request, case), ignore_errors=True)
+            tell(f"{number}/{len(remaining)}  {case.label}  {case.method}  {in_one_line(rows)}")
 
 
 def _by_other_versions(cases: Sequence[Case], all_rows: Sequence[Row]) -> str:

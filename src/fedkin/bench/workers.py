@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, redirect_stdout
@@ -25,10 +26,13 @@ from fedkin.runs.directory import own as inside
 
 RUNS = "runs"  # the folder of all runs in that of a bench
 RUNNING = "running"  # in the folder of a case while a worker is at it
+GRACE = 20.0  # seconds in which a worker that is told to end keeps what it has counted
 Job = tuple[Case, Allowance | None]
 
 
-def results(request: BenchRequest, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
+def results(
+    request: BenchRequest, jobs: Sequence[Job]
+) -> Generator[tuple[Case, list[Row]], None, None]:
     """Run cases; a process computes one at a time, with one thread.
 
     Args:
@@ -76,17 +80,34 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
         return
     started = get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=started, initializer=end_with_parent)
+    to_be_told = True  # what ends a bench reaches this process alone
     try:
         yield pool
-    except BaseException as error:
-        # Ctrl-C reaches workers too; what else ends a bench reaches this process alone
-        if TOLD or not isinstance(error, KeyboardInterrupt | Interrupted):
-            # a notebook may have processes of its own: these are the pool's
-            for worker in list((pool._processes or {}).values()):
-                worker.terminate()
+        to_be_told = False
+    except (KeyboardInterrupt, Interrupted):
+        to_be_told = False  # Ctrl-C reaches workers too
         raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            if not (to_be_told or TOLD):
+                pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            if to_be_told or TOLD:  # a signal may come while workers are waited for
+                _end(pool)
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the workers of a pool, whatever they are at."""
+    # a notebook may have processes of its own: these are the pool's
+    workers = list((pool._processes or {}).values())
+    for worker in workers:
+        worker.terminate()
+    limit = time.monotonic() + GRACE
+    for worker in workers:
+        worker.join(max(limit - time.monotonic(), 0))
+        if worker.is_alive():  # the signal came where Python loses it
+            worker.kill()
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _run_marked(
@@ -103,13 +124,23 @@ def _run_marked(
 def _run_in_worker(
     case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
 ) -> list[Row]:
-    with ends_tidily():  # what was counted until then is kept
-        try:
-            return _run_case(case, folder, allowance, data_dir)
-        except (KeyboardInterrupt, Interrupted):
-            if TOLD:  # of a pool that is broken meanwhile nobody would tell it to end
-                os._exit(1)
-            raise
+    try:
+        with ends_tidily():  # what was counted until then is kept
+            try:
+                return _run_case(case, folder, allowance, data_dir)
+            finally:
+                _end_if_told()
+    except KeyboardInterrupt:  # the signal may come while handlers are set or put back
+        _end_if_told()
+        raise
+
+
+def _end_if_told() -> None:
+    """A worker whose pool is broken meanwhile would wait for a task, and nobody would tell it to
+    end once more: so it ends, also where the case failed of something else, or is done.
+    """
+    if TOLD:
+        os._exit(1)
 
 
 def _run_case(

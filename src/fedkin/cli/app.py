@@ -37,7 +37,7 @@ from fedkin.cli.talk.mistakes import (
 )
 from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import any_encoding, ends_tidily, loudness, say
+from fedkin.experiment.terminal import any_encoding, ends_tidily, loudness, say, tell
 
 WRONG = 2  # exit status of usage errors, which print one line
 STOPPED = 130  # exit status of Ctrl-C, as shells have it
@@ -63,21 +63,24 @@ class Commands(TyperGroup):
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
                 raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
-            code = print_error("stopped", STOPPED)
+            tell("stopped")
+            code = STOPPED
         except FedkinError as error:
             tell_where(error)
-            code = (
-                print_error(str(error), STOPPED)
-                if interrupted(error)
-                else print_error(f"error: {error}", WRONG, error.code)
-            )
+            if stopped := interrupted(error):
+                tell(error)
+            else:
+                print_error(str(error), error.code)
+            code = STOPPED if stopped else WRONG
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = print_error(f"error: {of_the_system(error)}", WRONG, SYSTEM)
+            print_error(of_the_system(error), SYSTEM)
+            code = WRONG
         except Exception as error:
             # what the parser of the command line raises has it
             if not hasattr(error, "format_message"):
                 raise
-            code = print_error(f"error: {usage(error)}", WRONG, USAGE)
+            print_error(usage(error), USAGE)
+            code = WRONG
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -12,7 +12,7 @@ from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
 from fedkin.core.system.posix import cores
-from fedkin.experiment.terminal import console, say, warn
+from fedkin.experiment.terminal import console, say, tell
 
 if TYPE_CHECKING:
     from fedkin.bench.row import Row
@@ -120,7 +120,7 @@ def page(
     read = [row for file in files for row in read_rows(file)]
     cut = [remark for file in files for remark in half_written(file)]
     for remark in [*cut, *incomplete(read)]:
-        warn(remark)
+        tell(remark)
     for path in write_leaderboard(whole_cases(read), out, markdown, latex):
         say(path)
 
@@ -197,7 +197,7 @@ def verify(
     file = _rows_file(rows or Path("bench"))
     whole = read_rows(file)
     for remark in half_written(file):
-        warn(remark)
+        tell(remark)
     claimed = named(whole, row)
     find_own_code()
     done = again(claimed, path_as_text(data_dir), trust_code, whole)
@@ -266,7 +266,7 @@ def _run(
         trust_code or not suite.endswith(".toml"),
     )
     with redirect_stdout(sys.stderr):  # what a module prints that is imported is no result
-        rows = bench(request, warn)
+        rows = bench(request, tell)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:

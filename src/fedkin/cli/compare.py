@@ -8,7 +8,7 @@ import typer
 from fedkin.cli.options import AsJson, Figures, named_apart
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
-from fedkin.experiment.terminal import console, say, warn
+from fedkin.experiment.terminal import console, note, say
 from fedkin.runs.directory import begun, check_begun
 
 if TYPE_CHECKING:
@@ -107,5 +107,5 @@ def _without_files(folders: list[Path]) -> list[Path]:
         )
     searched = [path for path in files if (path.parent / STUDY).is_file()]
     if searched:
-        warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, searched))}")
+        note(f"passed over, for files of a sweep are no runs: {some(map(str, searched))}")
     return [path for path in folders if path not in files]

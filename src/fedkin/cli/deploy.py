@@ -8,7 +8,7 @@ import typer
 
 from fedkin.cli.options import AsJson, RoundsOfNewcomer, Threshold, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
-from fedkin.experiment.terminal import ends_with_connection, say, warn
+from fedkin.experiment.terminal import ends_with_connection, note, say
 
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
@@ -111,12 +111,12 @@ def init(
         listen=listen,
         node_port=node_port,
     )
-    for note in () if rehearse else (unused(chosen), unscaled(chosen)):
-        if note is not None:
-            warn(f"note: {note}")
+    for why in () if rehearse else (unused(chosen), unscaled(chosen)):
+        if why is not None:
+            note(why)
     if code := code_of(chosen):
-        warn(
-            f"note: a node refuses code that its owner did not allow: each {NODE} needs "
+        note(
+            f"a node refuses code that its owner did not allow: each {NODE} needs "
             f"{imports_line(code)}, and every machine the modules"
         )
     say(f"{made / 'README.md'} says how to go on")
@@ -185,11 +185,11 @@ def run(
     find_own_code()
     done = before_resume(deployable.out) if begun(deployable.out) else (0, 0)
     if not resume and (before_it := earlier_costs(folder, deployable.spec)):
-        warn(f"note: {before_it}")
+        note(before_it)
     work = partial(submit, folder, deployable.out)
     if ends_with_connection():
-        warn(
-            "note: when this SSH connection breaks, the run ends after its round, and --resume "
+        note(
+            "when this SSH connection breaks, the run ends after its round, and --resume "
             "continues it: to let it go on, begin it in tmux or with nohup"
         )
     if as_json:

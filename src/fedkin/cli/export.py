@@ -12,7 +12,7 @@ from fedkin.cli.options import AsJson, Folder, Threshold, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.own_code import find_own_code
-from fedkin.experiment.terminal import say, say_all, warn
+from fedkin.experiment.terminal import note, say, say_all
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -247,7 +247,7 @@ def tell_table(
         FedkinError: ``out`` cannot be written, or was read.
     """
     for sentence in remarks:
-        warn(f"note: {sentence}")
+        note(sentence)
     text = as_csv(frame)
     if out is None:
         say_all(text)
@@ -287,5 +287,5 @@ def _opened(folder: Path, trust_code: bool, client: str | None) -> "Opened":
 
     opened = Opened(folder, trust_code=trust_code, client=client)
     if opened.unfinished:
-        warn(f"note: {opened.unfinished}")
+        note(opened.unfinished)
     return opened

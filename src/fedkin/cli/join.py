@@ -9,7 +9,7 @@ import typer
 
 from fedkin.cli.options import AsJson, Folder, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import quiet, say, warn
+from fedkin.experiment.terminal import note, quiet, say
 
 
 def join(
@@ -50,7 +50,7 @@ def join(
             folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
         )
     for sentence in outcome["said"]:
-        warn(f"note: {sentence}")
+        note(sentence)
     tell(outcome, as_json)
     if not (as_json or quiet()):
         options = ["--client", _member(folder, outcome), "--data", "FILE"]

@@ -8,7 +8,7 @@ import typer
 from fedkin.cli import completion
 from fedkin.cli.options import AsJson, Figures, Folder
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import console, say, say_all, warn
+from fedkin.experiment.terminal import console, note, say, say_all
 
 
 def show(folder: Folder, as_json: AsJson = False) -> None:
@@ -16,6 +16,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     from fedkin.report import terminal_tables
     from fedkin.report.summary import summary
     from fedkin.report.words import run_words
+    from fedkin.runs import checkpoint
     from fedkin.runs.database import continued_by
 
     found = summary(folder)
@@ -25,7 +26,9 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
             after = f"{run_words.progress(found)}: these numbers are not its last ones"
-            warn(f"note: {after} ({continued_by(folder)} goes on)")
+            training = checkpoint.in_training(folder)
+            how = "it is in training now" if training else f"{continued_by(folder)} goes on"
+            note(f"{after} ({how})")
 
 
 def methods(
@@ -146,5 +149,5 @@ def watch(
 
     with Watch(folder, port, LiveRows.of(folder)) as served:
         say(served.address)
-        warn("note: this address is for this machine, and the page for reading; Ctrl-C ends it")
+        note("this address is for this machine, and the page for reading; Ctrl-C ends it")
         served.serve_forever(poll_interval=0.2)

@@ -19,7 +19,7 @@ from fedkin.cli.options import (
     path_as_text,
 )
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import console, say, tell_hints, warn
+from fedkin.experiment.terminal import console, say, tell, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.sweep.score import Score
@@ -118,7 +118,7 @@ def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:
         outcome = f"no value: {score}"
     else:
         outcome = f"validation {formatting.label(score.measure)} {formatting.decimal(score.value)}"
-    warn(f"trial {claim.number + 1} of {total}  {outcome}")
+    tell(f"trial {claim.number + 1} of {total}  {outcome}")
 
 
 def _show(trials: list[dict[str, Any]], lost: list[dict[str, Any]], running: int) -> None:

@@ -4,15 +4,20 @@ may have written.
 
 import errno
 import os
+import re
 import stat
+import time
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 from fedkin.core.errors import FEW, FedkinError, most_like
-from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, WAITS_FOR_NOBODY
+from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, POSIX, WAITS_FOR_NOBODY
 
 LONGEST = 4096  # bytes of a path, as Linux has it
 PART = 255  # bytes of one of its names
+YOUNG = 60.0  # seconds for which what is written is nobody's leftover
+NUMBER = re.compile(r"[1-9][0-9]{0,9}")  # of a process
 STEP = 1 << 20  # bytes that are read at a time of a file that is longer than it said
 
 
@@ -39,6 +44,41 @@ def write_file(path: Path, content: bytes, durable: bool = True, links: bool = T
     except OSError as error:
         # of the file that was asked for
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def remove_left_parts(path: Path) -> None:
+    """Remove what killed processes left of a file that they were writing. A folder is listed for
+    it: this is for files that a person asked for, not for thousands of states.
+
+    Args:
+        path: Of the file, as ``write_file`` is given it.
+    """
+    if not POSIX:  # there is no asking whether a process lives
+        return
+    with suppress(OSError):
+        target = _target(path)
+        for part in target.parent.glob(f"{escape(target.name)}.*.part"):
+            if _abandoned(part, part.name[len(target.name) + 1 : -len(".part")]):
+                part.unlink(missing_ok=True)
+
+
+def _abandoned(part: Path, process: str) -> bool:
+    """Whether a process of this number cannot be at work on a file. In a folder that several
+    machines have it may be another one's: so nothing is that is young.
+    """
+    if not NUMBER.fullmatch(process) or time.time() - part.lstat().st_mtime < YOUNG:
+        return False
+    return not _lives(int(process))
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's, or no number of a process
+        pass
+    return True
 
 
 def read_file(path: Path, most: int, links: bool = True) -> bytes:

@@ -42,13 +42,6 @@ class Store(Protocol):
             state: A tree.
         """
 
-    def clients(self) -> list[int]:
-        """Clients that have a state, in order.
-
-        Returns:
-            Their numbers.
-        """
-
 
 class Memory:
     """States in this process's memory."""
@@ -75,14 +68,6 @@ class Memory:
             state: A tree, kept as it is.
         """
         self._states[client] = state
-
-    def clients(self) -> list[int]:
-        """Clients that have a state, in order.
-
-        Returns:
-            Their numbers.
-        """
-        return sorted(self._states)
 
 
 class Disk:
@@ -124,14 +109,6 @@ class Disk:
         except OSError as error:
             raise StoreError(f"{self._folder} cannot be written: {reason(error)}") from None
         self._known.add(client)
-
-    def clients(self) -> list[int]:
-        """Clients that have a state, in order.
-
-        Returns:
-            Their numbers.
-        """
-        return sorted(self._known)
 
     def _path(self, client: int) -> Path:
         return self._folder / f"{client}.safetensors"
@@ -193,14 +170,6 @@ class Copies:
         self._copies.put(client, state)
         self.lost.pop(client, None)
         self._sources.pop(client, None)
-
-    def clients(self) -> list[int]:
-        """Clients that have a state, in order; those whose file could not be copied are among them.
-
-        Returns:
-            Their numbers.
-        """
-        return sorted({*self._copies.clients(), *self._sources})
 
 
 def read_state(path: Path, source: Path | None = None) -> Tree:

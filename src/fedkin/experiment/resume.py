@@ -9,7 +9,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.own_files import own_files
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import note
 from fedkin.experiment.training import Engine, Progress, begin, check_engine, train
 from fedkin.runs import checkpoint
 from fedkin.runs.database import open_run
@@ -81,7 +81,7 @@ def resume(
             same_data(folder, parts, facts)
             differing = same_given(folder, parts, facts)
             for remark in [*changed_code(own_files(spec), facts), *differing]:
-                warn(f"note: {folder}: {remark}")
+                note(f"{folder}: {remark}")
             train(parts, folder, database, progress, engine)
     return folder
 

@@ -27,7 +27,7 @@ from fedkin.engine.interrupts import TOLD
 
 LONGEST = 2000  # letters of one sentence on stderr
 LOG = logging.getLogger("fedkin")
-LEVELS = {"error": logging.ERROR, "note": logging.WARNING}  # by the first word; else INFO
+ERROR = "error: "  # before what ended a command
 WIDE = 160  # columns where there is no terminal: tables keep their lines
 
 
@@ -49,16 +49,32 @@ def say_all(text: str) -> None:
     _put(plain_lines(text))
 
 
-def warn(text: object) -> None:
+def tell(text: object) -> None:
     """One line for standard error, whatever the text holds: a record of the logger fedkin. A
     program's own handlers get it as harmless as a terminal does.
 
     Args:
-        text: A sentence, of which LONGEST letters are kept; "error: …" and "note: …" have levels of
-            their own.
+        text: A sentence, of which LONGEST letters are kept.
     """
-    line = _harmless(str(text))
-    LOG.log(LEVELS.get(line.partition(":")[0], logging.INFO), "%s", line)
+    LOG.info("%s", _harmless(str(text)))
+
+
+def note(text: object) -> None:
+    """As ``tell``, "note: …": what a person should know of what is done or shown.
+
+    Args:
+        text: A sentence.
+    """
+    LOG.warning("%s", _harmless(f"note: {text}"))
+
+
+def fail(text: object) -> None:
+    """As ``tell``, "error: …": what ended the command. ``--quiet`` leaves it.
+
+    Args:
+        text: A sentence.
+    """
+    LOG.error("%s", _harmless(f"{ERROR}{text}"))
 
 
 class ToStandardError(logging.Handler):
@@ -145,9 +161,9 @@ def ends_tidily() -> Iterator[None]:
     try:
         yield
     finally:
-        TOLD.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+        TOLD.clear()  # last: a signal may come while handlers are put back
 
 
 def ends_with_connection() -> bool:
@@ -191,7 +207,7 @@ def tell_hints(texts: Iterable[str]) -> None:
         texts: Sentences, of which some may be the same.
     """
     for text in dict.fromkeys(texts):
-        warn(f"hint: {text}")
+        tell(f"hint: {text}")
 
 
 def _harmless(text: str) -> str:
@@ -205,7 +221,7 @@ def _put(text: str) -> None:
     except BrokenPipeError:
         # Python would try once more at its end; work that goes on is worth more than its lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        warn("note: nobody reads this command's output any more: its work goes on")
+        note("nobody reads this command's output any more: its work goes on")
 
 
 _HANDLER = ToStandardError(logging.INFO)

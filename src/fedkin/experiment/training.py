@@ -18,6 +18,7 @@ from fedkin.engine.method_calls.server_errors import FailedAtServer
 from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.engine.transports.failures import LostWorker
 from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.masked_record import federation_means, no_last_scores
@@ -25,7 +26,7 @@ from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import note
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
@@ -124,7 +125,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         checkpoint.sync(folder)
         # who is never in a round, and what is in vain, is told before hours of rounds
         for sentence in (*alone(parts), *unsent_noise(parts)):
-            warn(f"note: {sentence}")
+            note(sentence)
         train(parts, folder, database, progress, engine)
 
 
@@ -142,16 +143,18 @@ def train(
 
     Raises:
         Interrupted: After Ctrl-C; what is committed stays.
+        LostWorker: A worker process or an actor has ended.
     """
     check_schedule(parts)
-    progress = progress or _silent
     try:
-        _train(parts, folder, database, progress, engine)
+        _train(parts, folder, database, progress or (lambda record: None), engine)
     except KeyboardInterrupt:  # also while workers start
         last = max(database.last_round(), 0)
         raise Interrupted(
             f"stopped at once, committed up to round {last}: {_resume_command(folder, database)}"
         ) from None
+    except LostWorker as error:
+        raise error.resumed_by(_resume_command(folder, database)) from None
 
 
 def _train(
@@ -351,7 +354,3 @@ def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
 
 def _resume_command(folder: Path, database: Database) -> str:
     return resumed_by(str(folder), database.facts())
-
-
-def _silent(record: Record) -> None:
-    pass

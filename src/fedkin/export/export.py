@@ -11,7 +11,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import markdown
-from fedkin.core.files import read_file, write_file
+from fedkin.core.files import read_file, remove_left_parts, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
@@ -22,7 +22,7 @@ from fedkin.runs.output_files import make_folder
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
-CARD = "card.json"
+CARD, PAGE = "card.json", "card.md"
 LARGEST = 64 << 20  # bytes of it
 
 USE = {
@@ -102,12 +102,14 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     entry["sha256"] = hashlib.sha256(made.content).hexdigest()
     card["files"] = known | {f"model.{format}": entry}
     make_folder(out)
+    for name in (f"model.{format}", CARD, PAGE):
+        remove_left_parts(out / name)
     try:
         write_file(out / f"model.{format}", made.content)
         text = json.dumps(card, indent=1, ensure_ascii=False)
         # half a letter, which anybody's JSON may hold, is written as JSON has it
         write_file(out / CARD, text.encode("utf-8", "backslashreplace"))
-        write_file(out / "card.md", as_markdown(card).encode())
+        write_file(out / PAGE, as_markdown(card).encode())
     except OSError as error:
         raise FedkinError(f"{error.filename or out} cannot be written: {error.strerror}") from None
     return Written(client, out / f"model.{format}", apart)

@@ -16,6 +16,7 @@ from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal, tried
 from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL, experiment_of
 from fedkin.runs.bounds import is_number
+from fedkin.runs.checkpoint import in_training
 from fedkin.runs.directory import resumed_by
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -201,7 +202,8 @@ class Opened:
         if self.at.finished:
             return ""
         after = f"after round {self.round} of {self.parts.spec.run.rounds}"
-        again = resumed_by(str(self.folder), self.at.facts)
+        training = in_training(self.folder)
+        again = "it is in training now" if training else resumed_by(str(self.folder), self.at.facts)
         return f"the run is not finished: its models are those {after} ({again})"
 
 

@@ -23,7 +23,7 @@ from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
 from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
-from fedkin.runs.output_files import make_folder
+from fedkin.runs.output_files import check_takes_files, make_folder
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -101,7 +101,9 @@ def join(
 
 
 def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Path:
-    """Where a newcomer's model goes: ``out``, else a folder in the run directory."""
+    """Where a newcomer's model goes: ``out``, else a folder in the run directory. It is made, so
+    that one that takes no file is told before the work.
+    """
     folder = out or inside(run, FOLDER, name)
     if out is None:
         for part in (MODEL, FOUND):
@@ -110,12 +112,13 @@ def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Pat
         raise FedkinError(
             f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
         )
+    make_folder(folder)
+    check_takes_files(folder)
     _not_anothers(folder, name, file)
     return folder
 
 
 def _write(folder: Path, model: Tree, content: dict[str, Any]) -> None:
-    make_folder(folder)
     try:
         write_file(folder / MODEL, encode(model))
         write_file(folder / FOUND, json.dumps(content, indent=2).encode())

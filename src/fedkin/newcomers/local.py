@@ -17,6 +17,7 @@ from fedkin.engine.host import Host, Resources
 from fedkin.engine.store import Memory
 from fedkin.newcomers.protocol import Joined, LocalNewcomer, Standing, join
 from fedkin.runs.bounds import finite
+from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, schedule_of
@@ -76,15 +77,27 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
     if method.needs.validation and not validation:
         who = "method.safe" if method.hyper.get("safe") else method.name
         raise FedkinError(f"{who} chooses by validation: the newcomer needs validation samples")
-    if parts.spec.privacy.at_client:
-        raise FedkinError(
-            "clients of this run add noise, and nobody accounts for a newcomer: let it be a client "
-            "of the next run"
-        )
+    check_accounted(parts.spec)
     seed = parts.spec.run.seed
     return Standing(
         method, run.state, run.round, parts.federation.tools, seed, info, validation > 0
     )
+
+
+def check_accounted(spec: Spec) -> None:
+    """Refuse a newcomer of a run whose clients add noise: each has its own, and its own ε.
+
+    Args:
+        spec: The run's.
+
+    Raises:
+        FedkinError: They do.
+    """
+    if spec.privacy.at_client:
+        raise FedkinError(
+            "clients of this run add noise, and nobody accounts for a newcomer: let it be a client "
+            "of the next run"
+        )
 
 
 def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[int, str]:

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Key
@@ -226,14 +227,7 @@ def _stay(
                 best = Trial(first.place, done, state, loss)
             if not works:
                 break
-        try:
-            reply = accepted(method, info, answers[-1], method.expected_update(down, info)).reply
-        except BadMessage as error:
-            raise FedkinError(
-                f"the newcomer's message of round {at + 1} is not usable: {error}"
-            ) from None
-        assert answers[-1].message is not None
-        sent.append(Sent(info.client, "up", 0, *count(reply.message, len(answers[-1].message))))
+        reply = _usable(server, down, answers[-1], at + 1, sent)
         if exact is None and done - best.rounds >= PATIENCE:
             break
         base = at + 1
@@ -242,6 +236,22 @@ def _stay(
                 state, info.client, reply, replace(server.tools, key=Key(server.seed, base))
             )
     return best
+
+
+def _usable(
+    server: Standing, down: Tree, answer: TaskResult, round: int, sent: list[Sent]
+) -> Reply:
+    """The message of a round's work, which joins what was sent."""
+    method, info = server.method, server.info
+    try:
+        reply = accepted(method, info, answer, method.expected_update(down, info)).reply
+    except BadMessage as error:
+        raise FedkinError(
+            f"the newcomer's message of round {round} is not usable: {error}"
+        ) from None
+    assert answer.message is not None
+    sent.append(Sent(info.client, "up", 0, *count(reply.message, len(answer.message))))
+    return reply
 
 
 def _sealed(server: Standing, down: Tree, sent: list[Sent]) -> bytes:

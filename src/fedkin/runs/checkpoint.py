@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted, reason
-from fedkin.core.system.posix import POSIX
+from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, POSIX, WAITS_FOR_NOBODY, fcntl
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.database import Database
 from fedkin.runs.directory import LOCK, check_own, states_of
@@ -150,3 +150,28 @@ def alone(run: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def in_training(run: Path) -> bool:
+    """Whether a process writes a run just now. Nothing is written for it, so that whoever may only
+    read the folder can ask, too.
+
+    Args:
+        run: The run's folder.
+
+    Returns:
+        False where that cannot be told: on Windows, and where the file cannot be read.
+    """
+    if not POSIX:
+        return False
+    try:
+        handle = os.open(run / LOCK, os.O_RDONLY | OPEN | FOLLOWS_NO_LINK | WAITS_FOR_NOBODY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(handle)
+    return False

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.files import write_file
+from fedkin.core.files import remove_left_parts, write_file
 from fedkin.runs.directory import LOCK, RECORD, states_of
 
 STUDY = "study.db"  # of a sweep
@@ -45,6 +45,7 @@ def write_outside(
     try:
         _refuse(path)
         _keep(path, instead_of, inputs)
+        remove_left_parts(path)
         write_file(path, as_bytes(content) if isinstance(content, str) else content)
     except OSError as error:
         raise FedkinError(f"{path} cannot be written: {error.strerror}") from None

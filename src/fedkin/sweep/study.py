@@ -27,7 +27,7 @@ from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import note
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun, check_home, own
@@ -194,7 +194,7 @@ def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
         (begun_trial,) = (t for t in study.get_trials(deepcopy=False) if t.number == claim.number)
         # Optuna lets nobody but who asked for a trial write to it
         study._storage.set_trial_user_attr(begun_trial._trial_id, "folder", where)
-    warn(f"note: trial {claim.number + 1} begins anew in {folder / where}: {first_line(error)}")
+    note(f"trial {claim.number + 1} begins anew in {folder / where}: {first_line(error)}")
     return claim._replace(run=folder / where)
 
 

@@ -5,16 +5,19 @@ run.db stays.
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line, some
+from fedkin.core.errors import FedkinError, first_line, reason, some
+from fedkin.core.files import write_file
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
 from fedkin.runs.output_files import owner
+from fedkin.tracking.event_file import event_file
 
 EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
 FOLDERS = "MLFLOW_ALLOW_FILE_STORE"  # what MLflow's refusal of folders names
@@ -37,38 +40,36 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
         FedkinError: the extra is not installed, the folder is no run, or ``target``/RUN cannot be
             written or holds event files of something else.
     """
+    with opened(Path(folder)) as run:
+        points, keys = list(scalars(run)), settings(run)
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        content = event_file(points, "\n".join(f"    {k} = {v}" for k, v in keys.items()))
     except ImportError:
         raise FedkinError(
             "tracking with TensorBoard needs the extra track: in fedkin's checkout, "
             "pip install -c constraints.txt '.[track]'"
         ) from None
-    with opened(Path(folder)) as run:
-        points, keys = list(scalars(run)), settings(run)
     where = Path(target) / run.folder.name
     named = os.fsencode(run.folder.resolve())
     mark = f".{hashlib.sha256(named).hexdigest()[:12]}.fedkin"
     earlier = _own_events(where, mark)
     try:
-        writer = SummaryWriter(str(where), filename_suffix=mark)
+        where.mkdir(parents=True, exist_ok=True)
+        # a new name: who reads the old file would go on in it
+        write_file(where / f"{EVENTS}{time.time_ns()}{mark}", content)
+        for path in earlier:
+            path.unlink(missing_ok=True)
     except OSError as error:
-        raise FedkinError(f"{where} cannot be written: {error.strerror}") from None
-    for name, at, value in points:
-        writer.add_scalar(name, value, at)
-    writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in keys.items()))
-    writer.close()
-    for path in earlier:
-        path.unlink(missing_ok=True)
+        raise FedkinError(f"{where} cannot be written: {reason(error)}") from None
     return where
 
 
 def _own_events(where: Path, mark: str) -> list[Path]:
-    """The event files that end in a mark. Raises FedkinError where others stand beside them, whose
-    points would be doubled.
+    """The event files with a mark, and what killed processes left of some. Raises FedkinError where
+    others stand beside them, whose points would be doubled.
     """
     files = sorted(where.glob(f"{EVENTS}*"))
-    others = [path.name for path in files if not path.name.endswith(mark)]
+    others = [path.name for path in files if mark not in path.name]
     if others:
         raise FedkinError(
             f"{where} holds event files that are not of this run ({some(others, 1)}): choose "

@@ -11,7 +11,6 @@ from fedkin.cli.listing.certificates import (
     HEADINGS,
     SOURCES,
     markdown,
-    of_transforms,
     overview,
     sections,
     whole,
@@ -80,15 +79,6 @@ def test_the_page_says_what_a_method_was_held_against() -> None:
     assert "\nHeld against a reference (memory), 1 closed form, 2 laws.\n" in page
     met = "1 golden trace (0 met in everything)"
     assert f"\nHeld against a reference (memory), {met}, 1 law.\n" in page
-
-
-def test_the_table_of_transforms_counts_cases() -> None:
-    one = {"reference": {"tests": []}, "closed form": {"tests": [proof("c"), proof("d", cases=3)]}}
-    lines = of_transforms({"transforms": {"a": {**one, "law": {"tests": [proof("l")]}}}}).split(
-        "\n"
-    )
-    assert lines[0].startswith("| transform | agreement with the separate reference |")
-    assert lines[-1] == "| `a` | – | 4 | 1 |"
 
 
 def test_what_a_certificate_says_in_order() -> None:

@@ -1,6 +1,7 @@
 """The last lines of ``fedkin run``."""
 
 import io
+import logging
 
 import pytest
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.console import Console
 from fedkin.cli.talk import closing as module
 from fedkin.cli.talk.closing import closing
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import loudness
 from fedkin.report import formatting
 from fedkin.report.summary import summary
 from fedkin.report.words.run_words import in_the_mean
@@ -53,6 +55,7 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
 
 def test_what_is_worth_saying_is_said_once(tmp_path, reports, capsys) -> None:
     folder = record(tmp_path / "run", said=["a step was not compiled", "a step was not compiled"])
+    loudness(logging.INFO)
     lines(folder)
     err = capsys.readouterr().err
     assert err.count("note: a step was not compiled") == 1

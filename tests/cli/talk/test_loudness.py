@@ -10,7 +10,7 @@ import typer
 from fedkin.cli.app import app
 from fedkin.cli.talk.loudness import tell_where
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import fail, loudness, note, tell
 from tests.cli.command import SMALL, fedkin
 
 
@@ -92,11 +92,15 @@ def test_verbose_says_which_settings_and_engine_are_used(
 def test_lines_are_records_of_the_logger(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    loudness(logging.INFO)
     with caplog.at_level(logging.DEBUG, "fedkin"):
-        for text in ("error: a", "note: b\x1b[2J", "hint: c", "100 % of %s"):
-            warn(text)
-    assert [one.levelname for one in caplog.records] == ["ERROR", "WARNING", "INFO", "INFO"]
-    assert capsys.readouterr().err == "error: a\nnote: b\\x1b[2J\nhint: c\n100 % of %s\n"
+        fail("a")
+        note("b\x1b[2J")
+        for text in ("100 % of %s", "error: b's weight", "note: the file's name"):
+            tell(text)  # a level is what is called, and no word of a text
+    assert [one.levelname for one in caplog.records] == ["ERROR", "WARNING", "INFO", "INFO", "INFO"]
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[:3] == ["error: a", "note: b\\x1b[2J", "100 % of %s"]
 
 
 def test_no_color_is_kept_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

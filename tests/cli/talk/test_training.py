@@ -1,10 +1,12 @@
 """A training run under a display, and what came out of it."""
 
 import json
+import logging
 
 import pytest
 
 from fedkin.cli.talk import training
+from fedkin.experiment.terminal import loudness
 from fedkin.runs.record import Record
 from tests.awkward import record
 from tests.cli.command import fedkin
@@ -15,7 +17,8 @@ ROUND = Record(1, "round", [0], [], {}, {}, {}, {}, {"total": 1.0})
 
 @pytest.fixture
 def quiet(monkeypatch):
-    """No page, and leaks that somebody found."""
+    """No page, and leaks that somebody found; what a command says is said."""
+    loudness(logging.INFO)
     asked = []
     # first what imports the other: imported later, it would keep what stands in its place
     monkeypatch.setattr("fedkin.cli.talk.closing.closing", lambda folder, out: asked.append(folder))

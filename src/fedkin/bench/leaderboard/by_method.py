@@ -19,6 +19,23 @@ class ByMethod(NamedTuple):
     scores: Mapping[str, Mapping[str, Entry]]
     ranks: Mapping[str, Mapping[str, float]]
 
+    @property
+    def rank_heads(self) -> list[str]:
+        """What the columns of mean ranks are called."""
+        return [f"rank, equal {budget}" for budget in self.ranks]
+
+    def rank_cells(self, method: str, none: str) -> list[str]:
+        """What stands in these columns.
+
+        Args:
+            method: Its name.
+            none: In the place of a rank that it does not have.
+
+        Returns:
+            A text a column.
+        """
+        return [f"{one[method]:.1f}" if method in one else none for one in self.ranks.values()]
+
 
 def by_method(rows: Sequence[Row]) -> ByMethod:
     """Entries of each method, by mean rank at equal rounds; who has none, by how many federations

@@ -161,24 +161,45 @@ def _costs_in(
     for name in names:
         mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
     of = f"of_{column}_{what}"
-    chosen = _menu(of, names)
     base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
-    front = dashed_front(base)
     own = own_methods(row["method"] for row in rows)
+    label = formatting.label(what)
+    note = (
+        "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+        f"{'' if measure_named(what).higher else f' Less {label} is better.'}{_sign_of(own)}"
+    )
+    return figure(
+        f"cost-{column}-{what}",
+        f"Test {label} against {COLUMNS[column]}",
+        note,
+        with_own(alt.layer(dashed_front(base), *_named_points(base)), own).add_params(
+            _menu(of, names)
+        ),
+        rows,
+        320,
+    )
+
+
+def _named_points(base: alt.Chart) -> list[alt.Chart]:
+    """Methods as points with names: a dot of each that is fedkin's, named where it is on the front,
+    and above them a triangle of each that is not.
+    """
     told = ["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")]
     dots = (
         only_own(base, False)
         .mark_circle(size=80, opacity=0.8)
         .encode(color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)), tooltip=told)
     )
-    mine = only_own(base).mark_point(
-        filled=True, shape="triangle-up", size=150, color=WINE, opacity=1
-    )
     names_of = (
         only_own(base, False)
         .transform_filter("datum.front || datum.method == 'fedavg'")
         .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
         .encode(text="method:N")
+    )
+    mine = (
+        only_own(base)
+        .mark_point(filled=True, shape="triangle-up", size=150, color=WINE, opacity=1)
+        .encode(tooltip=told)
     )
     names_of_mine = (
         only_own(base)
@@ -192,21 +213,7 @@ def _costs_in(
         )
         .encode(text="method:N")
     )
-    label = formatting.label(what)
-    note = (
-        "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
-        f"{'' if measure_named(what).higher else f' Less {label} is better.'}{_sign_of(own)}"
-    )
-    return figure(
-        f"cost-{column}-{what}",
-        f"Test {label} against {COLUMNS[column]}",
-        note,
-        with_own(
-            alt.layer(front, dots, names_of, mine.encode(tooltip=told), names_of_mine), own
-        ).add_params(chosen),
-        rows,
-        320,
-    )
+    return [dots, names_of, mine, names_of_mine]
 
 
 def _menu(of: str, names: Sequence[str]) -> alt.Parameter:

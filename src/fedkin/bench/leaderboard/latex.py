@@ -27,18 +27,17 @@ def latex(rows: Sequence[Row], remarks: Sequence[str]) -> str:
         A floating table with the rules of booktabs.
     """
     found = by_method(latest_searches(rows))
-    columns = ["method", *(f"rank, equal {budget}" for budget in found.ranks)]
     lines = [
         [
             name,
-            *(f"{ranks[name]:.1f}" if name in ranks else "" for ranks in found.ranks.values()),
+            *found.rank_cells(name, ""),
             *(_score(scores.get(federation)) for federation in found.federations),
         ]
         for name, scores in found.scores.items()
     ]
     sheet = Sheet(
         title="Personalized federated learning methods",
-        columns=[*columns, *found.federations.values()],
+        columns=["method", *found.rank_heads, *found.federations.values()],
         rows=lines,
         texts=1,
         caption=CAPTION,

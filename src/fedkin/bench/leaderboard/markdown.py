@@ -34,14 +34,11 @@ def markdown(rows: Sequence[Row]) -> str:
     """
     found = by_method(latest_searches(rows))
     columns = (_cell(title) for title in found.federations.values())
-    head = ["method", *(f"rank, equal {budget}" for budget in BUDGETS), "bytes", "compute"]
-    head += ["on local", "hurt", *columns]
+    head = ["method", *found.rank_heads, "bytes", "compute", "on local", "hurt", *columns]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     baseline = found.scores.get(SHARED, {})
     for name, own in found.scores.items():
-        cells = [_named(name)]
-        ranks = found.ranks.values()
-        cells += [f"{one[name]:.1f}" if name in one else formatting.NONE for one in ranks]
+        cells = [_named(name), *found.rank_cells(name, formatting.NONE)]
         cells += [_times(own, baseline, "bytes"), _times(own, baseline, "flops")]
         cells += _cells(own, list(found.federations))
         lines.append(f"| {' | '.join(cells)} |")

@@ -144,24 +144,6 @@ def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
     return Group(*parts)
 
 
-def of_transforms(packaged: Mapping[str, Any]) -> str:
-    """The table of transforms in docs/privacy.md: how many tests of each kind, cases counted.
-
-    Args:
-        packaged: The file of certificates.
-
-    Returns:
-        A table in Markdown.
-    """
-    head = ["transform", *(HEADINGS[kind].lower() for kind in KINDS)]
-    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(KINDS) + "|"]
-    for name, certificate in packaged["transforms"].items():
-        counts = [sum(test["cases"] for test in certificate[kind]["tests"]) for kind in KINDS]
-        cells = [str(count) if count else formatting.NONE for count in counts]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def markdown(packaged: Mapping[str, Any]) -> str:
     """docs/fidelity.md.
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import in_columns
-from fedkin.experiment.terminal import quiet, warn
+from fedkin.experiment.terminal import note, quiet
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import other_measures, summary
@@ -102,4 +102,4 @@ def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:
             f"replies were missing {left_out} times: fedkin show {quoted} says why",
         ]
     for sentence in dict.fromkeys(sentences):
-        warn(f"note: {sentence}")
+        note(sentence)

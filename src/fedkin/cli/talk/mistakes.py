@@ -8,26 +8,21 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, cut
 from fedkin.core.escaping import plain
-from fedkin.experiment.terminal import LONGEST, warn
+from fedkin.experiment.terminal import ERROR, LONGEST, fail
 from fedkin.runs.directory import SPEC
 
-ROOM = LONGEST - 20  # letters of a sentence before its code
+ROOM = LONGEST - len(ERROR) - 20  # letters of a sentence before its code
 
 
-def print_error(sentence: str, status: int, code: str = "") -> int:
+def print_error(sentence: str, code: str) -> None:
     """One line on stderr, whatever the sentence holds, with the code of its family last.
 
     Args:
         sentence: What was wrong.
-        status: With which the process ends.
-        code: The family of the error, such as FED-301; "": none is shown.
-
-    Returns:
-        ``status``, for ``sys.exit``.
+        code: The family of the error, such as FED-301.
     """
     shown = " ".join(plain(sentence).split())
-    warn(f"{cut(shown, ROOM)} [{code}]" if code else sentence)
-    return status
+    fail(f"{cut(shown, ROOM)} [{code}]")
 
 
 def of_the_system(error: OSError | sqlite3.Error) -> str:

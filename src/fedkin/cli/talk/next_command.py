@@ -9,7 +9,7 @@ from typing import Any
 import click
 from typer.core import TyperGroup
 
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import tell
 
 Options = Mapping[str, Any]  # a command's arguments and options, by their names
 FEW = 3  # folders that are shorter to name than a pattern is to understand
@@ -55,7 +55,7 @@ def _ending(command: Callable[..., Any], next_of: Callable[[Options], str]) -> C
             not arguments_by_name.get("as_json")
             and not click.get_current_context().invoked_subcommand
         ):
-            warn(f"next: fedkin {next_of(arguments_by_name)}")
+            tell(f"next: fedkin {next_of(arguments_by_name)}")
         return result
 
     return run

@@ -5,7 +5,7 @@ from typing import Any
 
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import some
-from fedkin.experiment.terminal import say, warn
+from fedkin.experiment.terminal import note, say
 
 NAMED = 20  # columns, and classes, in a line
 
@@ -35,5 +35,5 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
     if found["classes"]:
         each = [f"{label} ({count:,})" for label, count in found["classes"].items()]
         say(f"classes  of so many training samples: {some(each, NAMED)}")
-    for note in found["notes"]:
-        warn(f"note: {note}")
+    for sentence in found["notes"]:
+        note(sentence)

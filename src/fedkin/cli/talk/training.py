@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedkin.experiment.terminal import console, warn
+from fedkin.experiment.terminal import console, note
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record
@@ -86,7 +86,7 @@ def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:
         if not warned:
             warned.append("")
             for sentence in data_notes(spec):
-                warn(f"note: {sentence}; fedkin data check names all")
+                note(f"{sentence}; fedkin data check names all")
         update(record)
 
     return tell

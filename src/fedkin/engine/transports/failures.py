@@ -6,6 +6,23 @@ from typing import Any
 from fedkin.core.errors import FedkinError, Halted
 
 
+class LostWorker(Halted):
+    """A worker process or an actor has ended. Its sentence says last that what is committed can be
+    resumed.
+    """
+
+    def resumed_by(self, command: str) -> "LostWorker":
+        """The same, with what resumes the run.
+
+        Args:
+            command: Of the shell, or a call of Python.
+
+        Returns:
+            Another error, to be raised.
+        """
+        return LostWorker(f"{self}: {command}")
+
+
 def error_header(error: FedkinError | OSError) -> dict[str, Any]:
     """An error as a header's values: its sentence, of which kind it is, and where it arose.
 

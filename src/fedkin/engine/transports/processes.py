@@ -26,7 +26,7 @@ from fedkin.engine.codec import decode
 from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
-from fedkin.engine.transports.failures import error_from
+from fedkin.engine.transports.failures import LostWorker, error_from
 from fedkin.engine.transports.ipc import Channel, offer
 from fedkin.engine.transports.parcels import pack, results
 from fedkin.engine.transports.placement import Placing, shared_out
@@ -143,7 +143,7 @@ class Processes:
             One sum for each worker that has some of them.
 
         Raises:
-            Halted: A worker is gone.
+            LostWorker: A worker is gone.
         """
         shares = shared_out(clients, self._holders.__getitem__, len(self._processes))
         wanted = [worker for worker, share in enumerate(shares) if share]
@@ -280,9 +280,9 @@ class Processes:
             raise error_from(header)
         return header, blobs
 
-    def _lost(self, worker: int, what: str = "ended") -> FedkinError:
+    def _lost(self, worker: int, what: str = "ended") -> LostWorker:
         code = self._exit(worker)
-        return Halted(
+        return LostWorker(
             f"worker process {worker} {what} (exit code {code}); what is committed can be resumed"
         )
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host
 from fedkin.engine.op import Op, Task, TaskResult
-from fedkin.engine.transports.failures import error_from, error_header
+from fedkin.engine.transports.failures import LostWorker, error_from, error_header
 from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.serving import sum_at
@@ -213,7 +213,7 @@ class Actors:
             One sum for each actor.
 
         Raises:
-            Halted: An actor is gone.
+            LostWorker: An actor is gone.
         """
         packed = self._all([("sum", share) for share in self._shares(clients)])
         return [unpacked(decode(blob)) for blob in packed]
@@ -319,9 +319,9 @@ class Actors:
             ) from None
         except self._ray.exceptions.RayActorError as error:
             fewer = max(1, len(self._actors) - 1)
-            raise Halted(
+            raise LostWorker(
                 f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be "
-                f"resumed, with fewer cores too: fedkin resume RUN --workers {fewer}"
+                f"resumed, with fewer cores too (--workers {fewer})"
             ) from None
         if "failed" in answer:
             raise error_from(answer)

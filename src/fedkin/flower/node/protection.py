@@ -12,6 +12,7 @@ from fedkin.engine.round.federation import participants_among
 from fedkin.flower.envelope import Place
 from fedkin.flower.node.request_log import hides
 from fedkin.masks.terms import check_majority
+from fedkin.newcomers.local import check_accounted
 from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import with_family
 from fedkin.setup.build import schedule_of, start_of
@@ -72,11 +73,8 @@ def threshold_at(spec: Spec, place: Place) -> int | None:
         FedkinError: It is a newcomer, who works alone, or its server names so many clients that
             half of a round would be enough.
     """
-    if spec.privacy.at_client and place.joined is not None:
-        raise FedkinError(
-            "clients of this run add noise, and nobody accounts for a newcomer: let it be a client "
-            "of the next run"
-        )
+    if place.joined is not None:
+        check_accounted(spec)
     if spec.privacy.secure_aggregation is not None and place.joined is not None:
         raise FedkinError(
             "a newcomer works alone, and secure aggregation hides an update among others: it joins "

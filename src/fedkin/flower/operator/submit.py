@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, reason
 from fedkin.core.files import write_file
-from fedkin.experiment.terminal import warn
+from fedkin.experiment.terminal import tell
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.commands import flwr, of_shell
 from fedkin.flower.config import (
@@ -264,7 +264,7 @@ class Submitted:
         """Each time that it is somebody else: nothing is shown until all nodes are there."""
         word = word_at(waiting_of(self.folder, self.number))
         if word and word != self._waiting:
-            warn(word)
+            tell(word)
         self._waiting = word
 
     def status(self) -> str:
