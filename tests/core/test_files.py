@@ -145,3 +145,8 @@ def test_a_path_that_is_like_none_has_no_hint(typed, tmp_path):
     (tmp_path / "clinic.csv").touch()
     (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
     assert near_path(tmp_path / typed) == ""
+
+
+def test_a_setting_that_a_shell_took_apart_is_told_from_a_path() -> None:
+    hint = near_path(Path("privacy.noise=delta=1e-3"))
+    assert hint.startswith(": quote a setting with braces, as in --set 'privacy.noise={")

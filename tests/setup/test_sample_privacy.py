@@ -168,7 +168,7 @@ def test_clients_that_join_later_are_refused():
 def test_nodes_take_a_multiplier_alone():
     check_deployable(spec())
     target = {"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None}
-    with pytest.raises(FedkinError, match="give nodes the multiplier, such as"):
+    with pytest.raises(FedkinError, match="give nodes a multiplier, as in"):
         check_deployable(spec(privacy=target))
 
 

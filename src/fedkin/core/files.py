@@ -189,7 +189,7 @@ def typed_path(name: str | Path) -> Path:
 
 def near_path(path: Path) -> str:
     """The hint at a file or folder that is there, where a path that is not has one name that is
-    most like it; empty where nothing is.
+    most like it; at quotes, where it is a setting; empty where nothing is.
 
     Args:
         path: Nothing is there.
@@ -197,6 +197,8 @@ def near_path(path: Path) -> str:
     Returns:
         Words to put behind the path in a message.
     """
+    if "=" in path.name:  # a shell makes two words of {a=1,b=2}
+        return ": quote a setting with braces, as in --set 'privacy.noise={epsilon=8,delta=1e-3}'"
     gone = path  # its part up to the first name that is not there
     while not os.path.lexists(gone.parent):
         gone = gone.parent

@@ -297,8 +297,8 @@ def check_multiplier(spec: Spec) -> None:
     if not isinstance(privacy.noise, float):
         raise FedkinError(
             "privacy.noise is a target, whose multiplier depends on every client's samples, which "
-            "no node knows: give nodes the multiplier, such as noise = 1.0 and delta = 1e-5; the "
-            "run tells its epsilon"
+            "no node knows: give nodes a multiplier, as in noise = 12.7 and delta = 1e-5; fedkin "
+            "run finds it for as many clients and samples, and fedkin show prints it"
         )
     if privacy.budget is not None:
         raise FedkinError(
