@@ -6,8 +6,9 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.directory import SPEC
+from fedkin.runs.spec import parse
 from fedkin.setup import loaded_run as module
-from fedkin.setup.loaded_run import committed, load, same_data, spec_of
+from fedkin.setup.loaded_run import committed, load, same_data, spec_of, with_data
 from tests.awkward import population, record
 
 PEOPLE = population()
@@ -53,3 +54,25 @@ def test_models_of_a_deployment_are_at_its_nodes(tmp_path) -> None:
     folder = record(tmp_path / "run", deployment="superlink")
     with pytest.raises(FedkinError, match="its personal models never left their nodes"):
         load(folder)
+
+
+def test_the_data_are_looked_for_where_a_run_was_carried(tmp_path, monkeypatch) -> None:
+    run, known = tmp_path / "runs" / "a", tmp_path / "known"
+    run.mkdir(parents=True)
+    known.mkdir()
+    monkeypatch.setenv("FEDKIN_DATA", str(known))
+    was = tmp_path / "was" / "t.csv"
+    spec = parse({"data": {"name": str(was)}})[0]
+    with pytest.raises(FedkinError, match=r"its data are not at .*t\.csv: put t\.csv into this"):
+        with_data(spec, run)
+    for place in (
+        known / "t.csv",
+        run.parent / "t.csv",
+        was,
+        run / "t.csv",
+    ):  # the last comes first
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("a,b\n")
+        assert with_data(spec, run).data.name == str(place)
+    digits = parse({"data": {"name": "digits"}})[0]
+    assert with_data(digits, run) is digits

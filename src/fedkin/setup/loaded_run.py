@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
+from fedkin.data.folder import data_folder
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
 from fedkin.runs import trust
@@ -27,7 +28,7 @@ from fedkin.setup.hosts import host_of
 from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.snapshot import Snapshot, snapshot
 
-__all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "states_used"]
+__all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "states_used", "with_data"]
 
 
 def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
@@ -51,6 +52,37 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
     return spec if workers is None else spec.replace("engine", workers=workers)
 
 
+def with_data(spec: Spec, folder: Path) -> Spec:
+    """The data where they lie now. A copy in the run's own folder comes first: the file that it was
+    trained on may have grown since. Where that is gone, a file of its name beside the run or in the
+    data folder is taken: they may have been carried to another machine together.
+
+    Args:
+        spec: What the run's folder says.
+        folder: The run's.
+
+    Returns:
+        The same, or with another path of the data.
+
+    Raises:
+        FedkinError: They are in none of these places.
+    """
+    path = Path(spec.data.name)
+    if not path.is_absolute():
+        return spec
+    known = data_folder(spec.data.dir)
+    beside = folder.absolute().parent
+    places = [folder.absolute() / path.name, path, beside / path.name]
+    places += [] if known is None else [known / path.name]
+    for place in places:
+        if place.exists():
+            return spec.replace("data", name=str(place))
+    raise FedkinError(
+        f"{folder}: its data are not at {path}: put {path.name} into this folder or beside it, or "
+        "into the folder that FEDKIN_DATA names"
+    )
+
+
 def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
     """A run's models belong to its data, to what was fitted on them (how columns are encoded), and
     to their frozen parameters.
@@ -64,7 +96,10 @@ def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
         FedkinError: The data, or the frozen parameters, are not those that it began with.
     """
     if parts.population.digest() != facts.get("data_digest"):
-        raise FedkinError(f"{folder}: the data are not those that this run began with")
+        raise FedkinError(
+            f"{folder}: the data are not those that this run began with: to look at it, put a copy "
+            "of the file as it was into this folder"
+        )
     same_frozen(folder, parts.models, facts)
 
 
@@ -155,7 +190,7 @@ def load(
         )
     check_given(folder, method, facts, f"fedkin.Result({str(folder)!r}, method=THE METHOD)")
     # where it is looked at there may be no GPU
-    here = spec_of(folder, None, trust_code).replace("engine", device="cpu")
+    here = with_data(spec_of(folder, None, trust_code), folder).replace("engine", device="cpu")
     parts = assemble(here, method)
     same_data(folder, parts, facts)
     same_given(folder, parts, facts)
