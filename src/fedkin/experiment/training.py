@@ -231,17 +231,18 @@ def _final_facts(
     """
     spec = parts.spec
     changed = again or trained < spec.run.rounds  # since the record began
+    privacy = privacy_of(parts, again, trained)
     return {
         "finished": True,
         "said": [
             *parts.population.said,
             *remarks(parts),
-            *remarks_of(spec, parts.costs, again, trained),
+            *remarks_of(privacy),
             *masking_remarks(spec, parts.federation),
             *comments,
         ],
         **({"baselines": {}} if deployed else _baselines(parts)),
-        **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
+        **({"privacy": privacy} if changed else {}),
     }
 
 
