@@ -118,7 +118,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         engine: Where the clients are.
     """
     facts = {**facts_of(parts), **engine.facts}
-    if parts.spec.privacy.on and not parts.spec.privacy.seeded:
+    if _draws_noise(parts.spec, engine) and not parts.spec.privacy.seeded:
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
@@ -126,6 +126,11 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         for sentence in (*alone(parts), *unsent_noise(parts)):
             warn(f"note: {sentence}")
         train(parts, folder, database, progress, engine)
+
+
+def _draws_noise(spec: Spec, engine: Engine) -> bool:
+    """Whether noise is drawn in this run's process: of a deployment whose nodes add it, none is."""
+    return spec.privacy.on and not (spec.privacy.at_client and "deployment" in engine.facts)
 
 
 def train(
@@ -160,7 +165,7 @@ def _train(
     spec = parts.spec
     deployed = "deployment" in engine.facts
     cut_off = restarts(database, spec, deployed)
-    if spec.privacy.on:
+    if _draws_noise(spec, engine):
         secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
