@@ -38,7 +38,7 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import committed
 from fedkin.setup.method_transforms import with_secret
-from fedkin.setup.privacy import remarks_of, secret_for, spent
+from fedkin.setup.privacy import draws_noise, remarks_of, secret_for, spent
 from fedkin.setup.remarks import alone, remarks, unsent_noise
 from fedkin.setup.secure_aggregation import masking_remarks
 
@@ -118,7 +118,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         engine: Where the clients are.
     """
     facts = {**facts_of(parts), **engine.facts}
-    if _draws_noise(parts.spec, engine) and not parts.spec.privacy.seeded:
+    if draws_noise(parts.spec, "deployment" in engine.facts) and not parts.spec.privacy.seeded:
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
@@ -126,11 +126,6 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         for sentence in (*alone(parts), *unsent_noise(parts)):
             warn(f"note: {sentence}")
         train(parts, folder, database, progress, engine)
-
-
-def _draws_noise(spec: Spec, engine: Engine) -> bool:
-    """Whether noise is drawn in this run's process: of a deployment whose nodes add it, none is."""
-    return spec.privacy.on and not (spec.privacy.at_client and "deployment" in engine.facts)
 
 
 def train(
@@ -165,7 +160,7 @@ def _train(
     spec = parts.spec
     deployed = "deployment" in engine.facts
     cut_off = restarts(database, spec, deployed)
-    if _draws_noise(spec, engine):
+    if draws_noise(spec, deployed):
         secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:

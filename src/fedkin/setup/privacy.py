@@ -250,6 +250,19 @@ def _spent_by_samples(
     return {-1: most, **{client: min(most, value) for client, value in each.items()}}
 
 
+def draws_noise(spec: Spec, deployed: bool) -> bool:
+    """Whether the noise of a run is drawn from a secret in its own folder.
+
+    Args:
+        spec: The experiment.
+        deployed: Whether its clients are nodes.
+
+    Returns:
+        False too where nodes add the noise, from secrets of their own.
+    """
+    return spec.privacy.on and not (deployed and spec.privacy.at_client)
+
+
 def secret_for(spec: Spec, run: Path, again: int = 0) -> Secret:
     """The secret in a run's folder, or for tests one of the seed.
 
