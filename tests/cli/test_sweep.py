@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from fedkin.runs.database import create
+from fedkin.runs.directory import RECORD
 from tests.cli.command import fedkin, told
 
 
@@ -99,3 +101,26 @@ def test_the_number_of_clients_is_an_option_as_of_run(study, tmp_path) -> None:
     out = str(tmp_path / "s")
     fedkin("sweep", "--clients", "6", "--space", "train.lr=0.1,0.3", "--out", out)
     assert study.asked[0][0].run.clients == 6
+
+
+def test_trials_with_noise_cost_together_what_each_costs(study, tmp_path) -> None:
+    """Each was trained on the same data, whether it has a value or not."""
+    facts = {"epsilon": 2.0, "epsilon_replaced": 4.5, "delta": 1e-5, "noise": 1.5, "rounds": 3}
+    for name in ("trial-1", "trial-2"):
+        (tmp_path / "s" / name).mkdir(parents=True)
+        create(tmp_path / "s" / name / RECORD, {"privacy": facts}).close()
+    asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]
+    assert " ".join(fedkin(*asked).stdout.split()).endswith(
+        "privacy: 2 runs with noise: epsilon = 4.5 (run trial-1), 4.5 (run trial-2), together 9 at "
+        "delta = 2e-05 by basic composition, each for other data in the place of a client's where "
+        "clients add the noise; the choice by validation scores, which have no noise, is outside "
+        "of it"
+    )
+    found = json.loads(fedkin(*asked, "--json").stdout)["privacy"]
+    assert (found["epsilon"], found["delta"], len(found["runs"])) == (9.0, 2e-5, 2)
+
+
+def test_trials_without_noise_cost_nothing(study, tmp_path) -> None:
+    asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]
+    assert "privacy" not in fedkin(*asked).stdout
+    assert json.loads(fedkin(*asked, "--json").stdout)["privacy"] is None

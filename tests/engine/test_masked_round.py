@@ -95,7 +95,11 @@ def test_scores_leave_as_sums_alone_and_are_the_plain_runs_means(method, evaluat
     settings = {"run__evaluate": evaluate, "run__participation": 0.7}
     plain = means(run(spec(method, masks=None, **settings), tmp_path / "plain"))
     folder = run(spec(method, **settings), tmp_path / "masked")
-    assert means(folder) == {key: pytest.approx(pair, rel=1e-12) for key, pair in plain.items()}
+    # the model of the last round is summed once, at the end: of two sums, one without a client, the
+    # difference would be its scores
+    expected = {key: pair for key, pair in plain.items() if key[0] != spec().run.rounds}
+    assert len({key[0] for key in plain} - {key[0] for key in expected}) == 1
+    assert means(folder) == {key: pytest.approx(pair, rel=1e-12) for key, pair in expected.items()}
     with read_only(folder) as database:
         for table in ("metrics", "measures"):
             assert database.rows(f"SELECT DISTINCT client FROM {table}") == [(FEDERATION,)]
@@ -346,8 +350,8 @@ def test_what_was_sent_for_scores_that_have_no_sum_is_in_the_ledger(tmp_path, mo
 @pytest.mark.parametrize(
     ("stage", "rounds", "shown"),
     [
-        ("count_masked", (3,), "of its scores those shown are of round 2"),
-        ("score_masked", (3,), "of its scores those shown are of round 2"),
+        ("count_masked", (3,), "of its scores those shown are of round 1"),
+        ("score_masked", (3,), "of its scores those shown are of round 1"),
         ("score_masked", (1, 2, 3), "of its scores none is shown"),
     ],
 )

@@ -15,6 +15,7 @@ from fedkin.experiment.run import run
 from fedkin.export.card import card_of, input_of, output_of
 from fedkin.export.card_page import as_markdown
 from fedkin.export.opened import Member, Opened
+from fedkin.models.own import allow
 from fedkin.report.summary import summary
 from fedkin.report.words.deployed import what_and_why
 from fedkin.runs.database import read_only
@@ -232,3 +233,26 @@ def test_a_joined_clients_card_is_what_its_join_told(tmp_path: Path) -> None:
     }
     assert card["joined"] == {"after_round": 2, "rounds": 5}
     assert (card["took_part"], card["untrained"]) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "outside"),
+    [
+        ("fedavg", {}, {"personal": False, "global": False}),
+        ("ditto", {}, {"personal": True, "global": False}),
+        ("finetune", {}, {"personal": True, "global": False}),
+        ("fedavg", {"model__buffers": "local"}, {"personal": True, "global": True}),
+    ],
+)
+def test_a_card_says_whether_epsilon_is_of_its_file(
+    tmp_path: Path, method: str, changes: dict[str, str], outside: dict[str, bool]
+) -> None:
+    privacy = {"noise": 1.5, "clip": 0.5, "delta": 1e-5}
+    normed = {"model__name": "tests.export.test_shared:Normed"} if changes else {}
+    allow(list(normed.values()))
+    asked = content(method, run__participation=1.0, run__rounds=1, **normed, **changes)
+    run(parse({**asked, "privacy": privacy})[0], tmp_path / "run")
+    opened = Opened(tmp_path / "run")
+    cards = {view: card_of(opened, opened.member(0), view) for view in outside}
+    assert {view: card["outside_of_privacy"] for view, card in cards.items()} == outside
+    assert "personal models" in cards["personal"]["privacy"]["outside"] or not outside["personal"]

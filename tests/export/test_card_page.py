@@ -116,3 +116,11 @@ def test_a_card_says_what_privacy_holds_and_what_is_outside_of_it() -> None:
     assert line.startswith("- privacy: epsilon 8 at delta 1e-05 for a patient")
     assert line.endswith("outside of it: scores")
     assert "privacy" not in as_markdown({**CARD, "privacy": None})
+
+
+def test_a_model_of_its_clients_own_rows_is_said_to_be_outside() -> None:
+    facts = {"epsilon": 8.0, "delta": 1e-5, "protects": "a client", "outside": "scores"}
+    text = as_markdown({**CARD, "privacy": facts, "outside_of_privacy": True})
+    assert "epsilon says nothing of who is given this file" in text
+    for others in ({"privacy": facts, "outside_of_privacy": False}, {"outside_of_privacy": True}):
+        assert "this model is outside" not in as_markdown({**CARD, "privacy": None, **others})

@@ -4,7 +4,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower import privacy_costs
-from fedkin.flower.privacy_costs import PrivacyCost, cost_of_run, costs_in_words, total_cost
+from fedkin.flower.privacy_costs import cost_of_run
+from fedkin.report.privacy_costs import PrivacyCost, costs_in_words, total_cost
 from fedkin.runs.spec import parse
 from tests.engine.small import content
 
@@ -35,3 +36,16 @@ def test_without_the_accountant_the_settings_are_said(monkeypatch):
         costs_in_words([one]) == "1 run with noise: of unknown epsilon noise 2.0, 2 rounds (run 7)"
     )
     assert total_cost([one, PrivacyCost("8", 1.5, 1e-6, "2.0", 2)]) == (1.5, 1e-6)
+
+
+@pytest.mark.parametrize("where", ["client", "distributed", "server"])
+def test_where_it_is_known_who_takes_part_the_larger_epsilon_counts(where):
+    """That of other data in the place of the node's: the smaller one is of an update or none."""
+    masks = {"secure_aggregation": True} if where == "distributed" else {}
+    spec = private(where=where, **masks)
+    facts, found = privacy_costs.facts_of(spec), cost_of_run("7", spec)
+    assert found.replaced == (where != "server")
+    assert found.epsilon == facts["epsilon_replaced" if found.replaced else "epsilon"]
+    assert (found.epsilon > 2 * facts["epsilon"]) == found.replaced
+    said = "for other data in the place of a client's" in costs_in_words([found])
+    assert said == found.replaced

@@ -63,6 +63,14 @@ def test_a_deployment_gives_the_bits_of_one_process(case, tmp_path):
     assert (unsigned(deployed) == sizeless(one)) if signed else (deployed == one)
 
 
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_a_servers_run_has_a_secret_where_it_draws_the_noise(where, tmp_path):
+    """A file that nothing uses would be asked for when the run is continued."""
+    spec = experiment(privacy={**NOISE, "where": where, "seeded": False})
+    fleet = Fleet(tmp_path, spec)
+    assert (fleet.run() / "secret").is_file() == (where == "server")
+
+
 def test_a_node_has_a_secret_of_its_own_and_another_noise_in_each_run(tmp_path):
     spec = experiment(privacy={**NOISE, "where": "client"})
     folders = tmp_path / "a", tmp_path / "b"

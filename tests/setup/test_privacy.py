@@ -7,13 +7,22 @@ from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
+from fedkin.engine.made_at_home import MadeOf
+from fedkin.experiment.run_facts import privacy_of
 from fedkin.report.words.run_words import privacy
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
-from fedkin.setup.privacy import facts_of, mechanism_of, outside_of, remarks_of, secret_for
+from fedkin.setup.privacy import (
+    facts_of,
+    mechanism_of,
+    outside_of,
+    personal_outside,
+    remarks_of,
+    secret_for,
+)
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -94,7 +103,7 @@ def test_where_clients_add_the_noise_epsilon_says_between_which_data(asked, shar
     assert facts["epsilon_replaced"] > 2 * facts["epsilon"]
     assert "zero-out" in facts["protects"]
     assert f"{facts['epsilon_replaced']:.4g} for other data" in privacy(facts)
-    (said,) = remarks_of(spec(**asked, seeded=False))
+    (said,) = remarks_of(facts_of(spec(**asked, seeded=False)))
     assert f"{facts['epsilon_replaced']:.3g} for other data" in said
 
 
@@ -118,6 +127,43 @@ def test_only_scores_that_are_sent_are_named_as_outside(asked, scores):
     assert outside_of(spec(**asked)).startswith(f"{scores}, notes, numbers of samples")
 
 
+@pytest.mark.parametrize(
+    ("privacy", "own", "samples", "outside"),
+    [
+        ({}, False, False, False),
+        ({}, True, False, True),
+        ({}, True, True, True),
+        ({"unit": "sample"}, True, False, False),  # what is kept is noised with the rest
+        ({"unit": "sample"}, True, True, True),
+        ({"unit": "sample", "personal": "plain"}, True, False, True),
+    ],
+)
+def test_a_personal_model_of_its_clients_own_rows_is_outside(privacy, own, samples, outside):
+    asked = spec(**{"secure_aggregation": None, "where": None, **privacy})
+    assert personal_outside(asked, MadeOf(own, samples)) == outside
+
+
+@pytest.mark.parametrize(
+    ("method", "outside"),
+    [
+        ("fedavg", False),
+        ("scaffold", False),
+        ("finetune", True),
+        ("ditto", True),
+        ("apfl", True),
+    ],
+)
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_epsilon_of_clients_says_so_of_personal_models(method, outside, where):
+    asked = {**PRIVACY, "where": where, "seeded": False}
+    made = parse({**content(method, run__participation=1.0), "privacy": asked})[0]
+    facts = privacy_of(assemble(made))
+    assert facts["personal_outside"] == outside
+    assert ("personal models, made of their client's own rows" in facts["outside"]) == outside
+    (said,) = remarks_of(facts)
+    assert facts["outside"] in said
+
+
 def test_a_target_is_met_by_what_survives():
     found = assemble(spec(noise={"epsilon": 4.0, "delta": 1e-5}, delta=None)).spec
     assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0
@@ -134,5 +180,5 @@ def test_what_is_fitted_to_everybodys_rows_is_named_as_outside(asked):
     facts = facts_of(parts.spec, parts.costs)
     assert "the scale of columns, pixels and labels where it was fitted" in facts["outside"]
     assert facts["outside"] in privacy(facts)  # whole, in the report's line
-    (said,) = remarks_of(spec(**{**asked, "seeded": False}))
+    (said,) = remarks_of(facts_of(spec(**{**asked, "seeded": False})))
     assert facts["outside"] in said

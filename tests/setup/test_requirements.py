@@ -1,11 +1,13 @@
 """What a method needs of an experiment: the first thing that is lacking, in one sentence."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.methods import make
@@ -19,6 +21,8 @@ from fedkin.setup.requirements import (
     methods_with_a_sum,
 )
 from tests.engine.small import METHODS, content
+from tests.laws.small import FEDERATED
+from tests.laws.small import method as small_method
 
 PARTS = assemble(parse(content("fedavg"))[0])
 EVERYBODY = PARTS.federation._replace(participation=1.0)
@@ -177,3 +181,16 @@ def test_a_message_before_the_first_round_has_all_its_parts_or_none(lacking, sai
     check_needs(whole, *rest)
     with pytest.raises(FedkinError, match=f"^fedavg {said}"):
         check_needs(introduced(**lacking), *rest)
+
+
+def test_the_page_on_privacy_has_every_method_in_one_of_its_two_tables() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    tables = page.partition("\n## Which methods\n")[2].partition("\n## ")[0].split("\n\n")
+    first, second = (
+        {name for row in table.splitlines()[2:] for name in row.split("|")[1].strip().split(", ")}
+        for table in tables
+        if table.startswith("| methods |")
+    )
+    summed = {name for name in FEDERATED if isinstance(small_method(name).aggregation, WeightedSum)}
+    assert first == summed
+    assert second == set(FEDERATED) - summed

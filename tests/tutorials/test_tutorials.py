@@ -3,6 +3,7 @@ work holds.
 """
 
 import importlib.util
+import json
 import re
 import shlex
 import sys
@@ -131,3 +132,10 @@ def test_hospitals_with_noise_and_masks(tmp_path: Path, monkeypatch: pytest.Monk
         assert 0 < epsilon <= 8
         up = database.rows("SELECT bytes FROM messages WHERE direction = 'up' AND parameters > 0")
     assert up
+    # what the page says is exact, and with the model
+    card = json.loads(Path("runs/private/export/H07/card.json").read_text())
+    exact = page.partition("## What is not protected")[2]
+    columns = {one["name"]: one for one in card["input"]["columns"]}
+    assert all(f"`{name}`" in exact for name in columns)
+    assert {name for name, one in columns.items() if one.get("mean")} == {"age", "bmi", "crp"}
+    assert columns["ward"]["values"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fedkin.sweep.score import Score
     from fedkin.sweep.study import Claim
 
+BY_SCORES = "the choice by validation scores, which have no noise, is outside of it"
+
 
 def sweep(
     spec: SpecFile = None,
@@ -82,9 +84,10 @@ def sweep(
     """
     from fedkin.core.system.own_code import find_own_code
     from fedkin.experiment.throttled_lines import ThrottledLines
+    from fedkin.report.privacy_costs import costs_in_words
     from fedkin.runtime.progress import progress_to
     from fedkin.setup.arguments.options import specification
-    from fedkin.sweep import dropped, instead, outcome, space_of
+    from fedkin.sweep import costs_of_trials, dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
@@ -106,6 +109,8 @@ def sweep(
         print_json(found)
         return
     _show(found["trials"], found["lost"], found["running"])
+    if costs := costs_of_trials(study, out):
+        say(f"privacy: {costs_in_words(costs)}; {BY_SCORES}")
 
 
 def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:

@@ -12,6 +12,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
+from fedkin.engine.made_at_home import MadeOf, made_of
 from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN, of_value
@@ -20,6 +21,7 @@ from fedkin.setup.arguments.values import facts_of as facts_of_values
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import facts_of as facts_of_frozen
 from fedkin.setup.privacy import facts_of as facts_of_privacy
+from fedkin.setup.privacy import personal_outside
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
@@ -94,7 +96,19 @@ def privacy_of(
     Returns:
         Plain values, "epsilon" and "delta" among them; None where nothing was asked for.
     """
-    return facts_of_privacy(parts.spec, parts.costs, again, trained)
+    if not parts.spec.privacy.on:
+        return None
+    outside = personal_outside(parts.spec, _made_of(parts))
+    return facts_of_privacy(parts.spec, parts.costs, again, trained, outside)
+
+
+def _made_of(parts: Assembled) -> MadeOf:
+    """What a client's personal model is made of; it does not depend on which client that is."""
+    models, infos = parts.models, list(parts.infos.values())
+    info = next((one for one in infos if one.architecture in models), infos[0])
+    model = models.get(info.architecture, next(iter(models.values())))
+    received = parts.method.broadcast(parts.method.server(parts.federation.start), info.client)
+    return made_of(parts.method, received, model, info)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:

@@ -39,7 +39,7 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import committed
 from fedkin.setup.method_transforms import with_secret
-from fedkin.setup.privacy import remarks_of, secret_for, spent
+from fedkin.setup.privacy import draws_noise, remarks_of, secret_for, spent
 from fedkin.setup.remarks import alone, remarks, unsent_noise
 from fedkin.setup.secure_aggregation import masking_remarks
 
@@ -119,7 +119,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         engine: Where the clients are.
     """
     facts = {**facts_of(parts), **engine.facts}
-    if parts.spec.privacy.on and not parts.spec.privacy.seeded:
+    if draws_noise(parts.spec, "deployment" in engine.facts) and not parts.spec.privacy.seeded:
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
@@ -163,7 +163,7 @@ def _train(
     spec = parts.spec
     deployed = "deployment" in engine.facts
     cut_off = restarts(database, spec, deployed)
-    if spec.privacy.on:
+    if draws_noise(spec, deployed):
         secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
@@ -234,17 +234,18 @@ def _final_facts(
     """
     spec = parts.spec
     changed = again or trained < spec.run.rounds  # since the record began
+    privacy = privacy_of(parts, again, trained)
     return {
         "finished": True,
         "said": [
             *parts.population.said,
             *remarks(parts),
-            *remarks_of(spec, parts.costs, again, trained),
+            *remarks_of(privacy),
             *masking_remarks(spec, parts.federation),
             *comments,
         ],
         **({"baselines": {}} if deployed else _baselines(parts)),
-        **({"privacy": privacy_of(parts, again, trained)} if changed else {}),
+        **({"privacy": privacy} if changed else {}),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fedkin.core.kinds import KINDS
 from fedkin.core.model import Model
+from fedkin.core.tree import is_buffer
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.module_io import postprocessing, preprocessing
@@ -69,7 +70,21 @@ def card_of(opened: Opened, member: Member, view: str = PERSONAL) -> dict[str, A
             "output": output_of(opened.parts.population, model),
             "versions": run.fact("versions"),
             "privacy": facts.get("privacy"),
+            "outside_of_privacy": _outside(facts, view, model),
         }
+
+
+def _outside(facts: Mapping[str, Any], view: str, model: Model) -> bool:
+    """Whether the run's ε says nothing of this file: of a personal model that is made of its
+    client's own rows, and of any with statistics of batch norm that never left its client.
+    """
+    privacy = facts.get("privacy")
+    if not isinstance(privacy, Mapping):
+        return False
+    if view == PERSONAL:
+        return bool(privacy.get("personal_outside"))
+    own = (facts["spec"].get("model") or {}).get("buffers") == "local"
+    return own and any(map(is_buffer, model.initial))
 
 
 def _unseen_classes(population: Population, own: "Own", facts: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,11 @@ from fedkin.export.card_words import legend, said_kinds, said_scores
 from fedkin.export.opened import PERSONAL
 from fedkin.report.words import run_words
 
+OUTSIDE = (
+    "this model is outside of that guarantee: it is made of its client's own rows, and epsilon "
+    "says nothing of who is given this file"
+)
+
 
 def as_markdown(card: dict[str, Any]) -> str:
     """The card for people, who may read it as a page: strings from elsewhere are text there.
@@ -70,6 +75,7 @@ def _model(card: Mapping[str, Any]) -> list[str]:
         *([f"- {meant}"] if (meant := legend(card["scores"])) else []),
         *([f"- {card['no_scores']}"] if card.get("no_scores") else []),
         *([f"- privacy: {run_words.privacy(privacy)}"] if privacy else []),
+        *([f"- {OUTSIDE}"] if privacy and card.get("outside_of_privacy") else []),
         *[
             f"- the client {word} {said_kinds(card['communicated'][way])}"
             for way, word in (("up", "sent"), ("down", "received"))

@@ -320,9 +320,9 @@ def _with_family(spec: Spec, population: Population) -> Spec:
             "categorical"
         )
     if family == POISSON.name and bool((population.y < 0).any()):
+        # without the label: a node tells its server this sentence
         raise FedkinError(
-            f"family poisson is for counts, but a label is {float(population.y.min()):g}: use "
-            "gaussian"
+            "family poisson is for counts, but there are labels below 0: use gaussian"
         )
     return spec
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
+from fedkin.engine.made_at_home import MadeOf
 from fedkin.runs.secret_file import secret_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
@@ -27,6 +28,7 @@ ZERO_OUT = "a client's update or none in its place (zero-out)"
 LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
 PLAIN_AT_HOME = "personal models, trained without noise"
+PERSONAL = "personal models, made of their client's own rows"
 
 
 def mechanism_of(spec: Spec) -> Mechanism:
@@ -88,8 +90,28 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
+def personal_outside(spec: Spec, made: MadeOf) -> bool:
+    """Whether a client's personal model is outside of the guarantee, so that ε says nothing of who
+    is given it.
+
+    Args:
+        spec: With [privacy].
+        made: What the method makes it of.
+
+    Returns:
+        False where it is made of what is clipped and noised alone.
+    """
+    if spec.privacy.of_samples:  # where what the client keeps was noised as well
+        return spec.privacy.plain_at_home or made.samples
+    return made.own or made.samples
+
+
 def facts_of(
-    spec: Spec, costs: SampleCosts | None = None, again: int = 0, trained: int | None = None
+    spec: Spec,
+    costs: SampleCosts | None = None,
+    again: int = 0,
+    trained: int | None = None,
+    outside: bool = False,
 ) -> dict[str, Any] | None:
     """What the record, the report and a model's card say; None where nothing was asked for.
 
@@ -98,10 +120,11 @@ def facts_of(
         costs: Of samples, where they are protected.
         again: Rounds that the server may have released once more.
         trained: Rounds that there were, where training ended early; None: all of [run] rounds.
+        outside: Whether personal models are outside of it (``personal_outside``).
 
     Returns:
         Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm), "rounds",
-        "protects", "from", "outside", …; None where nothing was asked for.
+        "protects", "from", "outside", "personal_outside", …; None where nothing was asked for.
     """
     privacy = spec.privacy
     if not privacy.on:
@@ -114,6 +137,8 @@ def facts_of(
         "delta": privacy.delta,
         "rounds": last,
         "seeded": privacy.seeded,
+        "outside": outside_of(spec, outside),
+        "personal_outside": outside,
     }
     if costs is not None:
         assert isinstance(privacy.noise, float)
@@ -123,7 +148,6 @@ def facts_of(
             "protects": "a training sample of a client",
             "from": SEES_MESSAGES if costs.sent else HAS_A_MODEL,
             "epsilon": costs.epsilon(privacy.noise, privacy.delta, last),
-            "outside": outside_of(spec),
         }
     mechanism, rounds = mechanism_of(spec), last + again
     known = privacy.at_client  # who takes part
@@ -133,16 +157,16 @@ def facts_of(
         "from": AGAINST[privacy.where],
         "epsilon": epsilon(mechanism, rounds),
         **({"epsilon_replaced": epsilon(replacing(mechanism), rounds)} if known else {}),
-        "outside": outside_of(spec),
         **({"again": again} if again else {}),
     }
 
 
-def outside_of(spec: Spec) -> str:
+def outside_of(spec: Spec, personal: bool = False) -> str:
     """What the noise does not cover, for a sentence.
 
     Args:
         spec: With [privacy].
+        personal: Whether personal models are outside of it (``personal_outside``).
 
     Returns:
         Words with commas between.
@@ -151,26 +175,22 @@ def outside_of(spec: Spec) -> str:
     if spec.privacy.of_samples:
         at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
         uncovered += ["validation samples", at_home]
+    elif personal:
+        uncovered.append(PERSONAL)
     if spec.run.patience is not None:
         uncovered.append(LAST_ROUND)
     return f"{', '.join(uncovered)} and {FITTED}"
 
 
-def remarks_of(
-    spec: Spec, costs: SampleCosts | None = None, again: int = 0, trained: int | None = None
-) -> list[str]:
+def remarks_of(facts: Mapping[str, Any] | None) -> list[str]:
     """One sentence of what holds, and a loud one where nothing does.
 
     Args:
-        spec: The experiment.
-        costs: Of samples, where they are protected.
-        again: Rounds that the server may have released once more.
-        trained: Rounds that there were, where training ended early; None: all of [run] rounds.
+        facts: What ``facts_of`` gives.
 
     Returns:
         [] where nothing was asked for.
     """
-    facts = facts_of(spec, costs, again, trained)
     if facts is None:
         return []
     if facts["seeded"]:
@@ -178,6 +198,7 @@ def remarks_of(
     replaced = ""
     if "epsilon_replaced" in facts:
         replaced = f" ({facts['epsilon_replaced']:.3g} for other data in the place of a client's)"
+    again = facts.get("again", 0)
     cut_off = f" and {again} that a server which was cut off did once more" if again else ""
     return [
         f"privacy: epsilon = {facts['epsilon']:.3g}{replaced} at delta = {facts['delta']:g} after "
@@ -227,6 +248,19 @@ def _spent_by_samples(
     most = costs.epsilon(noise, delta, last)
     each = costs.each(noise, delta, counts)
     return {-1: most, **{client: min(most, value) for client, value in each.items()}}
+
+
+def draws_noise(spec: Spec, deployed: bool) -> bool:
+    """Whether the noise of a run is drawn from a secret in its own folder.
+
+    Args:
+        spec: The experiment.
+        deployed: Whether its clients are nodes.
+
+    Returns:
+        False too where nodes add the noise, from secrets of their own.
+    """
+    return spec.privacy.on and not (deployed and spec.privacy.at_client)
 
 
 def secret_for(spec: Spec, run: Path, again: int = 0) -> Secret:

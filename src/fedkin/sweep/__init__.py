@@ -1,6 +1,6 @@
 """Hyper-parameters searched with Optuna, by validation data."""
 
-from fedkin.sweep.outcome import outcome
+from fedkin.sweep.outcome import costs_of_trials, outcome
 from fedkin.sweep.score import Score, lost, places, scored
 from fedkin.sweep.space import SPACES, Space, dropped, instead, space_of
 from fedkin.sweep.study import SAMPLERS, sweep
@@ -10,6 +10,7 @@ __all__ = [
     "SPACES",
     "Score",
     "Space",
+    "costs_of_trials",
     "dropped",
     "instead",
     "lost",

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.report.privacy_costs import PrivacyCost, cost_of_record, costs_as_json
+from fedkin.runs.directory import recorded
 from fedkin.sweep.score import lost, places, scored
 
 
@@ -16,7 +18,8 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
 
     Returns:
         {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
-        the reason, "running": how many are under way}. A trial whose finished model has no scores
+        the reason, "running": how many are under way, "privacy": what all of them cost together
+        where they have noise, else None}. A trial whose finished model has no scores
         says so as "unscored": its value is of an earlier round.
 
     Raises:
@@ -46,4 +49,25 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
     # one without a folder was left between two steps of its claim: nobody works on it, ever
     claimed = [t for t in study.trials if "folder" in t.user_attrs]
     running = sum(t.state.name == "RUNNING" for t in claimed)
-    return {"best": trials[0], "trials": trials, "lost": without, "running": running}
+    return {
+        "best": trials[0],
+        "trials": trials,
+        "lost": without,
+        "running": running,
+        "privacy": costs_as_json(costs_of_trials(study, out)),
+    }
+
+
+def costs_of_trials(study: Any, out: Path) -> list[PrivacyCost]:
+    """What the trials' noise has cost: each was trained on the same data.
+
+    Args:
+        study: Optuna's, as ``sweep`` gives it.
+        out: The folder of its runs.
+
+    Returns:
+        A trial each, whether it has a value or not; [] where they have no noise.
+    """
+    folders = [t.user_attrs["folder"] for t in study.trials if "folder" in t.user_attrs]
+    costs = [cost_of_record(name, out / name) for name in folders if recorded(out / name)]
+    return [cost for cost in costs if cost is not None]

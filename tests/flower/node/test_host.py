@@ -14,10 +14,12 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
+from fedkin.engine.made_at_home import MadeOf
 from fedkin.flower.config import NODE, fingerprint, socket_of
 from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, RemoteStep, sealed
 from fedkin.flower.node import held_data, host
-from tests.engine.small import small
+from fedkin.runs.spec import parse
+from tests.engine.small import content, small
 from tests.flower.node.host_examples import ask, down, made, request
 
 
@@ -212,6 +214,19 @@ def test_a_reason_quotes_nothing_of_a_table(tmp_path, capfd, table, where):
     reply, _ = ask(made(tmp_path, spec, data="d.csv"), request(spec, steps=()))
     assert reply.error == f"its data cannot be read: {where}: its log says what is wrong"
     assert str(tmp_path / "d.csv") in capfd.readouterr().err  # all of it, on the node
+
+
+def test_labels_that_do_not_fit_the_model_are_not_quoted(tmp_path):
+    given = content("fedavg", run__clients=4, run__measure="deviance")
+    spec = parse({**given, "model": {**given["model"], "family": "poisson"}})[0]
+    rows = ["31,1.25,train", "43,-71.3125,train", "56,3.5,train", "29,2.5,val", "63,1.5,test"]
+    (tmp_path / "d.csv").write_text("\n".join(["age,label,split", *rows]))
+    node = made(tmp_path, spec, data="d.csv", insecure=True)
+    reply, _ = ask(node, request(spec, steps=()))
+    place = Place(client=1, clients=4, classes=0, architecture="mlr", data=reply.facts.digest)
+    reply, _ = ask(node, request(spec, place=place), encode({}))
+    assert reply.error.startswith("family poisson is for counts, but there are labels below 0")
+    assert "71" not in reply.error
 
 
 def test_an_exception_of_a_clients_work_quotes_nothing(node, spec, monkeypatch, capfd):
@@ -414,10 +429,13 @@ def test_a_model_is_kept_with_what_its_nodes_own_data_were(tmp_path, monkeypatch
     table.write_text(table.read_text().replace("sort", "label"))
     node = made(tmp_path, spec, data="d.csv")
     known = node._data.look(spec, fingerprint(spec))
-    about = node._about(spec, known)
+    about = node._about(spec, known, lambda: MadeOf(own=True, samples=False))
+    assert about["made_of"] == {"own": True, "samples": False}
     assert about["spec"] == spec.model_dump(mode="json")
     assert (about["facts"]["train"], about["facts"]["columns"]) == (5, ["age"])
     assert [one["name"] for one in about["encoding"]] == ["age"]
     rehearsal = made(tmp_path, spec)
-    about = rehearsal._about(spec, known._replace(facts=None))
+    about = rehearsal._about(
+        spec, known._replace(facts=None), lambda: MadeOf(own=True, samples=False)
+    )
     assert (about["facts"], about["encoding"]) == (None, None)

@@ -16,6 +16,7 @@ pytest.importorskip("flwr")
 
 from fedkin.cli.deploy import app as deploy_app
 from fedkin.core.errors import FedkinError
+from fedkin.engine.made_at_home import MadeOf
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of
@@ -72,10 +73,15 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
             assert json.loads(json.dumps(mine[what])) == theirs[what]
 
 
-@pytest.mark.parametrize("where", ["server", "client"])
-def test_its_card_says_what_the_noise_gives_and_in_which_share_of_rounds_it_was(where, tmp_path):
+@pytest.mark.parametrize(
+    ("method", "where", "outside"),
+    [("fedavg", "server", False), ("fedavg", "client", False), ("ditto", "server", True)],
+)
+def test_its_card_says_what_the_noise_gives_and_in_which_share_of_rounds_it_was(
+    method, where, outside, tmp_path
+):
     spec = small(
-        "fedavg",
+        method,
         run__participation=0.5,
         run__rounds=3,
         run__clients=len(NAMES),
@@ -94,6 +100,7 @@ def test_its_card_says_what_the_noise_gives_and_in_which_share_of_rounds_it_was(
         theirs = card_of(plain, plain.member(client))
         assert (mine["took_part"], mine["privacy"]) == (theirs["took_part"], theirs["privacy"])
         assert mine["privacy"]["epsilon"] > 0
+        assert mine["outside_of_privacy"] is theirs["outside_of_privacy"] is outside
         counts.append(mine["took_part"])
     assert len(set(counts)) > 1
 
@@ -320,6 +327,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         round=looked,
         trained=None,
         again=0,
+        made_of=MadeOf(own=True, samples=True),
         took_part=None,
         version="1",
         samples={"train": 5},

@@ -12,7 +12,8 @@ from fedkin.engine.store import StoreError
 from fedkin.flower import config, privacy_costs
 from fedkin.flower.envelope import Place, Refused, RemoteStep, Request
 from fedkin.flower.node.privacy_ledger import SPENT, PrivacyLedger
-from fedkin.flower.privacy_costs import PrivacyCost, cost_of_run, costs_in_words, total_cost
+from fedkin.flower.privacy_costs import cost_of_run
+from fedkin.report.privacy_costs import PrivacyCost, costs_in_words, total_cost
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
 from tests.flower.node import host_examples

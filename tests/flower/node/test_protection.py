@@ -104,3 +104,19 @@ def test_under_masks_a_training_score_is_not_even_counted(noise, tmp_path):
     assert (reply.error, reply.steps[0].error, reply.steps[0].scores) == (None, None, {})
     waiting = node._host[2].masking.waiting(1, SCORE_STAGES[-1])
     assert set(waiting.record.scores["personal"]) == {"val", "test", *([] if noise else ["train"])}
+
+
+def test_a_method_that_fails_on_sealed_samples_quotes_nothing(tmp_path, monkeypatch, capfd):
+    def fails(*_):
+        raise ValueError("target -71.3125 is out of bounds")
+
+    monkeypatch.setattr("fedkin.transforms.protected.per_sample._dry_rounds", fails)
+    spec = parse({**content("fedavg", **RUNS), "privacy": SAMPLES})[0]
+    reply, answers = ask(made(tmp_path, spec, insecure=True), request(spec), encode({}))
+    assert reply.error.startswith(
+        "privacy.unit = 'sample' does not fit the method: its work failed"
+    )
+    assert "ValueError, of which its log says more" in reply.error
+    assert "71" not in reply.error
+    assert answers == []
+    assert "target -71.3125" in capfd.readouterr().err

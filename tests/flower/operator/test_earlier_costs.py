@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from fedkin.flower.operator.earlier_costs import costs_as_json, costs_of_runs, earlier_costs
+from fedkin.flower.operator.earlier_costs import costs_of_runs, earlier_costs
+from fedkin.report.privacy_costs import costs_as_json
 from fedkin.runs import database
 from fedkin.runs.database import create
 from fedkin.runs.directory import RECORD

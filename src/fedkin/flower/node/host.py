@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
@@ -24,6 +25,7 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host, Resources
+from fedkin.engine.made_at_home import MadeOf, made_of
 from fedkin.engine.masking import Protection
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.store import Memory
@@ -157,7 +159,7 @@ class Node:
         host = self._host_at(spec, loaded, request.place, request.run)
         self._privacy_ledger.note(spec, request, spent, log.again() if spec.privacy.on else 0)
         node_store = NodeStore(self.state / request.run)
-        describe = partial(self._about, spec, loaded)
+        describe = partial(self._about, spec, loaded, partial(_made_of, host, message))
         key = states_key(self.state, spec, request.run)
         work = Work(host, node_store, request, message, describe, log, secret, key)
         steps_done, sent = work.all()
@@ -195,14 +197,15 @@ class Node:
         permit_method(self.config, spec)
         return config.at_home(spec, self.folder), config.fingerprint(spec)
 
-    def _about(self, spec: Spec, loaded: LoadedData) -> dict[str, Any]:
-        """The description of the model that is kept here: the experiment, and what its inputs
-        were.
+    def _about(self, spec: Spec, loaded: LoadedData, made: Callable[[], MadeOf]) -> dict[str, Any]:
+        """The description of the model that is kept here: the experiment, what its inputs were, and
+        what it is made of.
         """
         encoding, facts = loaded.population.encoding, loaded.facts
         return {
             "version": self.version,
             "spec": spec.model_dump(mode="json"),
+            "made_of": made()._asdict(),
             "facts": None if facts is None else facts.model_dump(mode="json"),
             "encoding": None if facts is None or encoding is None else encoding.plain(),
         }
@@ -269,6 +272,13 @@ class Node:
         if not masked(spec, self.config.insecure):
             return None
         return identity_at(self.folder, experiment, run)
+
+
+def _made_of(host: Host, message: bytes | None) -> MadeOf:
+    """What the personal model of a host's one client is made of beside such a message."""
+    (info,) = host.infos.values()
+    received = decode(message) if message else {}
+    return made_of(host.method, received, host.models[info.architecture], info)
 
 
 def _checked_message(spec: Spec, request: Request, blobs: list[bytes]) -> bytes | None:

@@ -27,7 +27,7 @@ from fedkin.report.words.deployed import of_notes
 from fedkin.runs.spec import DataSection, Spec
 from fedkin.setup.build import adapt_to_models, method_of
 from fedkin.setup.population import population_of
-from fedkin.setup.privacy import facts_of
+from fedkin.setup.privacy import facts_of, personal_outside
 
 
 def exportable(folder: Path, run: str | None = None) -> Exportable:
@@ -131,18 +131,21 @@ def _card(
         "input": input_of(population, model),
         "output": output_of(population, model),
         "versions": {"fedkin": details.version},
-        "privacy": _privacy(spec, rounds, details.again),
+        "privacy": _privacy(spec, rounds, details),
+        "outside_of_privacy": spec.privacy.on and personal_outside(spec, details.made_of),
     }
 
 
-def _privacy(spec: Spec, rounds: int, again: int) -> dict[str, Any] | None:
+def _privacy(spec: Spec, rounds: int, details: Details) -> dict[str, Any] | None:
     """What the noise of so many rounds gives each client, beside those that were released once
     more; None where a node cannot say it: of samples it depends on how many the others have.
     """
     privacy = spec.privacy
     known = isinstance(privacy.noise, float) and not privacy.of_samples
-    again = 0 if privacy.at_client else again  # whose noise is drawn from what a round is made of
-    return facts_of(spec, again=again, trained=rounds) if known else None
+    # a client's noise is drawn from what a round is made of
+    again = 0 if privacy.at_client else details.again
+    outside = personal_outside(spec, details.made_of)
+    return facts_of(spec, again=again, trained=rounds, outside=outside) if known else None
 
 
 def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:

@@ -9,13 +9,8 @@ from fedkin.core.errors import many, reason
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request
 from fedkin.flower.node.lines import add_lines
-from fedkin.flower.privacy_costs import (
-    PrivacyCost,
-    cost_of_run,
-    costs_in_words,
-    total_cost,
-    why_no_epsilon,
-)
+from fedkin.flower.privacy_costs import cost_of_run, why_no_epsilon
+from fedkin.report.privacy_costs import PrivacyCost, costs_in_words, total_cost
 from fedkin.runs.bounds import is_number
 from fedkin.runs.spec import Spec
 

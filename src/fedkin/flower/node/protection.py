@@ -10,6 +10,7 @@ from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.engine.round.federation import participants_among
 from fedkin.flower.envelope import Place
+from fedkin.flower.node import reasons
 from fedkin.flower.node.request_log import hides
 from fedkin.masks.terms import check_majority
 from fedkin.newcomers.local import check_accounted
@@ -53,10 +54,27 @@ def with_protection(
     start = start_of(with_family(spec, population), population, models, held)
     if spec.privacy.of_samples:
         model = models[info.architecture]
-        method = protected_at_node(spec, method, start, info, model, population, schedule)
+        try:
+            method = protected_at_node(spec, method, start, info, model, population, schedule)
+        except FedkinError as error:
+            raise _without_cells(error) from None
     method = transformed_at_node(spec, method, info, clients, threshold)
     method.check(start, participants_among(spec.run.participation, clients))
     return method
+
+
+def _without_cells(error: FedkinError) -> FedkinError:
+    """The same error, or where the method met its client's samples and failed by itself, one
+    without its words: they may quote a cell.
+    """
+    foreign = error.__context__
+    if not isinstance(foreign, Exception) or isinstance(foreign, FedkinError):
+        return error
+    reasons.logged(str(error))
+    return FedkinError(
+        "privacy.unit = 'sample' does not fit the method: its work failed with "
+        f"{reasons.of_failure(foreign)}; try fedavg, or ditto"
+    )
 
 
 def threshold_at(spec: Spec, place: Place) -> int | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.earlier_costs import costs_as_json, costs_of_runs
+from fedkin.flower.operator.earlier_costs import costs_of_runs
 from fedkin.flower.operator.submit import GOES_ON, Submitted
 from fedkin.flower.waiting import word_at
+from fedkin.report.privacy_costs import costs_as_json
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import recorded
 
