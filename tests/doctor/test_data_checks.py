@@ -45,6 +45,13 @@ def test_what_has_no_fix_is_an_error_and_names_those_that_have(tmp_path) -> None
     assert "\n" not in str(told.value)
 
 
+def test_of_too_many_faults_the_first_are_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("fedkin.doctor.data_checks.MOST", 1)
+    spec = table(tmp_path, lambda rows: ["a,old,1.5,1", *rows, "b,3,1.5,"])
+    with pytest.raises(FedkinError, match="more than 1 faults .* the first are: .* is empty"):
+        check_data(spec)
+
+
 def test_fixes_stand_beside_what_was_said() -> None:
     spec = parse({"data": {"name": "t.csv", "drop": ["id"], "missing": {"age": ["?"]}}})[0]
     fixes = [

@@ -21,6 +21,7 @@ from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import source_of
 
 MOST = 40  # faults that are mended one after the other before reading is given up
+SHOWN = 3  # of them, which are then named
 
 
 class DataCheck(NamedTuple):
@@ -120,7 +121,11 @@ def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
             raise FedkinError(
                 f"{error} (besides {many(len(faults), 'fault')} with a fix: {known})"
             ) from None
-    raise FedkinError(f"{spec.data.name} has more than {MOST} faults that keep it from being read")
+    first = "; ".join(fault.sentence for fault in faults[:SHOWN])
+    raise FedkinError(
+        f"{spec.data.name} has more than {MOST} faults that keep it from being read, of which the "
+        f"first are: {first}"
+    )
 
 
 def with_fixes(spec: Spec, problems: list[Problem]) -> Spec:

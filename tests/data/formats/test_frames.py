@@ -39,6 +39,24 @@ def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
         load(f"{folder}/")
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_table_of_another_separator_than_the_rest_is_named(
+    separator: str, tmp_path: Path
+) -> None:
+    for name in "abcd":
+        mark = ";" if name == "c" else ","
+        write(tmp_path, mark.join(["age", "label"]) + f"\n1{mark}0\n", f"{name}.csv")
+    with pytest.raises(
+        FedkinError, match=r"c\.csv is separated by ';' and the other 3 by ',': save"
+    ):
+        load(f"{tmp_path}/", separator=separator)
+    write(tmp_path, "age\tlabel\n1\t0\n", "d.csv")
+    with pytest.raises(
+        FedkinError, match=r"c\.csv is .* by ';'; d\.csv is .* by a tab and the other 2 by ','"
+    ):
+        load(f"{tmp_path}/")
+
+
 def test_a_name_of_another_encoding_is_no_clients(tmp_path: Path) -> None:
     write(tmp_path, "age,label\n1,0\n2,1\n", "north.csv")
     try:

@@ -14,8 +14,9 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
-from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
+from fedkin.data.formats.csv_file import TABS, broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
+from fedkin.data.quality.problem import Unreadable, merged
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text
 
@@ -76,12 +77,12 @@ def read_folder(folder: Path, style: Style) -> Read:
         All rows, in the order of the files' names.
 
     Raises:
-        FedkinError: No table has a row, columns differ, two files have one name, or a name is no
-            UTF-8 text.
+        FedkinError: No table has a row, columns or separators differ, two files have one name, or
+            a name is no UTF-8 text.
     """
     files = tables_in(folder)
     check_named((path.stem for path in files), "table")
-    reads = {path: _one(path, style) for path in files if path.stat().st_size}
+    reads = _each(folder, [path for path in files if path.stat().st_size], style)
     empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
     full = [path for path in reads if len(reads[path].frame)]
     if not full:
@@ -175,6 +176,46 @@ def _one(path: Path, style: Style) -> Read:
             f"{path}: column {twice[0]!r} appears twice: give every column its own name"
         )
     return Read(frame, places_in(path, style))
+
+
+def _each(folder: Path, files: Sequence[Path], style: Style) -> dict[Path, Read]:
+    """The tables of a folder. No separator fits where one is written with another than the rest."""
+    reads: dict[Path, Read] = {}
+    other: dict[str, list[Path]] = {}
+    refused: Unreadable | None = None
+    for path in files:
+        try:
+            reads[path] = _one(path, style)
+        except Unreadable as error:
+            fix = merged([problem.fix for problem in error.problems])
+            if "data.separator" not in fix:
+                raise
+            other.setdefault(fix["data.separator"], []).append(path)
+            refused = refused or error
+    if refused is None:
+        return reads
+    fitting = [path for path, read in reads.items() if len(read.frame.columns) > 1]
+    marks = other | ({style.separator: fitting} if fitting else {})
+    if len(marks) == 1:
+        raise refused
+    raise _separators_differ(folder, marks)
+
+
+def _separators_differ(folder: Path, marks: dict[str, list[Path]]) -> FedkinError:
+    most = max(marks, key=lambda mark: len(marks[mark]))
+    rest = "; ".join(
+        f"{some(path.name for path in paths)} {'is' if len(paths) == 1 else 'are'} separated by "
+        f"{_shown(mark)}"
+        for mark, paths in marks.items()
+        if mark != most
+    )
+    one = sum(map(len, marks.values())) == len(marks[most]) + 1
+    usual = f"the other {len(marks[most])} by {_shown(most)}"
+    return FedkinError(f"{folder}: {rest} and {usual}: save {'it' if one else 'them'} like those")
+
+
+def _shown(mark: str) -> str:
+    return "a tab" if mark in TABS else repr(mark)
 
 
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:
