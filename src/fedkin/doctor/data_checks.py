@@ -11,6 +11,7 @@ from fedkin.data.formats.user_files import is_path
 from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.label_codes import coded_apart
 from fedkin.data.quality.labels import AMOUNTS, WHOLE, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
@@ -57,9 +58,9 @@ def check_data(spec: Spec) -> DataCheck:
 
 def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
-    or classes that are likely one, and in a table whole numbers taken for classes, numbers read
-    as words and what would let a model cheat: leaks of one column, identifiers, dates after the
-    outcome. Unlike ``check_data`` it leaves pairs of columns alone.
+    or classes that are likely one, labels that some site has in other codes, and in a table whole
+    numbers taken for classes, numbers and dates read as words and what would let a model cheat:
+    leaks of one column, identifiers. Unlike ``check_data`` it leaves pairs of columns alone.
 
     Args:
         spec: The specification, of which [data] counts.
@@ -76,14 +77,14 @@ def data_notes(spec: Spec) -> list[str]:
     faults = _plain_faults(source, spec)
     if source.columns is not None:
         columns = seen_in(source.columns.columns, source.x)
-        after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
+        dated = dates(columns, spec.data.label or "label")
         written, others = numbers_as_words(source, columns, spec.data.label)
         plain = [one for one in others if not is_dates(one)]
         cheats = [
             *written,
             *identifiers(plain),
             *leaks(plain, label_of(source), pairs=False),
-            *after,
+            *dated,
         ]
         faults += {one.columns: one for one in cheats}.values()
     return [one.sentence for one in faults]
@@ -101,7 +102,8 @@ def _plain_faults(source: Source, spec: Spec) -> list[Problem]:
     ours = ((), (label or "label",))  # spellings in other columns cost little
     spelled = [one for one in spelling_problems(source, names, label) if one.columns in ours]
     kinds = {"one class", AMOUNTS, *(() if _task_said(spec) else (WHOLE,))}
-    return [one for one in label_problems(source) if one.kind in kinds] + spelled
+    labels = [one for one in label_problems(source) if one.kind in kinds]
+    return [*labels, *coded_apart(source), *spelled]
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:

@@ -13,6 +13,7 @@ from fedkin.data.quality.columns import column_problems, spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.drift import drifting
 from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.label_codes import coded_apart
 from fedkin.data.quality.labels import label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import Seen, seen_in
@@ -63,6 +64,7 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
         lambda: [] if owner is None else drifting(columns, owner, names),
         lambda: spelling_problems(source, names, label),
         lambda: label_problems(source),
+        lambda: coded_apart(source),
         lambda: client_problems(source, names, sizes, table),
         lambda: problems_of_repeats,
     ]
