@@ -84,8 +84,14 @@ def test_a_run_says_that_labels_are_of_one_class(tmp_path) -> None:
 
 
 def test_a_run_says_that_clients_may_be_one(tmp_path) -> None:
-    (said,) = data_notes(table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]]))
+    spec = table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]])
+    (said,) = data_notes(spec)
     assert said.startswith("clients that differ by little are taken for different ones: ' a'")
+    assert said.endswith('(data.unify=["site"])')
+    (fix,) = [one["fix"] for one in check_data(spec).found["problems"] if one["kind"] == "spelling"]
+    mended = parse({"data": spec.data.model_dump(exclude_unset=True) | {"unify": ["site"]}})[0]
+    assert fix == {"data.unify": ["site"]}
+    assert data_notes(mended) == []
 
 
 def test_a_run_says_that_classes_of_a_table_may_be_one(tmp_path) -> None:

@@ -50,7 +50,7 @@ def check_data(spec: Spec) -> DataCheck:
     """
     faults: list[Problem] = []
     source, mended = _read(spec, faults)
-    facts = findings(source, mended.data.label or "label")
+    facts = findings(source, mended.data.label or "label", mended.data.client)
     asked = [one for one in facts["problems"] if one["kind"] != WHOLE or not _task_said(spec)]
     facts["problems"] = [*(fault.plain() for fault in faults), *asked]
     return DataCheck(facts, mended, tuple(faults))
@@ -99,8 +99,11 @@ def _plain_faults(source: Source, spec: Spec) -> list[Problem]:
     """Of labels and clients: what makes a score mean nothing, or clients of one client."""
     names = [] if source.client is None else list(map(str, np.unique(source.client)))
     label = spec.data.label
-    ours = ((), (label or "label",))  # spellings in other columns cost little
-    spelled = [one for one in spelling_problems(source, names, label) if one.columns in ours]
+    client = spec.data.client
+    # spellings in other columns cost little
+    ours = ((), (label or "label",), *(() if client is None else ((client,),)))
+    spelled = spelling_problems(source, names, label, client)
+    spelled = [one for one in spelled if one.columns in ours]
     kinds = {"one class", AMOUNTS, *(() if _task_said(spec) else (WHOLE,))}
     labels = [one for one in label_problems(source) if one.kind in kinds]
     return [*labels, *coded_apart(source), *spelled]

@@ -59,7 +59,7 @@ def pictures_of(
     if not left:
         raise FedkinError(f"{where}: data.drop leaves out {columns[0]!r}, which holds the images")
     for role in (roles.label, *(one for one in (roles.client, roles.group) if one)):
-        filled(read.frame[role], read.place)
+        filled(read.frame[role], read.place, role == roles.client)
     cells = list(read.frame[left[0]])
     reads = [partial(content, cell) for cell in cells]
     found = pixels(reads, [read.place(row) for row in range(len(cells))], colour, size)
