@@ -46,5 +46,7 @@ def test_an_image_and_a_folder_of_them_are_read_as_those_of_training(
     assert "has 9×9 pixels, and the model was trained on images of 8×6" in told(*asked, "new.png")
     Path("bad.png").write_bytes(b"nonsense")
     assert "bad.png is no readable image" in told(*asked, "bad.png")
+    Path("new.dcm").write_bytes(b"DICM")
+    assert "this model takes images (.png, .jpg" in told(*asked, "new.dcm")
     Path("nothing").mkdir()
     assert "nothing is a folder" in told(*asked, "nothing")

@@ -17,6 +17,19 @@ from fedkin.data.population import Population
 COLOURS: dict[int, Colour] = {1: "grey", 3: "rgb"}  # by the channels that a model takes
 
 
+def takes_images(population: Population) -> bool:
+    """Whether a model takes what files of images hold.
+
+    Args:
+        population: The run's.
+
+    Returns:
+        True for bytes [n, channels, height, width], of one channel or of three.
+    """
+    x = population.x
+    return x.dtype == torch.uint8 and x.ndim == 4 and x.shape[1] in COLOURS
+
+
 def image_files(path: Path, population: Population) -> list[Path]:
     """The images at a path, where a model takes images.
 
@@ -28,8 +41,7 @@ def image_files(path: Path, population: Population) -> list[Path]:
         Files in the order of their names, of folders inside it too; [] where there are none, or
         where the model takes other samples.
     """
-    x = population.x
-    if x.dtype != torch.uint8 or x.ndim != 4 or x.shape[1] not in COLOURS:
+    if not takes_images(population):
         return []
     files = path.rglob("*") if path.is_dir() else [path]
     return sorted(one for one in files if one.suffix.lower() in ENDINGS and one.is_file())

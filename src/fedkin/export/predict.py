@@ -16,6 +16,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError, many, percent, unknown
 from fedkin.core.files import near_path
 from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.images import ENDINGS
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
 from fedkin.data.tables.encoding import Encoding
@@ -23,7 +24,7 @@ from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
-from fedkin.export.new_images import image_files, read_images
+from fedkin.export.new_images import image_files, read_images, takes_images
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.export.threshold import answered, in_words, threshold_of
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
@@ -141,9 +142,13 @@ def _read(
     if keep:
         raise FedkinError("--keep names columns of a table, and this model takes arrays")
     if path.suffix.lower() != ".npz":
+        if takes_images(population):
+            raise FedkinError(
+                f"{path}: this model takes images ({', '.join(ENDINGS)}), a folder of them, or an "
+                ".npz file with x"
+            )
         raise FedkinError(
-            f"{path}: this model takes arrays, or images where it was trained on images: save "
-            "arrays with numpy.savez(x=…) as .npz"
+            f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
         )
     arrays = load_arrays(path)
     if "x" not in arrays:
