@@ -27,7 +27,7 @@ class Picture(NamedTuple):
 
 
 PICTURES = {
-    "report": Picture("runs/ppfl/report.html", 1230),
+    "report": Picture("runs/hospitals/ppfl/report.html", 1230),
     "first_steps": Picture("runs/digits.html", 1262),
     "hospitals": Picture("runs/hospitals.html", 1262),
     "phones": Picture("runs/phones.html", 1165),

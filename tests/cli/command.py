@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from fedkin.cli.app import app
@@ -36,11 +37,38 @@ class Net(nn.Sequential):
 
 
 def fedkin(*arguments: object) -> Any:
-    """``fedkin …`` in this process; a bug raises here instead of hiding in the result."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    """``fedkin …`` in this process; a bug raises here instead of hiding in the result.
+
+    An option that stands in SMALL, say, and is said again beside it counts as said last.
+    """
+    result = CliRunner().invoke(app, once([str(argument) for argument in arguments]))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def once(words: list[str]) -> list[str]:
+    """Words of a command, of which an option that is there twice keeps its last place alone, and so
+    each key of --set: fedkin refuses them.
+    """
+    command: Any = get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    options = [one for one in command.params if one.param_type_name == "option"]
+    alone = {name for one in options for name in one.opts if one.multiple and name != "--set"}
+    flags = {name for one in options for name in one.opts if one.is_flag}
+    kept: dict[object, list[str]] = {}
+    at = 0
+    while at < len(words):
+        name, equals, value = words[at].partition("=")
+        size = 2 if name.startswith("--") and name not in flags and not equals else 1
+        value = value if equals else "".join(words[at + 1 : at + size])
+        key: object = (name, value.partition("=")[0]) if name == "--set" else name
+        key = key if name.startswith("--") and name not in alone else at
+        kept.pop(key, None)
+        kept[key] = words[at : at + size]
+        at += size
+    return [word for option in kept.values() for word in option]
 
 
 def told(*arguments: object) -> str:
@@ -69,7 +97,7 @@ def ran(out: Path, *arguments: object) -> dict[str, Any]:
 
 def process(*arguments: object, folder: Path) -> "subprocess.Popen[str]":
     """``fedkin …`` as a process of its own, as a console starts it."""
-    command = [sys.executable, "-m", "fedkin", *map(str, arguments)]
+    command = [sys.executable, "-m", "fedkin", *once([*map(str, arguments)])]
     return subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -45,6 +45,13 @@ def test_what_has_no_fix_is_an_error_and_names_those_that_have(tmp_path) -> None
     assert "\n" not in str(told.value)
 
 
+def test_of_too_many_faults_the_first_are_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("fedkin.doctor.data_checks.MOST", 1)
+    spec = table(tmp_path, lambda rows: ["a,old,1.5,1", *rows, "b,3,1.5,"])
+    with pytest.raises(FedkinError, match=r"more than 1 faults .* the first are: .* is empty"):
+        check_data(spec)
+
+
 def test_fixes_stand_beside_what_was_said() -> None:
     spec = parse({"data": {"name": "t.csv", "drop": ["id"], "missing": {"age": ["?"]}}})[0]
     fixes = [
@@ -77,8 +84,14 @@ def test_a_run_says_that_labels_are_of_one_class(tmp_path) -> None:
 
 
 def test_a_run_says_that_clients_may_be_one(tmp_path) -> None:
-    (said,) = data_notes(table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]]))
+    spec = table(tmp_path, lambda rows: [f" {rows[0]}", *rows[1:]])
+    (said,) = data_notes(spec)
     assert said.startswith("clients that differ by little are taken for different ones: ' a'")
+    assert said.endswith('(data.unify=["site"])')
+    (fix,) = [one["fix"] for one in check_data(spec).found["problems"] if one["kind"] == "spelling"]
+    mended = parse({"data": spec.data.model_dump(exclude_unset=True) | {"unify": ["site"]}})[0]
+    assert fix == {"data.unify": ["site"]}
+    assert data_notes(mended) == []
 
 
 def test_a_run_says_that_classes_of_a_table_may_be_one(tmp_path) -> None:
@@ -105,3 +118,19 @@ def test_a_run_says_that_counts_are_taken_for_classes_unless_somebody_said_so(tm
         spec = parse({"data": spec.data.model_dump(exclude_unset=True) | {"task": task}})[0]
         assert not any("whole numbers" in one for one in data_notes(spec))
         assert not any(one["kind"] == "amounts" for one in check_data(spec).found["problems"])
+
+
+def test_a_run_says_that_dates_are_taken_for_categories(tmp_path) -> None:
+    dated = [f"{row[:-1]}{k % 28 + 1:02}.03.2024,{row[-1]}" for k, row in enumerate(ROWS)]
+    (said,) = data_notes(table(tmp_path, lambda rows: dated, "site,age,dose,seen,label"))
+    assert said.startswith("column 'seen' holds dates ('01.03.2024'): each is taken for a category")
+
+
+def test_a_run_says_that_a_site_has_other_codes_for_labels(tmp_path) -> None:
+    def coded(rows):
+        return [row[:-1] + (row[-1] if row[0] == "b" else "yn"[int(row[-1])]) for row in rows]
+
+    spec = table(tmp_path, coded)
+    (said,) = data_notes(spec)
+    assert said.startswith("b shares no class with the other 2 clients ('0', '1'): are these other")
+    assert said in [one["sentence"] for one in check_data(spec).found["problems"]]

@@ -49,6 +49,11 @@ def test_a_list_of_marks_is_kept_beside_those_of_a_column() -> None:
     assert tomllib.loads(twice)["data"]["missing"] == {"age": ["?", 999]}
 
 
+def test_numbers_that_belong_together_are_one_value() -> None:
+    text = written(asked(), Problem("s", "x", "y", {"data.size": [16, 16]}))
+    assert tomllib.loads(text)["data"]["size"] == [16, 16]
+
+
 def test_a_single_value_that_is_only_proposed_leaves_what_was_asked() -> None:
     unsure = Problem("s", "x", "y", {"data.separator": ";"}, sure=False)
     text = written(asked(separator=","), unsure)

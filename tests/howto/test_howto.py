@@ -52,3 +52,15 @@ def test_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_it_opens_with_what_the_reader_can_do(page: Path) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
     assert lines[2].startswith("After this page you can ")
+
+
+def test_no_page_writes_where_another_does() -> None:
+    """Pages are typed in one folder; patients.csv is the name of a reader's own table."""
+    whose: dict[str, str] = {"patients.csv": "README"}
+    pages = [*PAGES, DOCS / "tutorials" / "hospitals.md"]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        runs = re.findall(r"(?:--out |out=\")(runs/\w+)", text)
+        tables = re.findall(r"(?:to_csv\(|open\()\"([\w.]+\.csv)\"", text)
+        for name in {*runs, *tables}:
+            assert whose.setdefault(name, page.stem) == page.stem, (name, page.stem)

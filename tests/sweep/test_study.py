@@ -15,7 +15,7 @@ import pytest
 from fedkin.core.errors import Halted
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
-from tests.cli.command import fedkin, told
+from tests.cli.command import fedkin, once, told
 from tests.report.records_for_tests import write
 from tests.sweep.study_examples import QUICK
 
@@ -320,7 +320,7 @@ def last_round(study: Path) -> int:
 
 def started(asked: list[str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "fedkin", *asked],
+        [sys.executable, "-m", "fedkin", *once(asked)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -26,7 +26,7 @@ from fedkin.cli import (
     sweep,
     track,
 )
-from fedkin.cli.talk import next_command
+from fedkin.cli.talk import next_command, once
 from fedkin.cli.talk.loudness import everywhere, tell_where
 from fedkin.cli.talk.mistakes import (
     interrupted,
@@ -52,6 +52,7 @@ class Commands(TyperGroup):
         super().__init__(*args, **options)
         everywhere(self)
         next_command.everywhere(self)
+        once.everywhere(self)
 
     def main(self, *args: Any, **options: Any) -> Any:
         any_encoding()

@@ -11,6 +11,7 @@ from fedkin.data.formats.user_files import is_path
 from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.label_codes import coded_apart
 from fedkin.data.quality.labels import AMOUNTS, WHOLE, label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import seen_in
@@ -21,6 +22,7 @@ from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import source_of
 
 MOST = 40  # faults that are mended one after the other before reading is given up
+SHOWN = 3  # of them, which are then named
 
 
 class DataCheck(NamedTuple):
@@ -48,7 +50,7 @@ def check_data(spec: Spec) -> DataCheck:
     """
     faults: list[Problem] = []
     source, mended = _read(spec, faults)
-    facts = findings(source, mended.data.label or "label")
+    facts = findings(source, mended.data.label or "label", mended.data.client)
     asked = [one for one in facts["problems"] if one["kind"] != WHOLE or not _task_said(spec)]
     facts["problems"] = [*(fault.plain() for fault in faults), *asked]
     return DataCheck(facts, mended, tuple(faults))
@@ -56,9 +58,9 @@ def check_data(spec: Spec) -> DataCheck:
 
 def data_notes(spec: Spec) -> list[str]:
     """What a run says of one's own data before it begins: labels of one class, names of clients
-    or classes that are likely one, and in a table whole numbers taken for classes, numbers read
-    as words and what would let a model cheat: leaks of one column, identifiers, dates after the
-    outcome. Unlike ``check_data`` it leaves pairs of columns alone.
+    or classes that are likely one, labels that some site has in other codes, and in a table whole
+    numbers taken for classes, numbers and dates read as words and what would let a model cheat:
+    leaks of one column, identifiers. Unlike ``check_data`` it leaves pairs of columns alone.
 
     Args:
         spec: The specification, of which [data] counts.
@@ -75,14 +77,14 @@ def data_notes(spec: Spec) -> list[str]:
     faults = _plain_faults(source, spec)
     if source.columns is not None:
         columns = seen_in(source.columns.columns, source.x)
-        after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
+        dated = dates(columns, spec.data.label or "label")
         written, others = numbers_as_words(source, columns, spec.data.label)
         plain = [one for one in others if not is_dates(one)]
         cheats = [
             *written,
             *identifiers(plain),
             *leaks(plain, label_of(source), pairs=False),
-            *after,
+            *dated,
         ]
         faults += {one.columns: one for one in cheats}.values()
     return [one.sentence for one in faults]
@@ -97,10 +99,14 @@ def _plain_faults(source: Source, spec: Spec) -> list[Problem]:
     """Of labels and clients: what makes a score mean nothing, or clients of one client."""
     names = [] if source.client is None else list(map(str, np.unique(source.client)))
     label = spec.data.label
-    ours = ((), (label or "label",))  # spellings in other columns cost little
-    spelled = [one for one in spelling_problems(source, names, label) if one.columns in ours]
+    client = spec.data.client
+    # spellings in other columns cost little
+    ours = ((), (label or "label",), *(() if client is None else ((client,),)))
+    spelled = spelling_problems(source, names, label, client)
+    spelled = [one for one in spelled if one.columns in ours]
     kinds = {"one class", AMOUNTS, *(() if _task_said(spec) else (WHOLE,))}
-    return [one for one in label_problems(source) if one.kind in kinds] + spelled
+    labels = [one for one in label_problems(source) if one.kind in kinds]
+    return [*labels, *coded_apart(source), *spelled]
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
@@ -120,7 +126,11 @@ def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
             raise FedkinError(
                 f"{error} (besides {many(len(faults), 'fault')} with a fix: {known})"
             ) from None
-    raise FedkinError(f"{spec.data.name} has more than {MOST} faults that keep it from being read")
+    first = "; ".join(fault.sentence for fault in faults[:SHOWN])
+    raise FedkinError(
+        f"{spec.data.name} has more than {MOST} faults that keep it from being read, of which the "
+        f"first are: {first}"
+    )
 
 
 def with_fixes(spec: Spec, problems: list[Problem]) -> Spec:

@@ -110,7 +110,8 @@ def _by_column(setting: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _key(key: str, before_it: Any, fixes: Sequence[tuple[Any, str, bool]]) -> Iterator[str]:
-    if not isinstance(fixes[0][0], list):
+    names = isinstance(fixes[0][0], list) and all(isinstance(one, str) for one in fixes[0][0])
+    if not names:  # one value, or numbers that belong together: [height, width]
         value, reason, sure = fixes[-1]
         yield from _comment(reason)
         yield f"{'' if sure else '# '}{key} = {toml_literal(value)}"

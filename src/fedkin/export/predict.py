@@ -16,6 +16,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError, many, percent, unknown
 from fedkin.core.files import near_path
 from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.images import ENDINGS
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
 from fedkin.data.tables.encoding import Encoding
@@ -23,6 +24,7 @@ from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
+from fedkin.export.new_images import image_files, read_images, takes_images
 from fedkin.export.opened import PERSONAL, Member, Opened
 from fedkin.export.threshold import answered, in_words, threshold_of
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
@@ -54,7 +56,8 @@ def predict(
 
     Args:
         exportable: The model.
-        path: A table with the columns of training (with or without the label), or .npz with x.
+        path: A table with the columns of training (with or without the label), .npz with x, or an
+            image or a folder of them for a model of images.
         copy: Whether the file is one that fedkin wrote of a DataFrame, not in the way of the run's
             files.
         keep: Columns of the table that stand before the predictions, such as a patient's number.
@@ -63,7 +66,8 @@ def predict(
 
     Returns:
         (a row a sample, remarks on the file and on how well its labels are predicted). Columns:
-        those that are kept, "prediction", and "p(LABEL)" in 0..1 for each class.
+        those that are kept (of images "file"), "prediction", and "p(LABEL)" in 0..1 for each
+        class.
         ``attrs["threshold"]`` and ``attrs["own_threshold"]``: the one of the predictions, and the
         client's own; None where there is none.
 
@@ -122,6 +126,10 @@ def _read(
 ) -> NewSamples:
     if not path.exists():
         raise FedkinError(f"file {path} does not exist{near_path(path) or ': check the path'}")
+    if not keep and (files := image_files(path, population)):
+        x = as_in_the_run(read_images(files, population, data.options), population, str(path))
+        inside = [str(file.relative_to(path)) if path.is_dir() else file.name for file in files]
+        return NewSamples(torch.from_numpy(x), None, (), pd.DataFrame({"file": inside}))
     if not path.is_file():
         what = "a folder" if path.is_dir() else "a device or a pipe, which is read only once"
         raise FedkinError(f"{path} is {what}: name the file with the new samples")
@@ -134,6 +142,11 @@ def _read(
     if keep:
         raise FedkinError("--keep names columns of a table, and this model takes arrays")
     if path.suffix.lower() != ".npz":
+        if takes_images(population):
+            raise FedkinError(
+                f"{path}: this model takes images ({', '.join(ENDINGS)}), a folder of them, or an "
+                ".npz file with x"
+            )
         raise FedkinError(
             f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
         )

@@ -53,6 +53,22 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
     assert named["next"].startswith(f"fedkin show '{folder}'   or   fedkin report '{folder}'")
 
 
+def test_a_worst_decile_of_few_rows_says_on_how_many_it_rests(
+    tmp_path, reports, monkeypatch
+) -> None:
+    folder = record(tmp_path / "run")
+    found = summary(folder)
+
+    def first_line(*worst):
+        rows = [{"test": test, "few": few} for test, few in worst]
+        monkeypatch.setattr(module, "summary", lambda folder: {**found, "worst_clients": rows})
+        return lines(folder)[0]
+
+    assert " (on 1 test row) (test, mean of" in first_line((1, True))
+    assert " (on 14 test rows of 2 clients) (test," in first_line((1, True), (13, True))
+    assert "(on " not in first_line((1, True), (99, False))
+
+
 def test_what_is_worth_saying_is_said_once(tmp_path, reports, capsys) -> None:
     folder = record(tmp_path / "run", said=["a step was not compiled", "a step was not compiled"])
     loudness(logging.INFO)

@@ -39,6 +39,44 @@ def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
         load(f"{folder}/")
 
 
+def test_all_files_of_a_folder_that_are_at_fault_are_named(tmp_path: Path) -> None:
+    for name in "bcde":
+        write(tmp_path, "age,bmi,label\n1,2,0\n", f"{name}.csv")
+    write(tmp_path, "age,BMI,label\n1,2,0\n", "a.csv")
+    with pytest.raises(
+        FedkinError,
+        match=r"a\.csv: its columns are not those of b\.csv: .*a\.csv does not, which has 'BMI'",
+    ):
+        load(f"{tmp_path}/")
+    write(tmp_path, "age,bmi,label,x\n1,2,0,1\n", "e.csv")
+    with pytest.raises(FedkinError, match=r"has 'BMI': .* and 1 more file: .*e\.csv has 'x'"):
+        load(f"{tmp_path}/")
+    write(tmp_path, "age,age,label\n1,2,0\n", "b.csv")
+    write(tmp_path, "age,bmi,label\n1,2,0\n1,2\n", "c.csv")
+    with pytest.raises(
+        FedkinError, match=r"'age' appears twice: .* and 1 more file: .*c\.csv, line 3"
+    ):
+        load(f"{tmp_path}/")
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_table_of_another_separator_than_the_rest_is_named(
+    separator: str, tmp_path: Path
+) -> None:
+    for name in "abcd":
+        mark = ";" if name == "c" else ","
+        write(tmp_path, mark.join(["age", "label"]) + f"\n1{mark}0\n", f"{name}.csv")
+    with pytest.raises(
+        FedkinError, match=r"c\.csv is separated by ';' and the other 3 by ',': save"
+    ):
+        load(f"{tmp_path}/", separator=separator)
+    write(tmp_path, "age\tlabel\n1\t0\n", "d.csv")
+    with pytest.raises(
+        FedkinError, match=r"c\.csv is .* by ';'; d\.csv is .* by a tab and the other 2 by ','"
+    ):
+        load(f"{tmp_path}/")
+
+
 def test_a_name_of_another_encoding_is_no_clients(tmp_path: Path) -> None:
     write(tmp_path, "age,label\n1,0\n2,1\n", "north.csv")
     try:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.quality.problem import Unreadable
 from fedkin.data.sources import load
 from tests.data.formats.user_files_examples import write_pictures
 
@@ -40,11 +41,57 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(odd)
     with pytest.raises(FedkinError, match=r"2\.png has 9×9 pixels and .* has 4×5.*data\.size"):
         load(f"{folder}/")
-    flat = tmp_path / "flat" / "cat"
-    flat.mkdir(parents=True)
+    flat = tmp_path / "flat"
+    flat.mkdir()
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(flat / "1.png")
-    with pytest.raises(FedkinError, match=r"no images of the form CLIENT/CLASS/image"):
-        load(f"{tmp_path / 'flat'}/")
+    with pytest.raises(FedkinError, match=r"no images of the form CLIENT/CLASS/image: sort them"):
+        load(f"{flat}/")
+
+
+def test_all_images_that_cannot_be_taken_are_named(tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    folder = write_pictures(tmp_path / "photos")
+    odd = [folder / "phone0" / "cat" / "1.png", folder / "phone1" / "dog" / "2.png"]
+    for file in odd:
+        Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(file)
+    with pytest.raises(Unreadable, match=r"10 of 4×5, 2 of 9×9.*data\.size=\[4, 5\]") as told:
+        load(f"{folder}/")
+    assert told.value.problems[0].fix == {"data.size": [4, 5]}
+    for client in ("phone0", "phone1"):
+        (folder / client / "dog" / "0.png").write_bytes(b"nonsense")
+    with pytest.raises(FedkinError, match=r"phone0/dog/0\.png is no .*phone1/dog/0.*9×9"):
+        load(f"{folder}/")
+
+
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        ("CLASS", "found CLASS/image, as in torchvision's ImageFolder: .* so move cat, dog to"),
+        ("train/CLASS", "found train/CLASS/image, and 'train' is no client"),
+        ("anna/train/CLASS", "found CLIENT/train/CLASS/image: fedkin divides each client's"),
+    ],
+)
+def test_layouts_that_people_have_are_named(layout: str, told: str, tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    for label in ("cat", "dog"):
+        folder = tmp_path / layout.replace("CLASS", label)
+        folder.mkdir(parents=True)
+        Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(folder / "1.png")
+    with pytest.raises(FedkinError, match=told):
+        load(f"{tmp_path}/")
+
+
+def test_images_that_are_not_taken_as_they_are_are_counted(tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    folder = write_pictures(tmp_path / "photos")
+    assert load(f"{folder}/").said == ()
+    for number, mode in enumerate(("RGB", "RGBA")):
+        Image.new(mode, (5, 4)).save(folder / "phone1" / "dog" / f"{number}.png")
+    assert load(f"{folder}/").said == (
+        "10 of 12 images are grey and taken as colour (phone0: 6 of 6, phone1: 4 of 6)",
+        "1 of 12 images have an alpha channel, which is left out (phone1: 1 of 6)",
+    )
+    assert len(load(f"{folder}/", colour="rgb").said) == 1
 
 
 @pytest.mark.parametrize("ending", ["tiff", "gif"])

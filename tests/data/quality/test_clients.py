@@ -24,6 +24,13 @@ def test_small_few_and_one_class_are_three_faults_with_their_clients() -> None:
     assert all(one.share == 0.25 for one in found.values())
 
 
+def test_nobody_proposes_to_leave_all_clients_out() -> None:
+    sizes = np.array([2, SMALL - 1, SMALL - 1, 9])
+    found = {one.kind: one for one in client_problems(SOURCE, NAMES, sizes, None)}
+    assert found["client hard to judge"].fix == {}
+    assert "leave them out" not in found["client hard to judge"].why
+
+
 def test_one_client_has_nobody_to_learn_from_and_none_is_asked_for() -> None:
     alone = client_problems(SOURCE, ("all",), np.array([99]), np.array([[40, 59]]))
     assert [one.kind for one in alone] == ["one client"]

@@ -58,3 +58,13 @@ def test_rows_that_repeat_count_once_whatever_the_sign_of_nothing() -> None:
     found = identifiers(columns)
     assert [one.columns for one in found] == [("id",)]
     assert "another whole number in every row" in found[0].says
+
+
+def test_numbers_too_long_to_be_told_apart_are_one_fault(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{10**25 + i * 7919},{i * 7 % 30},{i % 2}" for i in range(60)]
+    told = found(tmp_path, "\n".join(["site,mrn,age,label", *rows]), client="site")["problems"]
+    about = [(one["kind"], one["fix"]) for one in told if one["columns"] == ["mrn"]]
+    assert about == [("identifier", {"data.drop": ["mrn"]})]
+    assert any("holds whole numbers of 26 digits, too long to" in one["says"] for one in told)
+    amounts = Seen("mass", np.geomspace(1e20, 1e25, 60))
+    assert identifiers([amounts]) == []

@@ -25,3 +25,9 @@ def test_rows_without_a_label_are_refused_or_counted(tmp_path: Path) -> None:
     source = load(path, client="site", unlabeled="drop")
     assert source.x[:, 0].tolist() == [31, 22, 5]
     assert source.said == ("1 of 4 rows have no label and are left out",)
+
+
+def test_of_a_row_without_a_client_it_is_said_what_to_do(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + "5,6,well,\n")
+    with pytest.raises(FedkinError, match=r"line 5: column 'site' is empty: name the client, or"):
+        load(path, client="site")

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, many
 from fedkin.core.measures import in_columns
 from fedkin.experiment.terminal import note, quiet
 from fedkin.report import formatting
@@ -59,6 +59,7 @@ def _results(result: Mapping[str, Any]) -> list[str]:
             rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
         decile = "" if final["worst_decile"] is None else f", worst decile {worst}"
+        decile += _few(result) if decile and not lines else ""
         lines.append(f"{view} {formatting.label(measure)} {mean}{decile}{rest}")
     lines += _honest(result) if lines else []
     beside = [
@@ -74,6 +75,17 @@ def _results(result: Mapping[str, Any]) -> list[str]:
         )
         lines += [f"{view} {cells}"] if cells else []
     return lines or ["nothing was measured"]
+
+
+def _few(result: Mapping[str, Any]) -> str:
+    """On how many test rows the worst decile of the first view rests, where each client of it has
+    few.
+    """
+    worst = result["worst_clients"]
+    if not worst or not all(one["few"] for one in worst):
+        return ""
+    rows = many(sum(one["test"] for one in worst), "test row")
+    return f" (on {rows})" if len(worst) == 1 else f" (on {rows} of {len(worst):,} clients)"
 
 
 def _honest(result: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@ each client.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, many, some
 from fedkin.data.arrays import check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
-from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
+from fedkin.data.formats.csv_file import TABS, broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
+from fedkin.data.quality.problem import Unreadable, merged
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text
+from fedkin.data.tables.similar_names import folded
 
+NAMED = 10  # files of a folder that are named where more cannot be read
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
 
@@ -76,20 +79,23 @@ def read_folder(folder: Path, style: Style) -> Read:
         All rows, in the order of the files' names.
 
     Raises:
-        FedkinError: No table has a row, columns differ, two files have one name, or a name is no
-            UTF-8 text.
+        FedkinError: No table has a row, columns or separators differ, two files have one name, or
+            a name is no UTF-8 text.
     """
     files = tables_in(folder)
     check_named((path.stem for path in files), "table")
-    reads = {path: _one(path, style) for path in files if path.stat().st_size}
+    reads = _each(folder, [path for path in files if path.stat().st_size], style)
     empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
     full = [path for path in reads if len(reads[path].frame)]
     if not full:
         raise FedkinError(f"{folder}: none of its {len(files)} tables has a row")
-    names = list(reads[full[0]].frame.columns)
+    sets = Counter(frozenset(map(str, reads[path].frame.columns)) for path in full)
+    usual = sets.most_common(1)[0][0]
+    first = next(path for path in full if usual == set(reads[path].frame.columns))
+    names = list(reads[first].frame.columns)
     if CLIENT in names:
         raise FedkinError(
-            f"{full[0]} has a column {CLIENT!r}, but in a folder each file is a client: "
+            f"{first} has a column {CLIENT!r}, but in a folder each file is a client: "
             "rename the column"
         )
     stems = [path.stem for path in files]
@@ -99,8 +105,9 @@ def read_folder(folder: Path, style: Style) -> Read:
             f"{folder} has two tables called {twice!r}: each file is a client and needs its "
             "own name"
         )
-    for path in full:
-        _same(names, list(reads[path].frame.columns), full[0], path)
+    _together(
+        [partial(_same, names, list(reads[path].frame.columns), first, path) for path in full]
+    )
     frames = [
         frame.assign(**{CLIENT: path.stem})
         for path, frame in _alike({path: reads[path].frame[names] for path in full}, style).items()
@@ -177,6 +184,67 @@ def _one(path: Path, style: Style) -> Read:
     return Read(frame, places_in(path, style))
 
 
+def _each(folder: Path, files: Sequence[Path], style: Style) -> dict[Path, Read]:
+    """The tables of a folder. No separator fits where one is written with another than the rest."""
+    reads: dict[Path, Read] = {}
+    other: dict[str, list[Path]] = {}
+    refused: Unreadable | None = None
+
+    def read(path: Path) -> None:
+        nonlocal refused
+        try:
+            reads[path] = _one(path, style)
+        except Unreadable as error:
+            fix = merged([problem.fix for problem in error.problems])
+            if "data.separator" not in fix:
+                raise
+            other.setdefault(fix["data.separator"], []).append(path)
+            refused = refused or error
+
+    _together([partial(read, path) for path in files])
+    if refused is None:
+        return reads
+    fitting = [path for path, read in reads.items() if len(read.frame.columns) > 1]
+    marks = other | ({style.separator: fitting} if fitting else {})
+    if len(marks) == 1:
+        raise refused
+    raise _separators_differ(folder, marks)
+
+
+def _together(steps: Sequence[Callable[[], object]]) -> None:
+    """Does all steps, and says what is wrong in any; a fault with a fix is told at once."""
+    faults: list[FedkinError] = []
+    for step in steps:
+        try:
+            step()
+        except Unreadable:
+            raise
+        except FedkinError as error:
+            faults.append(error)
+    if len(faults) > 1:
+        more = some(map(str, faults[1:]), NAMED)
+        raise FedkinError(f"{faults[0]}; and {many(len(faults) - 1, 'more file')}: {more}")
+    for fault in faults:
+        raise fault
+
+
+def _separators_differ(folder: Path, marks: dict[str, list[Path]]) -> FedkinError:
+    most = max(marks, key=lambda mark: len(marks[mark]))
+    rest = "; ".join(
+        f"{some(path.name for path in paths)} {'is' if len(paths) == 1 else 'are'} separated by "
+        f"{_shown(mark)}"
+        for mark, paths in marks.items()
+        if mark != most
+    )
+    one = sum(map(len, marks.values())) == len(marks[most]) + 1
+    usual = f"the other {len(marks[most])} by {_shown(most)}"
+    return FedkinError(f"{folder}: {rest} and {usual}: save {'it' if one else 'them'} like those")
+
+
+def _shown(mark: str) -> str:
+    return "a tab" if mark in TABS else repr(mark)
+
+
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:
     """Tables of the same columns; one that is of different kinds in them is text in all of them."""
     mixed = [name for name in differing([*frames.values()]) if name not in style.as_text]
@@ -198,9 +266,11 @@ def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) 
         return
     odd = next(name for name in [*names, *others] if (name in known) != (name in theirs))
     has, lacks = (first, path) if odd in known else (path, first)
+    like = [name for name in theirs - known if folded(name) == folded(odd)] if odd in known else []
+    hint = f", which has {like[0]!r}: write it alike" if like else ""
     raise FedkinError(
         f"{path}: its columns are not those of {first.name}: {has.name} has {odd!r} "
-        f"and {lacks.name} does not"
+        f"and {lacks.name} does not{hint}"
     )
 
 

@@ -16,7 +16,8 @@ from fedkin.core.errors import FedkinError, cut, first_line
 from fedkin.core.files import read_file
 from fedkin.data.formats.columnar import to_frame
 from fedkin.data.formats.frames import Read
-from fedkin.data.formats.images import PICTURE, Colour
+from fedkin.data.formats.images import PICTURE
+from fedkin.data.formats.pixels import Colour
 from fedkin.data.formats.saved_pictures import pictures_of
 from fedkin.data.source import Publicity, Source
 from fedkin.data.tables.kinds import differing, with_text

@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import text
 from fedkin.data.formats.frames import Read
-from fedkin.data.formats.images import Colour, pixels
+from fedkin.data.formats.pixels import Colour, changes, pixels
 from fedkin.data.source import Source, classified
 from fedkin.data.tables.gaps import filled
 from fedkin.data.tables.schema import LISTS, Roles, as_asked, listed
@@ -59,22 +59,22 @@ def pictures_of(
     if not left:
         raise FedkinError(f"{where}: data.drop leaves out {columns[0]!r}, which holds the images")
     for role in (roles.label, *(one for one in (roles.client, roles.group) if one)):
-        filled(read.frame[role], read.place)
+        filled(read.frame[role], read.place, role == roles.client)
     cells = list(read.frame[left[0]])
     reads = [partial(content, cell) for cell in cells]
-    x = pixels(reads, [read.place(row) for row in range(len(cells))], colour, size)
+    found = pixels(reads, [read.place(row) for row in range(len(cells))], colour, size)
     y, names = labels_of(read.frame[roles.label], roles.task, read.place)
     truth = {} if roles.group is None else {roles.group: groups_of(read.frame[roles.group])}
     client = None if roles.client is None else read.frame[roles.client].astype(str)
     return classified(
         name,
-        x,
+        found.x,
         y,
         where=where,
         class_names=names,
         client=None if client is None else text(client.to_numpy(dtype=str), where),
         truth=truth | about_of(read, lists["about"]),
-    )._replace(group=roles.group)
+    )._replace(group=roles.group, said=tuple(changes(found, () if client is None else [*client])))
 
 
 def _refuse_keys_of_cells(where: str, roles: Roles) -> None:

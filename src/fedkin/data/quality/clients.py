@@ -48,7 +48,7 @@ def client_problems(
     if len(small):
         problems.append(_too_small(names, small))
     if len(hard):
-        problems.append(_hard_to_judge(names, hard))
+        problems.append(_hard_to_judge(names, hard, len(names) - len(small) - len(hard)))
     if table is not None:
         single = np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
         if len(single):
@@ -70,17 +70,18 @@ def _too_small(names: Sequence[str], which: Ints) -> Problem:
     return Problem(SMALL_CLIENT, says, why, fix, len(which) / len(names))
 
 
-def _hard_to_judge(names: Sequence[str], which: Ints) -> Problem:
-    """Clients that can train, and have too few test samples for a score."""
+def _hard_to_judge(names: Sequence[str], which: Ints, left: int) -> Problem:
+    """Clients that can train, and have too few test samples for a score; ``left``: how many clients
+    have enough.
+    """
     says = (
         f"{len(which)} of {len(names)} clients have fewer than {SMALL} samples, so fewer than "
         f"{JUDGED} to test on ({_those(names, which)})"
     )
-    why = (
-        "one sample moves their score by 20 points and more; leave them out, or do not judge by "
-        "them"
+    why = "one sample moves their score by 20 points and more; " + (
+        "leave them out, or do not judge by them" if left else "judge by the mean over all of them"
     )
-    fix = {"split.least": SMALL}
+    fix = {"split.least": SMALL} if left else {}
     share = len(which) / len(names)
     return Problem("client hard to judge", says, why, fix, share, sure=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.looked_at import Seen, too_long
 from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 from fedkin.data.tables.similar_names import similar_names
@@ -28,7 +28,7 @@ def column_problems(columns: Sequence[Seen]) -> list[Problem]:
         if not len(known):
             says, why = f"column {column.name!r} is empty in all rows", "leave it out"
             problems.append(Problem("empty", says, why, drop, 1.0, (column.name,)))
-        elif not column.missing.any() and np.ptp(known) == 0:
+        elif not column.missing.any() and np.ptp(known) == 0 and not too_long(column):
             says = f"column {column.name!r} holds one value only"
             problems.append(
                 Problem(
@@ -43,7 +43,9 @@ def column_problems(columns: Sequence[Seen]) -> list[Problem]:
     return problems
 
 
-def spelling_problems(source: Source, clients: Sequence[str], label: str | None) -> list[Problem]:
+def spelling_problems(
+    source: Source, clients: Sequence[str], label: str | None, client: str | None = None
+) -> list[Problem]:
     """Spellings of one thing that the data take for several.
 
     Letters as classes (A and a) are no spellings.
@@ -52,6 +54,7 @@ def spelling_problems(source: Source, clients: Sequence[str], label: str | None)
         source: The data as they were read.
         clients: Names.
         label: The name of the label's column, where there is one.
+        client: The name of the clients' column, where there is one.
 
     Returns:
         One problem for the labels, one for the clients, one for each column.
@@ -62,7 +65,7 @@ def spelling_problems(source: Source, clients: Sequence[str], label: str | None)
     )
     places = [
         ("labels", (label or "label") if columns else "", labels),  # only tables unify columns
-        ("clients", "", clients),
+        ("clients", (client or "") if columns else "", clients),
         *(
             (f"values of column {column.name!r}", column.name, column.values)
             for column in columns

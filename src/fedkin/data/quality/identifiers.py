@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.looked_at import Seen, too_long
 from fedkin.data.quality.problem import Problem, toml_value
 from fedkin.data.tables.duplicate_rows import same_rows
 
@@ -83,6 +83,18 @@ def _identifier(whole: Seen, column: Seen) -> Problem | None:
             f"data.text={toml_value([column.name])}",
             drop,
             share,
+            (column.name,),
+        )
+    if too_long(whole):
+        digits = len(str(int(np.abs(known).max())))
+        return Problem(
+            "identifier",
+            f"column {column.name!r} holds whole numbers of {digits} digits, too long to be told "
+            "apart",
+            "a number keeps 15 digits or so; leave it out, or take each for a category with "
+            f"data.categorical={toml_value([column.name])}",
+            drop,
+            1.0,
             (column.name,),
         )
     if (

@@ -63,6 +63,23 @@ def seen_in(columns: Sequence[Column], x: Array) -> list[Seen]:
     ]
 
 
+def too_long(column: Seen) -> bool:
+    """Whether its whole numbers have so many digits that rounding made different ones equal: beyond
+    2⁵³, and nearer each other than as many numbers as there are rows.
+
+    Args:
+        column: One that a model would see.
+
+    Returns:
+        False for a column of words.
+    """
+    known = column.cells[~column.missing]
+    if not column.number or not len(known):
+        return False
+    step = float(np.spacing(np.abs(known).max()))
+    return step > 1 and float(np.ptp(known)) < step * len(known)
+
+
 def sampled(n: int, most: int = ROWS) -> Ints:
     """Row numbers, ascending: all of n, or ``most`` of them at random, the same ones every time.
 

@@ -13,6 +13,7 @@ from fedkin.data.quality.columns import column_problems, spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.drift import drifting
 from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.label_codes import coded_apart
 from fedkin.data.quality.labels import label_problems
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import Seen, seen_in
@@ -29,18 +30,18 @@ from fedkin.runtime.progress import tracked
 SHOWN = 5  # names of clients
 
 
-def findings(source: Source, label: str | None = None) -> dict[str, Any]:
+def findings(source: Source, label: str | None = None, client: str | None = None) -> dict[str, Any]:
     """name, task, samples, shape, columns, classes, clients, likely_clients, duplicates, said and
     problems of a Source.
 
     Counts are of samples. ``said``: what was left out. ``problems``: ``Problem.plain`` of each,
     those of a column once; none of them keeps the data from being read. ``clients`` and what is
-    counted by client is None where the data name no clients. ``label``: the name of the label's
-    column.
+    counted by client is None where the data name no clients.
 
     Args:
         source: The data as they were read.
         label: The name of the label's column, of a table.
+        client: The name of the clients' column, of a table that has one.
 
     Returns:
         JSON's values, as ``fedkin data check --json`` prints them.
@@ -61,8 +62,9 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
         lambda: _unlike(columns, numbering, source),
         lambda: sentinels(columns),
         lambda: [] if owner is None else drifting(columns, owner, names),
-        lambda: spelling_problems(source, names, label),
+        lambda: spelling_problems(source, names, label, client),
         lambda: label_problems(source),
+        lambda: coded_apart(source),
         lambda: client_problems(source, names, sizes, table),
         lambda: problems_of_repeats,
     ]

@@ -53,19 +53,25 @@ def labeled(read: Read, label: str, unlabeled: str, words: bool) -> Read:
     return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, remark))
 
 
-def filled(column: "pd.Series[Any]", place: Place) -> None:
+def filled(column: "pd.Series[Any]", place: Place, client: bool = False) -> None:
     """Refuses an empty cell.
 
     Args:
         column: Of labels, clients or groups.
         place: Row → where it stands, in words.
+        client: Whether it names clients.
 
     Raises:
         FedkinError: Names the first empty cell.
     """
     empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
     if len(empty):
-        raise FedkinError(f"{gap_sentence(column, empty, place)}: fill it")
+        how = (
+            "name the client, or give all such rows one name ('unknown'), or delete them"
+            if client
+            else "fill it"
+        )
+        raise FedkinError(f"{gap_sentence(column, empty, place)}: {how}")
 
 
 def gaps_of(column: "pd.Series[Any]") -> Array:

@@ -149,7 +149,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     read = unified(with_gaps(read, where, roles), lists["unify"])
     read = labeled(read, label, roles.unlabeled, label in lists["categorical"])
     for role in roles_of:
-        filled(read.frame[role], read.place)
+        filled(read.frame[role], read.place, role == client)
     if not wanted:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     read = without_repeats(read, [label, *wanted], roles.duplicates)
