@@ -385,6 +385,7 @@ def test_a_caller_that_goes_away_ends_no_host(node, short_path, monkeypatch, cap
     served = []
     monkeypatch.setattr(host, "Listener", heard)
     monkeypatch.setattr(host, "_one", lambda *told: served.append(told))
+    monkeypatch.setattr(node, "look", lambda: "its data: …")
     node.folder = short_path
     socket = socket_of(node.folder, node.config)
     socket.parent.mkdir()
@@ -398,7 +399,7 @@ def test_a_caller_that_goes_away_ends_no_host(node, short_path, monkeypatch, cap
     assert served == [(node, last)]
     said = capsys.readouterr()
     assert said.err == "a caller left: one\na caller left: two\n"
-    assert said.out == "host of c1 is ready\n" * 2
+    assert said.out == "host of c1 is ready\nits data: …\n" * 2
 
 
 def test_how_a_host_ends(node, monkeypatch, short_path):

@@ -2,6 +2,7 @@
 rules, and what is found stays here.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.population import SPLITS, Population
 from fedkin.flower.config import NODE, NodeConfig, at_home, load, spec_of
 from fedkin.flower.node.data import columns_of, facts_of, read
+from fedkin.flower.node.held_data import HeldData
+from fedkin.flower.node.reasons import of_failure
 from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import inputs_of
 
@@ -56,6 +59,26 @@ def checked(folder: Path) -> dict[str, Any]:
         "classes": {str(k): count for k, count in enumerate(counts)},
         "notes": [*_without_samples(population), *_unscaled(spec, population)],
     }
+
+
+def first_look(held: HeldData, experiment: Callable[[], tuple[Spec, str]]) -> str:
+    """What a start says of a node's data: their sizes, or why no run can have them.
+
+    Args:
+        held: The node's data.
+        experiment: Reads the experiment, and its fingerprint.
+
+    Returns:
+        A line. Cells go to the log alone.
+    """
+    try:
+        facts = held.look(*experiment()).facts
+    except Exception as error:  # of any file that is not as it must be: the host waits for it
+        why = str(error) if isinstance(error, FedkinError) else of_failure(error)
+        return f"no run can have this node until this is mended: {why}"
+    if facts is None:
+        return "its data are its part of the experiment's: a rehearsal"
+    return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
 
 
 def _without_samples(population: Population) -> list[str]:

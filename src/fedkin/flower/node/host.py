@@ -46,6 +46,7 @@ from fedkin.flower.envelope import (
 from fedkin.flower.identities import identity as identity_at
 from fedkin.flower.identities import masked
 from fedkin.flower.node import data, local_socket, reasons
+from fedkin.flower.node.checked import first_look
 from fedkin.flower.node.held_data import HeldData, LoadedData
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
@@ -166,20 +167,8 @@ class Node:
         return [sealed(reply.model_copy(update={"steps": tuple(steps_done)})), *sent]
 
     def look(self) -> str:
-        """What a start says of the data: their sizes, or why no run can have them.
-
-        Returns:
-            A line.
-        """
-        try:
-            spec, experiment = self._experiment()
-            facts = self._data.look(spec, experiment).facts
-        except Exception as error:  # of any file that is not as it must be: the host waits for it
-            why = str(error) if isinstance(error, FedkinError) else reasons.of_failure(error)
-            return f"no run can have this node until this is mended: {why}"
-        if facts is None:
-            return "its data are its part of the experiment's: a rehearsal"
-        return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
+        """What a start says of the node's data, as ``first_look`` has it."""
+        return first_look(self._data, self._experiment)
 
     def _check_addressee(self, request: Request, experiment: str) -> None:
         """Refuse what is for another experiment or another node."""
