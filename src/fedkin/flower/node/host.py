@@ -167,7 +167,11 @@ class Node:
         return [sealed(reply.model_copy(update={"steps": tuple(steps_done)})), *sent]
 
     def look(self) -> str:
-        """What a start says of the node's data, as ``first_look`` has it."""
+        """What a start says of the node's data.
+
+        Returns:
+            A line: their sizes, or why no run can have them.
+        """
         return first_look(self._data, self._experiment)
 
     def _check_addressee(self, request: Request, experiment: str) -> None:
