@@ -20,7 +20,7 @@ LIKE_OTHERS = {  # print what another command prints
     "resume": "run",
 }
 # tests/flower/test_newcomer.py and tests/flower/operator/test_status.py hold them against theirs
-ELSEWHERE = {"deploy join", "deploy status"}
+ELSEWHERE = {"deploy check", "deploy join", "deploy status"}
 
 
 def with_json(command: Any, typed: str = "") -> set[str]:
