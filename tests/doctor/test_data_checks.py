@@ -132,5 +132,7 @@ def test_a_run_says_that_a_site_has_other_codes_for_labels(tmp_path) -> None:
 
     spec = table(tmp_path, coded)
     (said,) = data_notes(spec)
-    assert said.startswith("b shares no class with the other 2 clients ('0', '1'): are these other")
+    assert said.startswith(
+        "b shares no class with 2 clients whose codes are alike ('0', '1'): are these other"
+    )
     assert said in [one["sentence"] for one in check_data(spec).found["problems"]]

@@ -25,6 +25,7 @@ OF_SAMPLES = {  # after the last round, or whenever the model is asked for
     "fedbabu",
     "fedem",
     "finetune",
+    "gpfl",  # reads how many samples there are of each class
     "hypcluster",
     "ifca",
     "knn_per",

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from fedkin.flower.node.data import columns_of, read
 
+Image = pytest.importorskip("PIL.Image")
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 NAME = "### From raw files to a node's file"
 

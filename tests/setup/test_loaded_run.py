@@ -75,4 +75,21 @@ def test_the_data_are_looked_for_where_a_run_was_carried(tmp_path, monkeypatch) 
         place.write_text("a,b\n")
         assert with_data(spec, run).data.name == str(place)
     digits = parse({"data": {"name": "digits"}})[0]
-    assert with_data(digits, run) is digits
+    assert with_data(digits, run) == digits
+
+
+def test_a_folder_that_is_gone_and_files_of_the_run_hide_no_data(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("FEDKIN_DATA", raising=False)
+    run = tmp_path / "a"
+    run.mkdir()
+    was, public = tmp_path / "clients.csv", tmp_path / "was" / "public.npz"
+    for file in (was, run / "clients.csv", tmp_path / "public.npz"):
+        file.write_text("a")
+    data = {"name": str(was), "dir": str(tmp_path / "gone")}
+    spec = parse({"data": data, "public": {"source": str(public)}})[0]
+    found = with_data(spec, run)
+    assert (found.data.name, found.data.dir) == (str(was), None)  # clients.csv is the report's
+    assert found.public.source == str(tmp_path / "public.npz")
+    (run / "t.csv").symlink_to(was)
+    with pytest.raises(FedkinError, match="link"):
+        with_data(parse({"data": {"name": str(tmp_path / "t.csv")}})[0], run)

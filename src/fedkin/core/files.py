@@ -197,7 +197,8 @@ def near_path(path: Path) -> str:
     Returns:
         Words to put behind the path in a message.
     """
-    if "=" in path.name:  # a shell makes two words of {a=1,b=2}
+    # a shell makes two words of {a=1,b=2}, neither of which is a file's name
+    if path.name.count("=") > 1:
         return ": quote a setting with braces, as in --set 'privacy.noise={epsilon=8,delta=1e-3}'"
     gone = path  # its part up to the first name that is not there
     while not os.path.lexists(gone.parent):

@@ -130,8 +130,8 @@ class Coordinator:
             self._update(partial(updated, method), replies, course)
         taken_back(course.sent, tasks, lost)
         course.end("server")
-        # Under masks the finish alone evaluates the last round's models: two sums of one model's
-        # scores, of which a client is in one, would tell what it has.
+        # Under masks the finish alone evaluates the last round's models, unless patience ends the
+        # run: two sums of one model's scores, of which a client is in one, would tell what it has.
         asked = [] if last and masked is not None else self.schedule.evaluated(number, last)
         record = self._record(course, self._evaluated(course, "evaluate", asked))
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])

@@ -7,6 +7,8 @@ whose own state nobody may read: where the method does either, it is made at hom
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn, cast
 
+from torch import Tensor
+
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree
@@ -27,7 +29,8 @@ def made_of(method: Method, received: Tree, model: Model, info: ClientInfo) -> M
 
     Args:
         method: As the client runs it.
-        received: What the server sends the client; of any round.
+        received: What the server sends the client. What a method asks for in later rounds alone is
+            not seen.
         model: The client's architecture.
         info: What the client knows of itself.
 
@@ -35,7 +38,9 @@ def made_of(method: Method, received: Tree, model: Model, info: ClientInfo) -> M
         Both, too, where the method makes no model without samples for another reason.
     """
     own = method.client(model.initial, info)
-    no_samples = cast(ClientContext, NoSamples(info, model))
+    # who reads the histogram of labels fails, as who asks for samples does
+    unread = info._replace(histogram=cast(Tensor, _Unread({})))
+    no_samples = cast(ClientContext, NoSamples(unread, model))
 
     def needs(state: Tree) -> bool:
         """Whether no model is made of what the server sends, without samples and this state."""

@@ -82,7 +82,7 @@ def _outside(facts: Mapping[str, Any], view: str, model: Model) -> bool:
     if not isinstance(privacy, Mapping):
         return False
     if view == PERSONAL:
-        return bool(privacy.get("personal_outside"))
+        return bool(privacy.get("personal_outside", True))  # of an older record nobody knows
     own = (facts["spec"].get("model") or {}).get("buffers") == "local"
     return own and any(map(is_buffer, model.initial))
 

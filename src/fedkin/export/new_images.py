@@ -13,6 +13,7 @@ from fedkin.data.arrays import Array
 from fedkin.data.formats.images import ENDINGS, PICTURE
 from fedkin.data.formats.pixels import Colour, pixels
 from fedkin.data.population import Population
+from fedkin.data.quality.problem import Unreadable
 
 COLOURS: dict[int, Colour] = {1: "grey", 3: "rgb"}  # by the channels that a model takes
 
@@ -65,7 +66,13 @@ def read_images(files: list[Path], population: Population, options: Mapping[str,
     channels, *size = population.x.shape[1:]
     reads = [partial(read_file, file, PICTURE) for file in files]
     asked = options.get("size", ())
-    found = pixels(reads, [str(file) for file in files], COLOURS[channels], asked).x
+    try:
+        found = pixels(reads, [str(file) for file in files], COLOURS[channels], asked).x
+    except Unreadable:  # whose fix is one of training: here the size is known
+        raise FedkinError(
+            f"{files[0]} and others differ in size, and the model was trained on images of "
+            f"{size[0]}×{size[1]}: bring all to that size"
+        ) from None
     if list(found.shape[2:]) != size:
         raise FedkinError(
             f"{files[0]} has {found.shape[2]}×{found.shape[3]} pixels, and the model was trained "

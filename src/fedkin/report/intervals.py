@@ -170,7 +170,7 @@ def of_share(share: float, rows: int, level: float = LEVEL) -> tuple[float, floa
 
 def exact_of_share(share: float, rows: int, level: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a share, for levels at which Wilson's is too short; of more
-    than ``MANY`` rows, of which both say the same, Wilson's.
+    than ``MANY`` rows Wilson's, which differs by less than a hundredth of a percentage point.
 
     Args:
         share: As ``of_share`` has it; the nearest whole number of rows is taken to be right.

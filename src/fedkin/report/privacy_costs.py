@@ -142,10 +142,11 @@ def costs_as_json(runs: Sequence[PrivacyCost]) -> dict[str, Any] | None:
         runs: With noise.
 
     Returns:
-        None where there are none.
+        None where there are none. Totals are None where the cost of one run is unknown.
     """
     if not runs:
         return None
-    epsilon, delta = total_cost(runs)
+    unknown = any(one.epsilon is None for one in runs)
+    epsilon, delta = (None, None) if unknown else total_cost(runs)
     each = [{"run": one.run, "epsilon": one.epsilon, "delta": one.delta} for one in runs]
     return {"runs": each, "epsilon": epsilon, "delta": delta}

@@ -19,7 +19,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.runs import trust
 from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import SPEC, of_run
+from fedkin.runs.directory import FILES, FOLDERS, SPEC, of_run, own
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
@@ -53,37 +53,49 @@ def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) 
 
 
 def with_data(spec: Spec, folder: Path) -> Spec:
-    """The data where they lie now. A copy in the run's own folder comes first: the file that it was
-    trained on may have grown since. Where that is gone, a file of its name beside the run or in the
-    data folder is taken: they may have been carried to another machine together.
+    """The files of data where they lie now. A copy in the run's own folder comes first: the file
+    that it was trained on may have grown since. Where that is gone, a file of its name beside the
+    run or in the data folder is taken: they may have been carried to another machine together.
 
     Args:
         spec: What the run's folder says.
         folder: The run's.
 
     Returns:
-        The same, or with another path of the data.
+        The same, or with other paths.
 
     Raises:
-        FedkinError: They are in none of these places.
+        FedkinError: A file is in none of these places.
     """
-    path = Path(spec.data.name)
-    if not path.is_absolute():
+    given = spec.data.dir
+    known = given if given is not None and Path(given).is_dir() else None  # else the user's own
+    spec = spec.replace("data", name=_now_at(spec.data.name, folder, known), dir=known)
+    source = spec.public.source
+    if source is None:
         return spec
-    known = data_folder(spec.data.dir)
-    beside = folder.absolute().parent
-    places = [folder.absolute() / path.name, path, beside / path.name]
-    places += [] if known is None else [known / path.name]
+    return spec.replace("public", source=_now_at(source, folder, known))
+
+
+def _now_at(name: str, folder: Path, known: str | None) -> str:
+    path = Path(name)
+    if not path.is_absolute() or path.name in ("", ".."):
+        return name
+    places = [path, folder.absolute().parent / path.name]
+    if path.name not in (*FILES, *FOLDERS):  # which are something else there
+        places.insert(0, own(folder.absolute(), path.name))
     for place in places:
         if place.exists():
-            return spec.replace("data", name=str(place))
+            return str(place)
+    with_name = data_folder(known)
+    if with_name is not None and (with_name / path.name).exists():
+        return str(with_name / path.name)
     raise FedkinError(
         f"{folder}: its data are not at {path}: put {path.name} into this folder or beside it, or "
         "into the folder that FEDKIN_DATA names"
     )
 
 
-def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
+def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any], hint: str = "") -> None:
     """A run's models belong to its data, to what was fitted on them (how columns are encoded), and
     to their frozen parameters.
 
@@ -91,15 +103,13 @@ def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
         folder: The run's.
         parts: Its objects, built again.
         facts: What its record says of it.
+        hint: What the message advises, after a colon.
 
     Raises:
         FedkinError: The data, or the frozen parameters, are not those that it began with.
     """
     if parts.population.digest() != facts.get("data_digest"):
-        raise FedkinError(
-            f"{folder}: the data are not those that this run began with: to look at it, put a copy "
-            "of the file as it was into this folder"
-        )
+        raise FedkinError(f"{folder}: the data are not those that this run began with{hint}")
     same_frozen(folder, parts.models, facts)
 
 
@@ -192,7 +202,7 @@ def load(
     # where it is looked at there may be no GPU
     here = with_data(spec_of(folder, None, trust_code), folder).replace("engine", device="cpu")
     parts = assemble(here, method)
-    same_data(folder, parts, facts)
+    same_data(folder, parts, facts, ": put a copy of the file as it was into this folder")
     same_given(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
     host = host_of(parts, sorted(parts.infos), aside / "state")

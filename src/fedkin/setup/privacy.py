@@ -173,8 +173,9 @@ def outside_of(spec: Spec, personal: bool = False) -> str:
     """
     uncovered = [HELD_OUT_SCORES if spec.privacy.at_client else SCORES, *OUTSIDE]
     if spec.privacy.of_samples:
-        at_home = PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME
-        uncovered += ["validation samples", at_home]
+        uncovered.append("validation samples")
+    if spec.privacy.of_samples and personal:
+        uncovered.append(PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME)
     elif personal:
         uncovered.append(PERSONAL)
     if spec.run.patience is not None:

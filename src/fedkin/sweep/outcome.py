@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.report.privacy_costs import PrivacyCost, cost_of_record, costs_as_json
 from fedkin.runs.directory import recorded
-from fedkin.sweep.score import lost, places, scored
+from fedkin.sweep.score import LEFT, lost, places, scored
 
 
 def outcome(study: Any, out: Path) -> dict[str, Any]:
@@ -66,8 +66,10 @@ def costs_of_trials(study: Any, out: Path) -> list[PrivacyCost]:
         out: The folder of its runs.
 
     Returns:
-        A trial each, whether it has a value or not; [] where they have no noise.
+        A run each, also of trials without a value and of those that began anew; [] where they have
+        no noise.
     """
-    folders = [t.user_attrs["folder"] for t in study.trials if "folder" in t.user_attrs]
+    begun = [t.user_attrs for t in study.trials if "folder" in t.user_attrs]
+    folders = [name for known in begun for name in (*known.get(LEFT, ()), known["folder"])]
     costs = [cost_of_record(name, out / name) for name in folders if recorded(out / name)]
     return [cost for cost in costs if cost is not None]

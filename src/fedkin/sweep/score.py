@@ -9,6 +9,7 @@ from fedkin.report.intervals import Pair, ranks
 MEASURE = "measure"  # of the trials' scores, a fact of the study
 CLIENTS = "clients"  # a trial's scores by client
 UNSCORED = "unscored"  # what is to be said of a trial's value
+LEFT = "left"  # run folders of a trial that began anew
 SAMPLES = "samples"  # of validation by client, a fact of the study
 
 

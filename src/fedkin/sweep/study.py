@@ -36,7 +36,7 @@ from fedkin.runs.output_files import make_folder
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
-from fedkin.sweep.score import CLIENTS, MEASURE, SAMPLES, UNSCORED, Score
+from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
 from fedkin.sweep.study_file import address, check_database, other_search, usable
 
@@ -193,6 +193,8 @@ def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
         where = _unused(folder, claim.run.name)
         (begun_trial,) = (t for t in study.get_trials(deepcopy=False) if t.number == claim.number)
         # Optuna lets nobody but who asked for a trial write to it
+        left = [*begun_trial.user_attrs.get(LEFT, ()), claim.run.name]  # its noise is spent
+        study._storage.set_trial_user_attr(begun_trial._trial_id, LEFT, left)
         study._storage.set_trial_user_attr(begun_trial._trial_id, "folder", where)
     note(f"trial {claim.number + 1} begins anew in {folder / where}: {first_line(error)}")
     return claim._replace(run=folder / where)

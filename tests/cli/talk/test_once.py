@@ -9,7 +9,7 @@ from fedkin.cli.app import app
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("run --method local --method fedavg", "--method is given twice: leave one of them away"),
+        ("run --method local --method fedavg", "--method is given twice: leave one of them out"),
         ("run --seed 0 --seed=1", "--seed is given twice"),
         ("run --set train.lr=1 --set train.steps=2 --set train.lr=2", "--set gives train.lr twice"),
         ("data check t.csv --client a --client b", "--client is given twice"),

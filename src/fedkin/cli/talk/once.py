@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from fedkin.core.errors import FedkinError
 
+HELP = {"--help", "-h"}
 SET = "--set"  # may be given many times, each of its keys once
 
 
@@ -36,7 +37,7 @@ def _counting(command: Any) -> Any:
 
         def parse_args(args: list[str]) -> Any:
             values, rest, order = parse(args)
-            if not context.resilient_parsing:  # half a line, to be completed
+            if not context.resilient_parsing and not HELP & set(args):  # nothing is done then
                 _refuse_twice(order, values)
             return values, rest, order
 
@@ -53,9 +54,9 @@ def _refuse_twice(order: Sequence[Any], values: dict[str, Any]) -> None:
             continue
         name = max(one.opts, key=len)
         if counts[id(one)] > 1 and not one.multiple:
-            raise FedkinError(f"{name} is given twice: leave one of them away")
+            raise FedkinError(f"{name} is given twice: leave one of them out")
         if SET in one.opts:
             keys = Counter(text.partition("=")[0].strip() for text in values[one.name])
             twice = [key for key, count in keys.items() if count > 1]
             if twice:
-                raise FedkinError(f"{SET} gives {twice[0]} twice: leave one of them away")
+                raise FedkinError(f"{SET} gives {twice[0]} twice: leave one of them out")

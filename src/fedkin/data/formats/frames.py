@@ -204,7 +204,11 @@ def _each(folder: Path, files: Sequence[Path], style: Style) -> dict[Path, Read]
     _together([partial(read, path) for path in files])
     if refused is None:
         return reads
-    fitting = [path for path, read in reads.items() if len(read.frame.columns) > 1]
+    fitting = [  # of tables that have a separator at all
+        path
+        for path, read in reads.items()
+        if READERS[path.suffix.lower()] is _csv and len(read.frame.columns) > 1
+    ]
     marks = other | ({style.separator: fitting} if fitting else {})
     if len(marks) == 1:
         raise refused

@@ -69,7 +69,8 @@ def pixels(
         if one.shape == pictures.shape[1:]:
             pictures[at] = one
     _refuse(faults, shapes)
-    assert pictures is not None
+    if pictures is None:
+        raise FedkinError("there is no picture to read")
     return Pictures(
         pictures[:, None]
         if pictures.ndim == 3

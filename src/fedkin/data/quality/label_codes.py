@@ -9,6 +9,8 @@ from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 from fedkin.data.tables.similar_names import folded
 
+ALIKE = 2  # clients with common classes, from which on another one is the odd one
+
 
 def coded_apart(source: Source) -> list[Problem]:
     """Clients that share no class with most of the others, and hold two classes or more: their
@@ -34,13 +36,13 @@ def coded_apart(source: Source) -> list[Problem]:
     members = np.bincount(of_client, minlength=source.classes)
     usual = int(members.argmax())
     apart = np.flatnonzero((of_client != usual) & (held.sum(axis=1) > 1))
-    if not len(apart) or 2 * members[usual] < len(names):
+    if not len(apart) or 2 * members[usual] < len(names) or members[usual] < ALIKE:
         return []
     which = some([str(names[k]) for k in apart])
     rest = many(int(members[usual]), "client")
     verb = "shares" if len(apart) == 1 else "share"
     theirs = [codes[c] for c in np.flatnonzero(held[apart].any(axis=0))]
-    says = f"{which} {verb} no class with the other {rest} ({some(map(repr, theirs))})"
+    says = f"{which} {verb} no class with {rest} whose codes are alike ({some(map(repr, theirs))})"
     why = "are these other codes for the same labels? Write them alike"
     share = len(apart) / len(names)
     return [Problem("codes of labels", says, why, share=share, sure=False)]

@@ -19,6 +19,7 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import inputs_of
 
 FAR = 5.0  # the mean of a column, or its deviation, from which on steps overshoot
+REHEARSAL = "its data are its part of the experiment's: a rehearsal"
 NAMED = 5  # columns in a note
 
 
@@ -71,13 +72,14 @@ def first_look(held: HeldData, experiment: Callable[[], tuple[Spec, str]]) -> st
     Returns:
         A line. Cells go to the log alone.
     """
+    if held.config.data is None:
+        return REHEARSAL
     try:
         facts = held.look(*experiment()).facts
     except Exception as error:  # of any file that is not as it must be: the host waits for it
         why = str(error) if isinstance(error, FedkinError) else of_failure(error)
         return f"no run can have this node until this is mended: {why}"
-    if facts is None:
-        return "its data are its part of the experiment's: a rehearsal"
+    assert facts is not None
     return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
 
 

@@ -1,6 +1,7 @@
 """The scale that a simulation fits to its table, and that nodes do not fit to theirs."""
 
-from fedkin.core.errors import FedkinError
+from pathlib import Path
+
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.runs.spec import Spec
@@ -21,6 +22,7 @@ def unscaled(spec: Spec) -> str | None:
     """
     data = spec.data
     table = data.label is not None or data.name.lower().endswith(SUFFIXES)
+    here = Path(data.name).exists()  # nothing is downloaded for a note
     if data.mean or data.std or not table:
         return None
     said = (
@@ -28,8 +30,8 @@ def unscaled(spec: Spec) -> str | None:
         "columns enter the model in their own units"
     )
     try:
-        encoding = population_of(spec, False).encoding
-    except FedkinError:  # the operator has no such data: the scale comes from elsewhere
+        encoding = population_of(spec, False).encoding if here else None
+    except Exception:  # whatever is wrong with these data, no node reads them
         encoding = None
     pair = None if encoding is None else _pair(encoding)
     if pair is None:
@@ -42,6 +44,6 @@ def _pair(encoding: Encoding) -> str | None:
     columns = [one for one in encoding.features if isinstance(one, Number) and not one.flag]
     if len(columns) < len(encoding.features):
         return None
-    mean = ", ".join(f"{one.mean:.6g}" for one in columns)
-    std = ", ".join(f"{one.std:.6g}" for one in columns)
+    mean = ", ".join(f"{one.mean:.9g}" for one in columns)
+    std = ", ".join(f"{one.std:.9g}" for one in columns)
     return f"mean = [{mean}] and std = [{std}]"

@@ -224,8 +224,7 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         texts=3,
         caption="a pair is a client under one seed; "
         f"interval: {formatting.WAYS}; of several seeds: Student's t, by seeds and their clients; "
-        "p: Wilcoxon, signed rank, of one seed; it is of ranks: what the mean does, the interval "
-        "says",
+        "p: Wilcoxon, signed rank, of one seed (it compares ranks; for the mean take the interval)",
     )
 
 
