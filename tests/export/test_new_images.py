@@ -44,6 +44,11 @@ def test_an_image_and_a_folder_of_them_are_read_as_those_of_training(
     assert (rows[0]["file"], rows[0]["prediction"]) == ("new.png", "dog")
     colour.resize((9, 9)).save("new.png")
     assert "has 9×9 pixels, and the model was trained on images of 8×6" in told(*asked, "new.png")
+    Path("two").mkdir()
+    colour.save("two/a.png")
+    colour.resize((9, 9)).save("two/b.png")
+    differ = "two/a.png and others differ in size, and the model was trained on images of 8×6"
+    assert differ in told(*asked, "two")
     Path("bad.png").write_bytes(b"nonsense")
     assert "bad.png is no readable image" in told(*asked, "bad.png")
     Path("new.dcm").write_bytes(b"DICM")

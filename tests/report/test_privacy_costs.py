@@ -46,3 +46,6 @@ def test_a_sum_says_what_it_is_of() -> None:
     assert costs_as_json([]) is None
     one = {"run": "1", "epsilon": 4.0, "delta": 1e-5}
     assert costs_as_json([CLIENT]) == {"runs": [one], "epsilon": 4.0, "delta": 1e-5}
+    lost = costs_as_json([CLIENT, unreadable("2")])  # nobody knows what both cost together
+    assert lost is not None
+    assert (lost["epsilon"], lost["delta"], len(lost["runs"])) == (None, None, 2)

@@ -19,7 +19,7 @@ from tests.cli.command import fedkin, once, told
 from tests.report.records_for_tests import write
 from tests.sweep.study_examples import QUICK
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
 
 
 def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> None:
@@ -268,6 +268,9 @@ def test_a_damaged_run_directory_costs_no_point_of_the_grid(
     assert f"note: trial 1 begins anew in {damaged}-2: " in done.stderr
     assert f"{damaged}-2" in [row["run"] for row in found["trials"]]
     assert {name: (damaged / name).read_bytes() for name in before} == before
+    study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{out / 'study.db'}")
+    left = [trial.user_attrs.get("left") for trial in study.trials]
+    assert [damaged.name] in left  # the noise of its rounds is spent
 
 
 def test_a_map_of_models_is_searched(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.data.formats import frames
 from fedkin.data.formats.frames import Style, read_file
+from fedkin.data.quality.problem import Unreadable
 from fedkin.data.sources import load
 from fedkin.data.tables.table import read_table
 from tests.data.tables.table_examples import write
@@ -75,6 +76,14 @@ def test_a_table_of_another_separator_than_the_rest_is_named(
         FedkinError, match=r"c\.csv is .* by ';'; d\.csv is .* by a tab and the other 2 by ','"
     ):
         load(f"{tmp_path}/")
+
+
+def test_a_table_without_a_separator_keeps_nobody_from_being_mended(tmp_path: Path) -> None:
+    write(tmp_path, "age;label\n1;0\n", "a.csv")
+    pd.DataFrame({"age": [2], "label": [1]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(Unreadable) as told:
+        load(f"{tmp_path}/")
+    assert told.value.problems[0].fix == {"data.separator": ";"}
 
 
 def test_a_name_of_another_encoding_is_no_clients(tmp_path: Path) -> None:
