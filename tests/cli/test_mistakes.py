@@ -117,7 +117,8 @@ def test_a_wrong_option_is_told_in_one_sentence(
 ) -> None:
     monkeypatch.delenv("FEDKIN_DATA", raising=False)
     out = tmp_path / "run"
-    assert sentence in told("run", *SMALL, *arguments, "--out", out)
+    where = () if arguments[0].startswith("--out") else ("--out", out)
+    assert sentence in told("run", *SMALL, *arguments, *where)
     assert not out.exists()  # nothing is left behind
 
 

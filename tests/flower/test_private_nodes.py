@@ -131,7 +131,7 @@ def test_a_secret_that_is_gone_or_read_by_others_ends_the_nodes_work(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None}, "give nodes the multiplier"),
+        ({"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None}, "give nodes a multiplier"),
         ({"budget": 8.0}, "leave it out, and set run.rounds"),
     ],
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 HERE = Path(sys.executable).parent
 # a program that says when it began, and that it ended by itself
 KEPT = """
-echo $$ >> "${FOLDER:?}/long"
 trap 'sleep 0.3; echo ended >> "$FOLDER/long"; exit' TERM
+echo $$ >> "${FOLDER:?}/long"
 while :; do sleep 0.05; done
 """
 

@@ -31,7 +31,9 @@ def test_mini_batches_are_poisoned_with_what_lies_beside_them():
     x, y = torch.arange(12.0).reshape(2, 3, 2), torch.tensor([[0, 1, 2], [2, 2, 0]])
     stacked, beside = Batch(x, y, torch.ones(2, 3)), torch.arange(6.0).reshape(2, 3)
     batches = Batches(None, None, 2, lambda first, last: (stacked, beside))
-    rest = dict.fromkeys(("info", "model", "key", "public", "public_y", "decay", "secret"))
+    rest = dict.fromkeys(
+        ("info", "model", "key", "public", "public_y", "decay", "secret", "rounds_before")
+    )
     data = SimpleNamespace(
         **rest,
         batches=lambda *a, **k: batches,
