@@ -42,6 +42,10 @@ def _privacy(costs: Mapping[str, Any]) -> str:
         f"{'?' if one['epsilon'] is None else format(one['epsilon'], '.3g')} (run {one['run']})"
         for one in costs["runs"]
     ]
-    total = f"together {costs['epsilon']:.3g} at delta = {costs['delta']:.3g}"
+    total = "together unknown"
+    if costs["epsilon"] is not None:
+        total = (
+            f"together {costs['epsilon']:.3g} at delta = {costs['delta']:.3g} by basic composition"
+        )
     of = many(len(each), "run with noise", "runs with noise")
-    return f"{of}: epsilon = {some(each, 10)}; {total} by basic composition"
+    return f"{of}: epsilon = {some(each, 10)}; {total}"
