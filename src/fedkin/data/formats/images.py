@@ -91,19 +91,13 @@ def _otherwise(path: Path, files: Sequence[Path]) -> FedkinError:
             f"{none}: found {part}/CLASS/image, and {part!r} is no client: {divided}, so put the "
             f"folders of classes into one folder a client; {arrays}"
         )
-    tops = {file.relative_to(path).parts[0].lower() for file in deeper}
-    if deeper and tops <= PARTS:
-        part = deeper[0].relative_to(path).parts[0]
-        return FedkinError(
-            f"{none}: found {part}/CLIENT/CLASS/image: {divided}, so move the images to "
-            f"CLIENT/CLASS; {arrays}"
-        )
-    if deeper and {file.parent.parent.name.lower() for file in deeper} <= PARTS:
-        part = deeper[0].parent.parent.name
-        return FedkinError(
-            f"{none}: found CLIENT/{part}/CLASS/image: {divided}, so move the images to "
-            f"CLIENT/CLASS; {arrays}"
-        )
+    folders = [file.relative_to(path).parts for file in deeper]
+    for at, form in enumerate(("{}/CLIENT/CLASS", "CLIENT/{}/CLASS")):
+        if folders and {parts[at].lower() for parts in folders} <= PARTS:
+            return FedkinError(
+                f"{none}: found {form.format(folders[0][at])}/image: {divided}, so move the images "
+                f"to CLIENT/CLASS; {arrays}"
+            )
     if flatter:
         return FedkinError(
             f"{none}: found CLASS/image, as in torchvision's ImageFolder: each client has such a "

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError, some
+from fedkin.core.model import Inputs
 from fedkin.data.population import SPLITS, Population
 from fedkin.flower.config import NODE, NodeConfig, at_home, load, spec_of
 from fedkin.flower.node.data import columns_of, facts_of, read
@@ -47,7 +48,7 @@ def checked(folder: Path) -> dict[str, Any]:
         raise FedkinError(f"{path} is not there: {NODE} names it as the node's data")
     population = read(path, spec.data.label or "label")
     facts_of(population, 0)  # refuses too many columns, or names that are too long
-    inputs_of(spec, population)  # refuses a scale of other columns
+    enter = inputs_of(spec, population)  # refuses a scale of other columns
     labels = population.part(0, "train")[1].numpy()
     counts = np.bincount(labels).tolist() if population.classes else []
     return {
@@ -58,7 +59,7 @@ def checked(folder: Path) -> dict[str, Any]:
         "shape": list(population.x.shape[1:]),
         "task": population.task,
         "classes": {str(k): count for k, count in enumerate(counts)},
-        "notes": [*_without_samples(population), *_unscaled(spec, population)],
+        "notes": [*_without_samples(population), *_unscaled(enter, population)],
     }
 
 
@@ -92,12 +93,11 @@ def _without_samples(population: Population) -> list[str]:
     return notes
 
 
-def _unscaled(spec: Spec, population: Population) -> list[str]:
+def _unscaled(enter: Inputs, population: Population) -> list[str]:
     """Of columns that enter the model far from 0: a simulation would have standardised them."""
     names = columns_of(population)
     if not names:
         return []
-    enter = inputs_of(spec, population)
     x = enter(population.part(0, "train")[0], torch.empty(0, dtype=torch.float64))
     means, deviations = x.mean(0).tolist(), x.std(0, correction=0).tolist()
     far = [k for k in range(len(names)) if max(abs(means[k]), deviations[k]) > FAR]
