@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks import defaults, edges
 from benchmarks.page import END, line_of
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import POOLED, Entry, entries
+from fedkin.bench.leaderboard.entries import POOLED, Entry, entries
 from fedkin.bench.leaderboard.markdown import markdown, notes
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases

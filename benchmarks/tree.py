@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benchmarks.leaderboard import at_equal_rounds, rows
 from benchmarks.page import put
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import Entry, times
+from fedkin.bench.leaderboard.entries import Entry, times
 from fedkin.bench.suite import SHARED
 
 WIDTH = 23  # of what stands left of the numbers

@@ -22,9 +22,7 @@ shared = {
     "model.shares": [0.4, 0.6],
 }
 alone = Experiment("local", **shared).run()
-together = Experiment("comet", **shared, **{"method.clusters": 3, "method.lam": 0.3}).run(
-    progress=True
-)
+together = Experiment("comet", **shared, method__clusters=3, method__lam=0.3).run(progress=True)
 together
 # %%
 together.compare(alone)

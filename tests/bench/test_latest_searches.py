@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.bench.latest_searches import OTHER_SETTING, latest_searches
-from fedkin.bench.leaderboard.board import entries
+from fedkin.bench.leaderboard.entries import entries
 from fedkin.bench.leaderboard.page import page
 from fedkin.bench.row import Row
 from tests.bench.test_verify import a_row

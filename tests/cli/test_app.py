@@ -34,9 +34,10 @@ def test_a_run_says_where_everything_is(tmp_path: Path) -> None:
     assert str(out / "report.html") in result.stdout
     assert f"fedkin show '{out}'" in result.stdout
     assert re.search(
-        r"personal accuracy \d+\.\d\d %, worst decile \d+\.\d\d % \(on \d+ test rows\) "
-        r"\(test, mean of 5 clients\)",
+        r"personal accuracy \d+\.\d\d % \(test, mean of 5 clients\), 95 % interval "
+        r"\d+\.\d\d … \d+\.\d\d %; worst decile \d+\.\d\d % \(on \d+ test rows\)$",
         result.stdout,
+        re.MULTILINE,
     )
 
 

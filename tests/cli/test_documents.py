@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,11 @@ def test_the_numbers_of_the_readme_are_those_of_its_demo(tmp_path: Path) -> None
         by_images.append(float(weighted))
         line = next(one for one in said.splitlines() if one.startswith(f"| {name}"))
         assert line.endswith(f"| {mean} % [{low}, {high}] | {weighted} % | {worst} % |")
+    linear = json.loads(fedkin("show", str(folders[1]), "--json").stdout)["baselines"]["linear"]
+    numbers = (linear["mean"], *linear["interval"], linear["weighted"], linear["worst_decile"])
+    mean, low, high, weighted, worst = (f"{100 * value:.1f}" for value in numbers)
+    line = next(one for one in said.splitlines() if one.startswith("| a linear model of each"))
+    assert line.endswith(f"| {mean} % [{low}, {high}] | {weighted} % | {worst} % |")
     assert f"weighted by images it is {by_images[2] - by_images[0]:.1f} points" in said
     for found in (once, thrice):
         mean, low, high = (f"{100 * found[key]:+.1f}" for key in ("difference", "low", "high"))
@@ -95,6 +101,14 @@ def test_the_readme_counts_the_methods_that_meet_numbers_of_public_code() -> Non
     assert f"{traced} also meet numbers from public code of others" in said
 
 
+def test_the_readme_says_what_the_references_were_written_from() -> None:
+    words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
+    found = Counter(one["reference"]["written from"] for one in packaged()["methods"].values())
+    said = (ROOT / "README.md").read_text()
+    assert f"{words[found['paper']]} of these are from the paper's text" in said
+    assert f"{words[found['memory']]} from memory with public code at hand" in said
+
+
 def test_the_readme_is_as_fast_as_the_table_of_the_performance_page() -> None:
     page = (ROOT / "docs" / "performance.md").read_text()
     pfl = re.findall(r"^\| [^|]+ \| [\d.]+ \| [\d.]+ \| ([\d.]+) \| [\d.]+, ", page, re.MULTILINE)
@@ -106,8 +120,12 @@ def test_the_readme_is_as_fast_as_the_table_of_the_performance_page() -> None:
     )
     assert f"with one process each, {one} pfl; with two workers, {two} Flower on Ray" in page
     said = (ROOT / "README.md").read_text()
+    linear, hidden, cnn = flower
     assert f"with one process each, {one} pfl-research's" in said
-    assert f"with two workers {two} Flower's simulation" in said
+    assert (
+        f"with two workers on two cores {hidden} to {linear} times as fast as Flower's simulation; "
+        f"with a CNN {cnn} times"
+    ) in said
 
 
 def test_the_specification_of_the_readme_is_valid(tmp_path: Path) -> None:

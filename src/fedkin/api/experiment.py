@@ -34,7 +34,7 @@ __all__ = ["Experiment", "run"]
 
 class Experiment:
     """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200,
-    **{"method.clusters": 4})``.
+    method__clusters=4)``.
 
     Keys that have another name here are understood, with a warning. Samples are not read before
     ``check``, ``doctor``, ``sweep`` or ``run``.
@@ -43,8 +43,8 @@ class Experiment:
         method: The name of a method, or a Method value of your own, for which the engine is
             "inprocess". None: what [method] begins with on such data, most often ``finetune``,
             which fine-tunes a shared model at each client.
-        **settings: The options of the command line by their names; dotted ones are ``section.key``
-            of a specification.
+        **settings: The options of the command line by their names, and any key of a specification:
+            ``section__key=value``, or ``**{"section.key": value}``.
 
     Raises:
         FedkinError: A key, a name or a value that does not exist, here and now.

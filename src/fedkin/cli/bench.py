@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="bench",
-    help="The leaderboard: equal budgets for every method, rows that anybody can rerun.",
+    help="The leaderboard: equal budgets for every method, rows that can be checked.",
     no_args_is_help=True,
 )
 Suite = Annotated[

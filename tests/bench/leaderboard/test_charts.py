@@ -2,8 +2,9 @@
 
 import pytest
 
-from fedkin.bench.leaderboard.board import POOLED, Stability, entries, order, stability
 from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.leaderboard.entries import POOLED, entries
+from fedkin.bench.leaderboard.ranking import Stability, order, stability
 from fedkin.bench.statistics import Ranked
 from fedkin.bench.suite import ALONE
 from tests.bench.made_rows import LEVELS, OWN, SETTINGS, made_rows, with_own_method

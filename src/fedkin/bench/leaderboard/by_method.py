@@ -5,7 +5,8 @@ their mean ranks.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fedkin.bench.leaderboard.board import BUDGETS, EQUAL_ROUNDS, Entry, entries, mean_ranks
+from fedkin.bench.leaderboard.entries import BUDGETS, EQUAL_ROUNDS, Entry, entries
+from fedkin.bench.leaderboard.ranking import mean_ranks
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from fedkin.bench.gain_over_local import gains, hurt
-from fedkin.bench.leaderboard.board import POOLED, Entry, Stability
+from fedkin.bench.leaderboard.entries import POOLED, Entry
 from fedkin.bench.leaderboard.own_methods import (
     axis_of_methods,
     coloured,
@@ -17,6 +17,7 @@ from fedkin.bench.leaderboard.own_methods import (
     shaped,
     with_own,
 )
+from fedkin.bench.leaderboard.ranking import Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE

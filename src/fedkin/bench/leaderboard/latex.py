@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import Entry
 from fedkin.bench.leaderboard.by_method import by_method
+from fedkin.bench.leaderboard.entries import Entry
 from fedkin.bench.row import Row
 from fedkin.report import formatting
 from fedkin.report.comparison.sheet import Sheet

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import BUDGETS, Cost, Entry, entries, order, times
 from fedkin.bench.leaderboard.by_method import by_method
 from fedkin.bench.leaderboard.charts import by_chance
+from fedkin.bench.leaderboard.entries import BUDGETS, Cost, Entry, entries, times
 from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
+from fedkin.bench.leaderboard.ranking import order
 from fedkin.bench.leaderboard.titles import titles_of
+from fedkin.bench.leaderboard.twins import told, twins_of
 from fedkin.bench.row import Row
 from fedkin.bench.suite import SHARED
 from fedkin.core import escaping
@@ -58,9 +60,9 @@ def notes(rows: Sequence[Row]) -> str:
     every = entries(rows)
     methods = list(dict.fromkeys(one.method for one in every))
     said = [_costs(methods), _public(methods), *(_mean_ranks(every, one) for one in BUDGETS)]
-    said.append(_processors(rows))
-    told = textwrap.fill(" ".join(filter(None, said)), WIDTH)
-    return f"{told}\n" if told else ""
+    said += [_cell(told(twins_of(every))), _processors(rows)]
+    paragraph = textwrap.fill(" ".join(filter(None, said)), WIDTH)
+    return f"{paragraph}\n" if paragraph else ""
 
 
 def own_named(rows: Sequence[Row]) -> str:

@@ -7,20 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.bench.latest_searches import latest_searches, superseded
-from fedkin.bench.leaderboard.board import (
-    BUDGETS,
-    EQUAL_ROUNDS,
-    POOLED,
-    Entry,
-    against_best,
-    entries,
-    order,
-    stability,
-)
 from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.leaderboard.entries import BUDGETS, EQUAL_ROUNDS, POOLED, Entry, entries
 from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
+from fedkin.bench.leaderboard.ranking import against_best, order, stability
 from fedkin.bench.leaderboard.standing import standings
 from fedkin.bench.leaderboard.titles import titles_of
+from fedkin.bench.leaderboard.twins import told, twins_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES
@@ -73,6 +66,7 @@ def page(rows: Sequence[Row]) -> str:
         f'<p class="lead">{escape(_lead(board))}</p>',
         *_own(rows),
         f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
+        *_twins(board),
         _to_beat(rows, board, titles),
         _all(board, titles),
         *places(drawn),
@@ -145,6 +139,12 @@ def _about(rows: Sequence[Row], methods: int, before: int) -> str:
         f"fedkin {versions}. Hyper-parameters were chosen on validation data, with as many trials "
         "for every method, or all that it has to try. Test data were read once." + _left_out(before)
     )
+
+
+def _twins(board: Sequence[Entry]) -> list[str]:
+    """Who is not in the charts of mean ranks, because another one has the same numbers."""
+    said = told(twins_of(board))
+    return [f'<p class="soft">{escape(said)}</p>'] if said else []
 
 
 def _left_out(before: int) -> str:

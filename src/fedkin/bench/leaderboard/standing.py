@@ -5,7 +5,8 @@ from itertools import groupby
 
 from fedkin.bench.gain_over_local import SAME
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import EQUAL_ROUNDS, POOLED, Entry, against_best, entries
+from fedkin.bench.leaderboard.entries import EQUAL_ROUNDS, POOLED, Entry, entries
+from fedkin.bench.leaderboard.ranking import against_best
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fedkin.bench.latest_searches import latest_searches
-from fedkin.bench.leaderboard.board import BUDGETS, Entry, entries
+from fedkin.bench.leaderboard.entries import BUDGETS, Entry, entries
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.row import Row
 from fedkin.report import formatting

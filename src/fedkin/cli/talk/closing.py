@@ -58,9 +58,9 @@ def _results(result: Mapping[str, Any]) -> list[str]:
         if final.get("interval"):
             rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
-        decile = "" if final["worst_decile"] is None else f", worst decile {worst}"
+        decile = "" if final["worst_decile"] is None else f"; worst decile {worst}"
         decile += _few(result) if decile and not lines else ""
-        lines.append(f"{view} {formatting.label(measure)} {mean}{decile}{rest}")
+        lines.append(f"{view} {formatting.label(measure)} {mean}{rest}{decile}")
     lines += _honest(result) if lines else []
     beside = [
         f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"
