@@ -147,16 +147,24 @@ class _Reads(TorchFunctionMode):
 
 @torch.no_grad()
 def _change(leaf: Tensor) -> None:
-    """Other values in its place, of the same kind: classes stay classes, symbols symbols, and a
-    variance above 0; a rate of 0, behind which nothing could be seen, does not stay 0.
+    """Other values in its place, of the same kind: classes stay classes, symbols symbols, also as
+    whole numbers in floats, and a variance above 0; a rate of 0, behind which nothing could be
+    seen, does not stay 0.
     """
     flat, size = leaf.flatten(), leaf.numel()
-    if leaf.is_floating_point():
+    # some of them several times, others never
+    other = flat[torch.arange(size, device=leaf.device).square() % max(size, 1)]
+    if leaf.is_floating_point() and (not _are_symbols(flat) or torch.equal(other, flat)):
         factors = torch.linspace(0.25, 1.75, size, dtype=leaf.dtype, device=leaf.device)
         other = flat.flip(0) * factors + 1 / 64
-    else:  # some of them several times, others never
-        other = flat[torch.arange(size, device=leaf.device).square() % max(size, 1)]
     leaf.copy_(other.view(leaf.shape))
+
+
+def _are_symbols(flat: Tensor) -> bool:
+    """Whether floats may be the tokens of a text, which an embedding has a row for: whole numbers,
+    beyond the 0 and 1 of weights and masks.
+    """
+    return bool((flat == flat.round()).all() and (flat >= 0).all() and (flat >= 2).any())
 
 
 def _constants(graph: GraphModule) -> list[Tensor]:
