@@ -169,6 +169,19 @@ def test_a_target_is_met_by_what_survives():
     assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0
 
 
+@pytest.mark.parametrize("unit", ["client", "sample"])
+def test_a_delta_that_is_too_large_is_refused_before_the_accountant_works(unit, monkeypatch):
+    def asked(*_: object) -> None:
+        raise AssertionError("it takes seconds")
+
+    monkeypatch.setattr("fedkin.setup.noise_calibration.noise_for", asked)
+    monkeypatch.setattr("fedkin.setup.build.costs_of", asked)
+    where = {"where": "server", "secure_aggregation": None}
+    noised = spec(noise={"epsilon": 4.0, "delta": 0.5}, delta=None, unit=unit, **where)
+    with pytest.raises(FedkinError, match=r"privacy\.delta is 0\.5, and must be below 1 / \d+ "):
+        assemble(noised)
+
+
 def test_a_share_of_the_noise_without_masks_is_refused():
     with pytest.raises(FedkinError, match="hides nothing without masks"):
         spec(secure_aggregation=None)

@@ -64,6 +64,27 @@ def replacing(mechanism: Mechanism) -> Mechanism:
     return mechanism._replace(noise=mechanism.noise / 2)
 
 
+def check_delta_of_clients(spec: Spec, clients: int) -> None:
+    """Refuse a δ with which one client could be published as it is.
+
+    Args:
+        spec: With [privacy], a multiplier or a target; where nothing or samples are protected
+            nothing is refused.
+        clients: Of the federation.
+
+    Raises:
+        FedkinError: δ is 1 / clients or more.
+    """
+    delta = spec.privacy.asked_delta
+    if not spec.privacy.on or spec.privacy.of_samples or delta is None:
+        return
+    if delta >= 1 / clients:
+        raise FedkinError(
+            f"privacy.delta is {delta:g}, and must be below 1 / {clients} clients: one client "
+            "could be published as it is; take 1e-5 or less"
+        )
+
+
 def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
     """Refuse a guarantee that would say nothing, or not hold.
 
@@ -76,13 +97,7 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         FedkinError: δ is 1 / clients or more, or clients are drawn by size and the server adds the
             noise.
     """
-    delta = spec.privacy.delta
-    assert delta is not None
-    if delta >= 1 / clients:
-        raise FedkinError(
-            f"privacy.delta is {delta:g}, and must be below 1 / {clients} clients: one client "
-            "could be published as it is; take 1e-5 or less"
-        )
+    check_delta_of_clients(spec, clients)
     if sampling == "size" and spec.privacy.where == "server":
         raise FedkinError(
             "[privacy]: participants are drawn by their number of samples, and the accountant "

@@ -369,13 +369,13 @@ def check_delta(spec: Spec, infos: Mapping[int, ClientInfo]) -> None:
     """Refuse a δ with which one sample could be published as it is.
 
     Args:
-        spec: With [privacy], whose δ is known.
+        spec: With [privacy], a multiplier or a target.
         infos: What each client knows of itself.
 
     Raises:
         FedkinError: δ is 1 / samples or more, at the client that has most.
     """
-    delta = spec.privacy.delta
+    delta = spec.privacy.asked_delta
     assert delta is not None
     most = max(info.samples for info in infos.values())
     if delta >= 1 / most:
