@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.bench.trial import epsilon_of, method_of, run_trial, spec_of, up_and_down
+from fedkin.bench.trial import largest_epsilon, method_of, run_trial, spec_of, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.runs.record import EPSILON
 
@@ -38,8 +38,8 @@ def test_bytes_of_every_message_are_counted() -> None:
 
 
 def test_privacy_costs_what_it_costs_the_worst() -> None:
-    assert epsilon_of({"extras": {EPSILON: {"a": 1.5, "b": None, "c": 4}}}) == 4.0
-    assert epsilon_of({"extras": {}}) is None
+    assert largest_epsilon({"extras": {EPSILON: {"a": 1.5, "b": None, "c": 4}}}) == 4.0
+    assert largest_epsilon({"extras": {}}) is None
 
 
 def test_a_run_is_summed_up_once(tmp_path, monkeypatch) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from fedkin.cli.app import app
 from fedkin.core.codes.families import FOREIGN, families
+from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
 
 SMALL = [
     "--engine",
@@ -49,7 +50,7 @@ def fedkin(*arguments: object) -> Any:
 
 def once(words: list[str]) -> list[str]:
     """Words of a command, of which an option that is there twice keeps its last place alone, and so
-    each key of --set: fedkin refuses them.
+    each key of --set, however it is spelled: fedkin refuses them.
     """
     command: Any = get_command(app)
     for word in words:
@@ -63,7 +64,8 @@ def once(words: list[str]) -> list[str]:
         name, equals, value = words[at].partition("=")
         size = 2 if name.startswith("--") and name not in flags and not equals else 1
         value = value if equals else "".join(words[at + 1 : at + size])
-        key: object = (name, value.partition("=")[0]) if name == "--set" else name
+        given = value.partition("=")[0] if name == "--set" else name[2:].replace("-", "_")
+        key: object = SPEC_KEYS.get(given, f"{given}.name" if given in SHORT_FORMS else given)
         key = key if name.startswith("--") and name not in alone else at
         kept.pop(key, None)
         kept[key] = words[at : at + size]

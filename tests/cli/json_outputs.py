@@ -178,6 +178,7 @@ def states(folder: Path) -> Iterator[Any]:
     """
     from fedkin.flower.config import SUBMITTED
     from fedkin.flower.operator import command_line
+    from fedkin.flower.operator.earlier_costs import costs_of_runs
     from fedkin.flower.operator.site import init
     from fedkin.flower.operator.status import status
     from fedkin.runs.database import create
@@ -187,13 +188,13 @@ def states(folder: Path) -> Iterator[Any]:
     site = init(folder / "site", small("fedavg", run__clients=2), ("a", "b"), "127.0.0.1:9092")
     answers: dict[str, Any] = {"nodes": [], "runs": [{"status": "running"}]}
     with patch.object(command_line.CommandLine, "ask", lambda *_: answers):
-        yield status(site)
+        yield status(site, costs_of_runs(site))
         write_file(site / SUBMITTED, json.dumps({"run": "1", "flower": "12"}).encode())
-        yield status(site)
+        yield status(site, costs_of_runs(site))
         (site / "runs" / "1").mkdir(parents=True)
         noise = {"epsilon": 2.5, "delta": 1e-5, "noise": 2.0, "rounds": 3}
         create(site / "runs" / "1" / RECORD, {"privacy": noise, "finished": False}).close()
-        yield status(site)
+        yield status(site, costs_of_runs(site))
 
 
 def looks(folder: Path) -> Iterator[Any]:

@@ -173,10 +173,10 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert fedkin("--version").stdout.startswith("fedkin 0.")
 
 
-def test_options_win_over_the_file_and_settings_over_options(tmp_path: Path) -> None:
+def test_options_and_settings_win_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "spec.toml"
     file.write_text("[run]\nrounds = 7\nclients = 9\nseed = 5\n[train]\nlr = 0.3\n")
-    spec, hints = spec_of(file, "run.rounds=9", rounds=8, clients=4)
+    spec, hints = spec_of(file, "run.rounds=9", clients=4)
     assert (spec.run.rounds, spec.run.clients, spec.run.seed, spec.train.lr) == (9, 4, 5, 0.3)
     assert hints == []
 

@@ -17,7 +17,7 @@ from fedkin.cli.listing.choosing import answers, table
 from fedkin.cli.listing.witnesses import MET, strongest
 from fedkin.methods import METHODS
 from fedkin.runs.spec import parse, read
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, once
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
@@ -43,6 +43,16 @@ def test_the_commands_of_the_readme_are_understood(
     result = fedkin(*shlex.split(command, comments=True)[1:])
     assert result.exit_code == 0, result.output
     assert len(trained) == 1
+
+
+def test_no_documented_command_gives_an_option_twice() -> None:
+    """Which tests that shorten a command would not see."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for command in re.findall(r"^ *\$? ?fedkin ([a-z].*)$", text, re.MULTILINE):
+            words = command.partition(" # ")[0].split()
+            assert once(words) == words, (page, command)
 
 
 def test_the_numbers_of_the_readme_are_those_of_its_demo(tmp_path: Path) -> None:

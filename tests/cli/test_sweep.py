@@ -1,6 +1,7 @@
 """``fedkin sweep``: what it prints of a study."""
 
 import json
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -118,6 +119,21 @@ def test_trials_with_noise_cost_together_what_each_costs(study, tmp_path) -> Non
     )
     found = json.loads(fedkin(*asked, "--json").stdout)["privacy"]
     assert (found["epsilon"], found["delta"], len(found["runs"])) == (9.0, 2e-5, 2)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_what_the_trials_cost_is_read_once(study, tmp_path, monkeypatch, form) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(
+        import_module("fedkin.sweep.outcome"),
+        "cost_of_record",
+        lambda run, folder: read.append(run),
+    )
+    for name in ("trial-1", "trial-2"):
+        (tmp_path / "s" / name).mkdir(parents=True)
+        create(tmp_path / "s" / name / RECORD, {"privacy": None}).close()
+    fedkin("sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s", *form)
+    assert read == ["trial-1", "trial-2"]
 
 
 def test_trials_without_noise_cost_nothing(study, tmp_path) -> None:

@@ -330,7 +330,7 @@ class Federated:
     def rates(self, lr: float, rounds: int) -> list[float]:
         """lr, times decay after each milestone: round 1 is the first entry."""
         return [
-            lr * self.schedule.decay ** sum(t > m for m in self.schedule.milestones)
+            lr * self.schedule.milestone_factor ** sum(t > m for m in self.schedule.milestones)
             for t in range(1, rounds + 1)
         ]
 

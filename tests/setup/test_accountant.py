@@ -6,7 +6,14 @@ import resource
 import pytest
 
 from fedkin.runs.privacy import LEAST_DELTA
-from fedkin.setup.accountant import COARSE, Mechanism, Release, epsilon, epsilon_of, noise_for
+from fedkin.setup.accountant import (
+    COARSE,
+    Mechanism,
+    Release,
+    epsilon,
+    epsilon_of_releases,
+    noise_for,
+)
 from tests.experiment.privacy_examples import library
 
 
@@ -24,7 +31,7 @@ def test_a_target_is_met_and_hardly_more():
 def test_epsilon_is_a_number_down_to_the_least_delta():
     """What an experiment may not ask for has none: the accountant cuts off rarer events."""
     kinds = tuple(Release(noise, 0.01, 5_000) for noise in (0.7, 1.0, 1.3, 2.0))
-    assert epsilon_of(kinds, LEAST_DELTA, COARSE) < 100
+    assert epsilon_of_releases(kinds, LEAST_DELTA, COARSE) < 100
     assert epsilon(Mechanism(1.0, 1.0, LEAST_DELTA), 100) < 200
     assert math.isinf(epsilon(Mechanism(1.0, 1.0, 1e-16), 100))
 
@@ -33,7 +40,7 @@ def test_epsilon_is_a_number_down_to_the_least_delta():
 def test_hardly_any_noise_needs_no_more_memory_than_much(release):
     """The library's own interval of 1e-4 would be some hundred million cells."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = epsilon_of((release,), 1e-5)
+    found = epsilon_of_releases((release,), 1e-5)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**20  # KiB
     mean = release.times / (
         2 * release.noise**2

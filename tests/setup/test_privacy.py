@@ -7,7 +7,7 @@ from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
-from fedkin.engine.made_at_home import MadeOf
+from fedkin.engine.made_of import MadeOf
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.report.words.run_words import privacy
 from fedkin.runs.secret_file import new_secret
@@ -17,9 +17,9 @@ from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from fedkin.setup.privacy import (
     facts_of,
+    is_personal_outside,
     mechanism_of,
     outside_of,
-    personal_outside,
     remarks_of,
     secret_for,
 )
@@ -140,7 +140,7 @@ def test_only_scores_that_are_sent_are_named_as_outside(asked, scores):
 )
 def test_a_personal_model_of_its_clients_own_rows_is_outside(privacy, own, samples, outside):
     asked = spec(**{"secure_aggregation": None, "where": None, **privacy})
-    assert personal_outside(asked, MadeOf(own, samples)) == outside
+    assert is_personal_outside(asked, MadeOf(own, samples)) == outside
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,19 @@ def test_epsilon_of_clients_says_so_of_personal_models(method, outside, where):
 def test_a_target_is_met_by_what_survives():
     found = assemble(spec(noise={"epsilon": 4.0, "delta": 1e-5}, delta=None)).spec
     assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0
+
+
+@pytest.mark.parametrize("unit", ["client", "sample"])
+def test_a_delta_that_is_too_large_is_refused_before_the_accountant_works(unit, monkeypatch):
+    def asked(*_: object) -> None:
+        raise AssertionError("it takes seconds")
+
+    monkeypatch.setattr("fedkin.setup.noise_calibration.noise_for", asked)
+    monkeypatch.setattr("fedkin.setup.build.costs_of", asked)
+    where = {"where": "server", "secure_aggregation": None}
+    noised = spec(noise={"epsilon": 4.0, "delta": 0.5}, delta=None, unit=unit, **where)
+    with pytest.raises(FedkinError, match=r"privacy\.delta is 0\.5, and must be below 1 / \d+ "):
+        assemble(noised)
 
 
 def test_a_share_of_the_noise_without_masks_is_refused():

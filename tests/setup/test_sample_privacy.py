@@ -20,7 +20,7 @@ from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup import sample_privacy
-from fedkin.setup.accountant import epsilon_of, noise_of_samples
+from fedkin.setup.accountant import epsilon_of_releases, noise_of_samples
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from fedkin.setup.remarks import unsent_noise
@@ -38,7 +38,7 @@ def spec(method="fedavg", privacy=None, **settings):
 @pytest.fixture
 def free(monkeypatch):
     """What is accounted costs seconds, and these tests ask for something else."""
-    monkeypatch.setattr(sample_privacy, "epsilon_of", lambda *_: 1.0)
+    monkeypatch.setattr(sample_privacy, "epsilon_of_releases", lambda *_: 1.0)
 
 
 STEPS = {
@@ -179,13 +179,13 @@ def test_epsilon_is_the_librarys_own_composition():
     twice = dp_accounting.GaussianDpEvent(1.4 / 2**0.5)
     both = dp_accounting.PoissonSampledDpEvent(0.2, twice)
     library = PLDAccountant().compose(inner, 6).compose(both, 6).get_epsilon(1e-6)
-    assert epsilon_of(cost.releases(1.4), 1e-6) == pytest.approx(library, abs=1e-6)
+    assert epsilon_of_releases(cost.releases(1.4), 1e-6) == pytest.approx(library, abs=1e-6)
 
 
 def test_a_target_is_met_by_the_client_that_pays_most_and_hardly_more():
     cost = Cost(0.25, (((1,), 4),), 3)
     noise = noise_of_samples(2.0, 1e-5, cost.releases(1.0), 3)
-    assert 2.0 - 0.02 < epsilon_of(cost.releases(noise), 1e-5) <= 2.0
+    assert 2.0 - 0.02 < epsilon_of_releases(cost.releases(noise), 1e-5) <= 2.0
 
 
 def test_a_target_is_met_by_the_noise_of_the_client_that_needs_most(monkeypatch):
@@ -212,7 +212,7 @@ def test_a_rate_is_rounded_up_and_by_a_tenth_at_most(share, monkeypatch):
         taken.extend(one.share for one in releases)
         return 1.0
 
-    monkeypatch.setattr(sample_privacy, "epsilon_of", epsilon)
+    monkeypatch.setattr(sample_privacy, "epsilon_of_releases", epsilon)
     SampleCosts({0: share}, {0: {(1,): 4}}, ((0,),)).each(1.0, 1e-5, {0: 1})
     (rounded,) = taken
     assert share <= rounded <= min(1.0, 1.1 * share)

@@ -23,6 +23,6 @@ def test_a_trial_that_nobody_can_go_on_with_is_not_under_way() -> None:
         trial(1, None, "RUNNING"),
         trial(2, None, "RUNNING", folder="0002"),
     ]
-    found = outcome(SimpleNamespace(trials=trials, user_attrs={}), Path("out"))
+    found = outcome(SimpleNamespace(trials=trials, user_attrs={}), Path("out"), [])
     assert found["running"] == 1
     assert found["best"]["run"] == str(Path("out") / "0000")

@@ -17,7 +17,7 @@ OWN = LocalData(
     Key(7, 2, 1),
     PEOPLE,
     Runtime("never"),
-    Schedule(4, steps=3, milestones=(1,), decay=0.25),
+    Schedule(4, steps=3, milestones=(1,), milestone_factor=0.25),
     secret=Secret(bytes(32)),
 )
 PARTS = [name for name in vars(ClientContext) if not name.startswith("_")]

@@ -144,7 +144,7 @@ class Experiment:
             FedkinError: What is wrong with the space, the sampler or the number of trials; data
                 or a model that are no names; or no trial has a value.
         """
-        from fedkin.sweep import outcome, space_of
+        from fedkin.sweep import costs_of_trials, outcome, space_of
         from fedkin.sweep import sweep as search
 
         values = (self.method, self.given_data, recipe_of(self.spec.model.name))
@@ -155,7 +155,8 @@ class Experiment:
             )
         texts = typed_space(space)
         permit(self.spec)
-        return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
+        study = search(self.spec, space_of(texts), Path(out), trials, sampler)
+        return outcome(study, Path(out), costs_of_trials(study, Path(out)))
 
     def run(self, out: Path | str | None = None, progress: bool | Progress | None = None) -> Result:
         """``fedkin.run(experiment, out, progress)``.

@@ -14,7 +14,7 @@ from fedkin.bench.row import Row, Tried, sentence
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.third_party_code import third_party_code
-from fedkin.bench.trial import Ran, epsilon_of, run_trial, up_and_down
+from fedkin.bench.trial import Ran, largest_epsilon, run_trial, up_and_down
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
 from fedkin.runs.spec import parse
@@ -335,7 +335,7 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
         "bytes_down": down,
         "flops": done.flops.total,
         "seconds": round(done.seconds, 3),
-        "epsilon": epsilon_of(done.found),
+        "epsilon": largest_epsilon(done.found),
         "fingerprint": done.found["fingerprint"],
         "own_digest": done.data_digest,
     }

@@ -153,7 +153,7 @@ def _parts(communication: Mapping[str, Any]) -> list[Mapping[str, int]]:
     ]
 
 
-def epsilon_of(summary: Mapping[str, Any]) -> float | None:
+def largest_epsilon(summary: Mapping[str, Any]) -> float | None:
     """What privacy had cost in the end, of the client it cost most; None without [privacy].
 
     Args:

@@ -74,18 +74,20 @@ def check(
     from fedkin.doctor.data_checks import check_data
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.runtime.progress import progress_to
-    from fedkin.setup.arguments.options import specification
+    from fedkin.setup.arguments.options import setting, specification
 
     columns = [
         f"data.{key}={value}"
         for key, value in (("client", client), ("label", label))
         if value is not None
     ]
-    settings = [*columns, *(set_ or [])]
     file = Path(path) if path.endswith(".toml") else None
-    spec, hints = specification(
-        file, {"data": None if file else path, "data_dir": path_as_text(data_dir)}, settings
-    )
+    options = {
+        "data": None if file else path,
+        "data_dir": path_as_text(data_dir),
+        **dict(map(setting, columns)),
+    }
+    spec, hints = specification(file, options, set_ or [])
     tell_hints(hints)
     with progress_to(ThrottledLines()):
         try:
@@ -93,7 +95,7 @@ def check(
         except FedkinError as error:
             error.args = (_with_options(str(error)),)
             raise
-    typed = [path, *(word for text in settings for word in ("--set", text))]
+    typed = [path, *(word for text in (*columns, *(set_ or [])) for word in ("--set", text))]
     if fix is not None:
         again = shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)])
         _write(fix, Path(path), spec, result, again)

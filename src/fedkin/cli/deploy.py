@@ -203,9 +203,10 @@ def status(folder: Place, as_json: AsJson = False) -> None:
     """Say which nodes are connected and how far the last run is, without starting anything."""
     need_extra()
     from fedkin.cli.talk.deployment import tell
+    from fedkin.flower.operator.earlier_costs import costs_of_runs
     from fedkin.flower.operator.status import status as look
 
-    tell(look(folder), as_json)
+    tell(look(folder, costs := costs_of_runs(folder)), costs, as_json)
 
 
 @app.command()

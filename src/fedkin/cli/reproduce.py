@@ -270,10 +270,14 @@ def _progress_line(cells: Sequence[str], missing: str) -> str:
 
 
 def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
+    from fedkin.setup.arguments.given_once import check_given_once
     from fedkin.setup.arguments.options import setting
 
-    changes = dict(setting(text) for text in settings)
-    return changes | ({"data.dir": str(data_dir)} if data_dir is not None else {})
+    typed = [(f"--set {text}", dict([setting(text)])) for text in settings]
+    if data_dir is not None:
+        typed.append((f"--data-dir {data_dir}", {"data.dir": str(data_dir)}))
+    check_given_once(typed)
+    return {key: value for _, change in typed for key, value in change.items()}
 
 
 def _list(presets: "list[Preset]", as_json: bool) -> None:

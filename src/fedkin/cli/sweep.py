@@ -104,12 +104,13 @@ def sweep(
     tell_hints([*hints, *instead(space or []), *dropped(base, searched)])
     with progress_to(ThrottledLines()):
         study = search(base, searched, out, trials, sampler, _tell)
-    found = outcome(study, out)
+    costs = costs_of_trials(study, out)
+    found = outcome(study, out, costs)
     if as_json:
         print_json(found)
         return
     _show(found["trials"], found["lost"], found["running"])
-    if costs := costs_of_trials(study, out):
+    if costs:
         say(f"privacy: {costs_in_words(costs)}; {BY_SCORES}")
 
 

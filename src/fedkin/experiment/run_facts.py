@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
-from fedkin.engine.made_at_home import MadeOf, made_of
+from fedkin.engine.made_of import MadeOf, made_of
 from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN, of_value
@@ -21,7 +21,7 @@ from fedkin.setup.arguments.values import facts_of as facts_of_values
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import facts_of as facts_of_frozen
 from fedkin.setup.privacy import facts_of as facts_of_privacy
-from fedkin.setup.privacy import personal_outside
+from fedkin.setup.privacy import is_personal_outside
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def privacy_of(
     """
     if not parts.spec.privacy.on:
         return None
-    outside = personal_outside(parts.spec, _made_of(parts))
-    return facts_of_privacy(parts.spec, parts.costs, again, trained, outside)
+    personal_outside = is_personal_outside(parts.spec, _made_of(parts))
+    return facts_of_privacy(parts.spec, parts.costs, again, trained, personal_outside)
 
 
 def _made_of(parts: Assembled) -> MadeOf:

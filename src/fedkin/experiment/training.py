@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.masked_record import federation_means, no_last_scores
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
-from fedkin.experiment.restarts import restarts
+from fedkin.experiment.restarts import Restarts, restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
 from fedkin.experiment.terminal import note
 from fedkin.newcomers.local import Learned, held_out
@@ -157,11 +157,27 @@ def train(
         raise error.resumed_by(_resume_command(folder, database)) from None
 
 
+class _Training(NamedTuple):
+    """A run under way. rounds_of: in how many rounds each client took part."""
+
+    parts: Assembled
+    coordinator: Coordinator
+    recorder: Recorder
+    stopping: EarlyStopping
+    cut_off: Restarts
+    rounds_of: Counter[int]
+    deployed: bool
+
+    @property
+    def last(self) -> int:
+        """The last round that trains, as far as is known now."""
+        return self.stopping.last_round(self.cut_off.last)
+
+
 def _train(
     parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
 ) -> None:
-    spec = parts.spec
-    deployed = "deployment" in engine.facts
+    spec, deployed = parts.spec, "deployment" in engine.facts
     cut_off = restarts(database, spec, deployed)
     if draws_noise(spec, deployed):
         secret = secret_for(spec, folder, cut_off.released_again)
@@ -173,45 +189,46 @@ def _train(
         )
         recorder = Recorder(folder, database, _state_writer(coordinator), spec.run.commit_every)
         _restore(coordinator, folder, database)
-        rounds_of = _rounds_of_clients(database)
-        stopping = _early_stopping(parts, database)
-        for number in range(database.last_round() + 1, spec.run.rounds + 2):
-            trained = stopping.last_round(cut_off.last)
-            if trained < number <= spec.run.rounds:
-                continue  # the finish keeps its number, whatever went before
-            record = _one_round(coordinator, spec, number, trained)
-            if record.phase == "round":
-                rounds_of.update(record.participants)
-            record = _accounted(record, parts, rounds_of, cut_off.released_again, trained)
-            recorder.add(record)
-            if spec.privacy.on and deployed:
-                recorder.commit()  # what the next round tells nodes is never told otherwise
-            stopping.add(record)
-            try:
-                progress(record)
-                if interrupted() and number <= spec.run.rounds:
-                    raise Interrupted(
-                        f"stopped after round {number}; continue with: "
-                        f"{_resume_command(folder, database)}"
-                    )
-            except Interrupted:  # of a deployment's operator, or of this process
-                recorder.commit(**cut_off.stopped)
-                raise
+        stopping, rounds_of = _early_stopping(parts, database), _rounds_of_clients(database)
+        run = _Training(parts, coordinator, recorder, stopping, cut_off, rounds_of, deployed)
+        _all_rounds(run, progress, interrupted)
         joined = _join_held_out(parts, coordinator, recorder, interrupted)
-        trained = stopping.last_round(cut_off.last)
-        remarks = [
-            *transport.remarks(),
-            *stopping.remarks(spec.run.rounds),
-            *cut_off.remarks(spec.run.rounds, trained),
-        ]
+        facts = _final_facts(run)
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
             warnings=_warnings(parts, coordinator.state, database, rounds_of),
             **joined,
             **cut_off.stopped,
-            **_final_facts(parts, deployed, cut_off.released_again, remarks, trained),
+            **facts,
             **engine.at_the_end(parts, coordinator.state),
         )
+
+
+def _all_rounds(run: _Training, progress: Progress, interrupted: Callable[[], bool]) -> None:
+    """From the first round that is not committed to the finish. Raises Interrupted."""
+    spec, recorder = run.parts.spec, run.recorder
+    for number in range(recorder.database.last_round() + 1, spec.run.rounds + 2):
+        trained = run.last
+        if trained < number <= spec.run.rounds:
+            continue  # the finish keeps its number, whatever went before
+        record = _one_round(run.coordinator, spec, number, trained)
+        if record.phase == "round":
+            run.rounds_of.update(record.participants)
+        record = _accounted(record, run, trained)
+        recorder.add(record)
+        if spec.privacy.on and run.deployed:
+            recorder.commit()  # what the next round tells nodes is never told otherwise
+        run.stopping.add(record)
+        try:
+            progress(record)
+            if interrupted() and number <= spec.run.rounds:
+                raise Interrupted(
+                    f"stopped after round {number}; continue with: "
+                    f"{_resume_command(recorder.run, recorder.database)}"
+                )
+        except Interrupted:  # of a deployment's operator, or of this process
+            recorder.commit(**run.cut_off.stopped)
+            raise
 
 
 def _warnings(
@@ -226,12 +243,9 @@ def _warnings(
     ]
 
 
-def _final_facts(
-    parts: Assembled, deployed: bool, again: int, comments: Sequence[str], trained: int
-) -> dict[str, Any]:
-    """Facts of a finished run. again: rounds that were released once more. comments: on how
-    training went. trained: its last round, before the finish.
-    """
+def _final_facts(run: _Training) -> dict[str, Any]:
+    """Facts of a finished run."""
+    parts, trained, again = run.parts, run.last, run.cut_off.released_again
     spec = parts.spec
     changed = again or trained < spec.run.rounds  # since the record began
     privacy = privacy_of(parts, again, trained)
@@ -242,9 +256,11 @@ def _final_facts(
             *remarks(parts),
             *remarks_of(privacy),
             *masking_remarks(spec, parts.federation),
-            *comments,
+            *run.coordinator.transport.remarks(),
+            *run.stopping.remarks(spec.run.rounds),
+            *run.cut_off.remarks(spec.run.rounds, trained),
         ],
-        **({"baselines": {}} if deployed else _baselines(parts)),
+        **({"baselines": {}} if run.deployed else _baselines(parts)),
         **({"privacy": privacy} if changed else {}),
     }
 
@@ -264,19 +280,17 @@ def _rounds_of_clients(database: Database) -> Counter[int]:
     return Counter(client for (names,) in rows for client in json.loads(names))
 
 
-def _accounted(
-    record: Record, parts: Assembled, rounds_of: Counter[int], again: int, trained: int
-) -> Record:
+def _accounted(record: Record, run: _Training, trained: int) -> Record:
     """The record with ε so far, where there is one; the finish releases no round, however far its
     number is from the last one that trained.
     """
-    spec = parts.spec
-    if not spec.privacy.on:
+    parts = run.parts
+    if not parts.spec.privacy.on:
         return record
-    clients = parts.infos if spec.privacy.of_samples else record.participants
-    counts = {client: rounds_of[client] for client in clients}
-    released = min(record.round, trained) + again
-    epsilon = spent(spec, counts, released, parts.costs, trained)
+    clients = parts.infos if parts.spec.privacy.of_samples else record.participants
+    counts = {client: run.rounds_of[client] for client in clients}
+    released = min(record.round, trained) + run.cut_off.released_again
+    epsilon = spent(parts.spec, counts, released, parts.costs, trained)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
 
 

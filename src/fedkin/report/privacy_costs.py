@@ -32,7 +32,7 @@ class PrivacyCost(NamedTuple):
     replaced: bool = False
 
 
-def epsilon_of(facts: Mapping[str, Any]) -> tuple[Any, bool]:
+def counted_epsilon(facts: Mapping[str, Any]) -> tuple[Any, bool]:
     """What is added up of a run: the larger ε, where its facts have two.
 
     Args:
@@ -69,7 +69,8 @@ def _of(run: str, facts: Any) -> PrivacyCost:
     """Noise of the seed, which anybody may know, gives no ε."""
     if not isinstance(facts, Mapping):
         return unreadable(run)
-    (epsilon, replaced), delta, rounds = epsilon_of(facts), facts.get("delta"), facts.get("rounds")
+    epsilon, replaced = counted_epsilon(facts)
+    delta, rounds = facts.get("delta"), facts.get("rounds")
     if not (_perhaps_number(epsilon) and _perhaps_number(delta) and isinstance(rounds, int)):
         return unreadable(run)
     known, noise = None if facts.get("seeded") else epsilon, str(facts.get("noise"))
@@ -100,7 +101,7 @@ def costs_in_words(runs: Sequence[PrivacyCost]) -> str:
         runs: At least one.
 
     Returns:
-        How many, the ε of each, and their sum; of those without a known ε their settings.
+        How many, the ε of each, and the sum of those that are known; of the others their settings.
     """
     words = [many(len(runs), "run with noise", "runs with noise")]
     known = [one for one in runs if one.epsilon is not None]
@@ -113,7 +114,8 @@ def costs_in_words(runs: Sequence[PrivacyCost]) -> str:
         words.append(said)
     unknown = [one for one in runs if one.epsilon is None]
     if unknown:
-        words.append(f"of unknown epsilon {some(map(_settings, unknown), SHOWN)}")
+        said = f"of unknown epsilon {some(map(_settings, unknown), SHOWN)}"
+        words.append(f"{said}, so that nobody knows the sum of all" if known else said)
     return f"{words[0]}: {'; '.join(words[1:])}"
 
 
@@ -136,7 +138,7 @@ def _settings(one: PrivacyCost) -> str:
 
 
 def costs_as_json(runs: Sequence[PrivacyCost]) -> dict[str, Any] | None:
-    """The same as plain values.
+    """What ``costs_in_words`` says, as plain values.
 
     Args:
         runs: With noise.

@@ -54,6 +54,11 @@ class PrivacySection(Section):
         """Whether anything is protected."""
         return self.noise is not None
 
+    @property
+    def asked_delta(self) -> float | None:
+        """δ, whether it stands beside a multiplier or in a target; None where nothing is noised."""
+        return self.noise.delta if isinstance(self.noise, NoiseTarget) else self.delta
+
     @field_serializer("noise")
     def _written(self, value: Any) -> Any:
         return value.model_dump() if isinstance(value, NoiseTarget) else value

@@ -49,7 +49,7 @@ def epsilon(mechanism: Mechanism, rounds: int) -> float:
     if rounds == 0:
         return 0.0
     release = Release(mechanism.noise, mechanism.share, rounds)
-    return epsilon_of((release,), mechanism.delta)
+    return epsilon_of_releases((release,), mechanism.delta)
 
 
 def bound(mechanism: Mechanism, rounds: int, last: int) -> float:
@@ -120,7 +120,9 @@ class Release(NamedTuple):
 
 
 @cache
-def epsilon_of(releases: tuple[Release, ...], delta: float, interval: float = FINE) -> float:
+def epsilon_of_releases(
+    releases: tuple[Release, ...], delta: float, interval: float = FINE
+) -> float:
     """ε of all of them together, from above; coarser intervals are faster and a little larger.
 
     Args:

@@ -35,6 +35,7 @@ from fedkin.setup.architectures import (
 from fedkin.setup.method_transforms import transformed_by
 from fedkin.setup.noise_calibration import calibrate_noise
 from fedkin.setup.population import infos_of, planted, population_of, rooted
+from fedkin.setup.privacy import check_delta_of_clients
 from fedkin.setup.requirements import (
     check_batch_size,
     check_needs,
@@ -83,9 +84,11 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     Raises:
         FedkinError: Whatever does not fit, in one sentence.
     """
-    spec, method_value = calibrate_noise(rooted(spec)), method
-    method = method_of(spec, method_value)
-    population = population_of(spec, method.needs.public != "none")
+    spec, method_value = rooted(spec), method
+    population = population_of(spec, method_of(spec, method_value).needs.public != "none")
+    # before the accountant is asked, which takes seconds
+    check_delta_of_clients(spec, population.clients - len(population.apart))
+    spec = calibrate_noise(spec)
     if not population.apart:
         return assemble_with_population(spec, method_value, planted(spec, population))
     if spec.privacy.at_client:
@@ -206,9 +209,9 @@ def _checked(
     federation = _federation(spec, method, population, models, architectures)
     method, costs = adapt_to_models(spec, method, models), None
     if spec.privacy.of_samples:
+        check_delta(spec, federation.infos)  # before the accountant is asked, as above
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
         spec = with_noise(spec, costs)
-        check_delta(spec, federation.infos)
         method = protected(spec, method, costs.steps)
     method = transformed_by(spec, method, federation)
     check_scores(spec, federation)

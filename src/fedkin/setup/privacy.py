@@ -6,7 +6,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
-from fedkin.engine.made_at_home import MadeOf
+from fedkin.engine.made_of import MadeOf
 from fedkin.runs.secret_file import secret_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
@@ -64,6 +64,27 @@ def replacing(mechanism: Mechanism) -> Mechanism:
     return mechanism._replace(noise=mechanism.noise / 2)
 
 
+def check_delta_of_clients(spec: Spec, clients: int) -> None:
+    """Refuse a δ with which one client could be published as it is.
+
+    Args:
+        spec: With [privacy], a multiplier or a target; where nothing or samples are protected
+            nothing is refused.
+        clients: Of the federation.
+
+    Raises:
+        FedkinError: δ is 1 / clients or more.
+    """
+    delta = spec.privacy.asked_delta
+    if not spec.privacy.on or spec.privacy.of_samples or delta is None:
+        return
+    if delta >= 1 / clients:
+        raise FedkinError(
+            f"privacy.delta is {delta:g}, and must be below 1 / {clients} clients: one client "
+            "could be published as it is; take 1e-5 or less"
+        )
+
+
 def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
     """Refuse a guarantee that would say nothing, or not hold.
 
@@ -76,13 +97,7 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         FedkinError: δ is 1 / clients or more, or clients are drawn by size and the server adds the
             noise.
     """
-    delta = spec.privacy.delta
-    assert delta is not None
-    if delta >= 1 / clients:
-        raise FedkinError(
-            f"privacy.delta is {delta:g}, and must be below 1 / {clients} clients: one client "
-            "could be published as it is; take 1e-5 or less"
-        )
+    check_delta_of_clients(spec, clients)
     if sampling == "size" and spec.privacy.where == "server":
         raise FedkinError(
             "[privacy]: participants are drawn by their number of samples, and the accountant "
@@ -90,7 +105,7 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
-def personal_outside(spec: Spec, made: MadeOf) -> bool:
+def is_personal_outside(spec: Spec, made: MadeOf) -> bool:
     """Whether a client's personal model is outside of the guarantee, so that ε says nothing of who
     is given it.
 
@@ -111,7 +126,7 @@ def facts_of(
     costs: SampleCosts | None = None,
     again: int = 0,
     trained: int | None = None,
-    outside: bool = False,
+    personal_outside: bool = False,
 ) -> dict[str, Any] | None:
     """What the record, the report and a model's card say; None where nothing was asked for.
 
@@ -120,7 +135,7 @@ def facts_of(
         costs: Of samples, where they are protected.
         again: Rounds that the server may have released once more.
         trained: Rounds that there were, where training ended early; None: all of [run] rounds.
-        outside: Whether personal models are outside of it (``personal_outside``).
+        personal_outside: Whether personal models are outside of it (``is_personal_outside``).
 
     Returns:
         Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm), "rounds",
@@ -137,8 +152,8 @@ def facts_of(
         "delta": privacy.delta,
         "rounds": last,
         "seeded": privacy.seeded,
-        "outside": outside_of(spec, outside),
-        "personal_outside": outside,
+        "outside": outside_of(spec, personal_outside),
+        "personal_outside": personal_outside,
     }
     if costs is not None:
         assert isinstance(privacy.noise, float)
@@ -161,12 +176,12 @@ def facts_of(
     }
 
 
-def outside_of(spec: Spec, personal: bool = False) -> str:
+def outside_of(spec: Spec, personal_outside: bool = False) -> str:
     """What the noise does not cover, for a sentence.
 
     Args:
         spec: With [privacy].
-        personal: Whether personal models are outside of it (``personal_outside``).
+        personal_outside: Whether personal models are among it (``is_personal_outside``).
 
     Returns:
         Words with commas between.
@@ -174,9 +189,9 @@ def outside_of(spec: Spec, personal: bool = False) -> str:
     uncovered = [HELD_OUT_SCORES if spec.privacy.at_client else SCORES, *OUTSIDE]
     if spec.privacy.of_samples:
         uncovered.append("validation samples")
-    if spec.privacy.of_samples and personal:
+    if spec.privacy.of_samples and personal_outside:
         uncovered.append(PLAIN_AT_HOME if spec.privacy.plain_at_home else AT_HOME)
-    elif personal:
+    elif personal_outside:
         uncovered.append(PERSONAL)
     if spec.run.patience is not None:
         uncovered.append(LAST_ROUND)

@@ -23,7 +23,7 @@ from fedkin.setup.accountant import (
     FINE,
     Release,
     affordable_rounds,
-    epsilon_of,
+    epsilon_of_releases,
     noise_of_samples,
 )
 from fedkin.transforms.protected.data import first_state
@@ -159,7 +159,7 @@ class SampleCosts:
             ε, from 0.
         """
         costs = self.largest(self.taken(rounds))
-        return max(epsilon_of(one.releases(noise), delta, interval) for one in costs)
+        return max(epsilon_of_releases(one.releases(noise), delta, interval) for one in costs)
 
     def each(self, noise: float, delta: float, counts: Mapping[int, int]) -> dict[int, float]:
         """ε of every client, from above: sampling rates are rounded up to a grid.
@@ -173,7 +173,7 @@ class SampleCosts:
             {client: ε}.
         """
         return {
-            client: epsilon_of(
+            client: epsilon_of_releases(
                 _rounded(self.of(client, counts.get(client, 0))).releases(noise), delta, COARSE
             )
             for client in self.shares
@@ -369,13 +369,13 @@ def check_delta(spec: Spec, infos: Mapping[int, ClientInfo]) -> None:
     """Refuse a δ with which one sample could be published as it is.
 
     Args:
-        spec: With [privacy], whose δ is known.
+        spec: With [privacy], a multiplier or a target.
         infos: What each client knows of itself.
 
     Raises:
         FedkinError: δ is 1 / samples or more, at the client that has most.
     """
-    delta = spec.privacy.delta
+    delta = spec.privacy.asked_delta
     assert delta is not None
     most = max(info.samples for info in infos.values())
     if delta >= 1 / most:

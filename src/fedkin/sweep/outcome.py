@@ -1,5 +1,6 @@
 """What a study found, as plain values."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ from fedkin.runs.directory import recorded
 from fedkin.sweep.score import LEFT, lost, places, scored
 
 
-def outcome(study: Any, out: Path) -> dict[str, Any]:
+def outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, Any]:
     """What ``fedkin sweep --json`` prints.
 
     Args:
         study: Optuna's, as ``sweep`` gives it.
         out: The folder of its runs.
+        costs: What the noise of its trials has cost, as ``costs_of_trials`` reads it.
 
     Returns:
         {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
@@ -54,7 +56,7 @@ def outcome(study: Any, out: Path) -> dict[str, Any]:
         "trials": trials,
         "lost": without,
         "running": running,
-        "privacy": costs_as_json(costs_of_trials(study, out)),
+        "privacy": costs_as_json(costs),
     }
 
 

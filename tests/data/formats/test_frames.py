@@ -11,7 +11,6 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.data.formats import frames
 from fedkin.data.formats.frames import Style, read_file
-from fedkin.data.quality.problem import Unreadable
 from fedkin.data.sources import load
 from fedkin.data.tables.table import read_table
 from tests.data.tables.table_examples import write
@@ -58,32 +57,6 @@ def test_all_files_of_a_folder_that_are_at_fault_are_named(tmp_path: Path) -> No
         FedkinError, match=r"'age' appears twice: .* and 1 more file: .*c\.csv, line 3"
     ):
         load(f"{tmp_path}/")
-
-
-@pytest.mark.parametrize("separator", [",", ";"])
-def test_a_table_of_another_separator_than_the_rest_is_named(
-    separator: str, tmp_path: Path
-) -> None:
-    for name in "abcd":
-        mark = ";" if name == "c" else ","
-        write(tmp_path, mark.join(["age", "label"]) + f"\n1{mark}0\n", f"{name}.csv")
-    with pytest.raises(
-        FedkinError, match=r"c\.csv is separated by ';' and the other 3 by ',': save"
-    ):
-        load(f"{tmp_path}/", separator=separator)
-    write(tmp_path, "age\tlabel\n1\t0\n", "d.csv")
-    with pytest.raises(
-        FedkinError, match=r"c\.csv is .* by ';'; d\.csv is .* by a tab and the other 2 by ','"
-    ):
-        load(f"{tmp_path}/")
-
-
-def test_a_table_without_a_separator_keeps_nobody_from_being_mended(tmp_path: Path) -> None:
-    write(tmp_path, "age;label\n1;0\n", "a.csv")
-    pd.DataFrame({"age": [2], "label": [1]}).to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(Unreadable) as told:
-        load(f"{tmp_path}/")
-    assert told.value.problems[0].fix == {"data.separator": ";"}
 
 
 def test_a_name_of_another_encoding_is_no_clients(tmp_path: Path) -> None:

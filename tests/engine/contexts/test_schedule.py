@@ -14,5 +14,5 @@ from fedkin.engine.contexts import Schedule
     ],
 )
 def test_schedule(milestones, rounds, factors):
-    schedule = Schedule(20, steps=1, milestones=milestones, decay=0.1)
+    schedule = Schedule(20, steps=1, milestones=milestones, milestone_factor=0.1)
     assert [schedule.factor(number) for number in rounds] == pytest.approx(list(factors))

@@ -10,7 +10,7 @@ from fedkin.runtime.replay import Runtime
 
 def test_rows_are_of_the_round_and_the_purpose_and_the_rate_is_the_rounds():
     model = build("mlr", (1, 2, 3), 4, Key(3))
-    schedule = Schedule(20, steps=1, milestones=(1,), decay=0.5)
+    schedule = Schedule(20, steps=1, milestones=(1,), milestone_factor=0.5)
 
     def rows(round, purpose):
         tools = ServerTools(Key(9, round), {}, None, None, Runtime("never"), schedule)

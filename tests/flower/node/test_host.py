@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.made_at_home import MadeOf
+from fedkin.engine.made_of import MadeOf
 from fedkin.flower.config import NODE, fingerprint, socket_of
 from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, RemoteStep, sealed
 from fedkin.flower.node import held_data, host

@@ -16,7 +16,7 @@ pytest.importorskip("flwr")
 
 from fedkin.cli.deploy import app as deploy_app
 from fedkin.core.errors import FedkinError
-from fedkin.engine.made_at_home import MadeOf
+from fedkin.engine.made_of import MadeOf
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of

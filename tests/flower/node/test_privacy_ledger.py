@@ -9,10 +9,11 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
-from fedkin.flower import config, privacy_costs
+from fedkin.flower import config
 from fedkin.flower.envelope import Place, Refused, RemoteStep, Request
+from fedkin.flower.node import cost_of_spec as module
+from fedkin.flower.node.cost_of_spec import cost_of_spec
 from fedkin.flower.node.privacy_ledger import SPENT, PrivacyLedger
-from fedkin.flower.privacy_costs import cost_of_run
 from fedkin.report.privacy_costs import PrivacyCost, costs_in_words, total_cost
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small
@@ -40,7 +41,7 @@ def noted(spent, spec, request, again=0):
 def _one_each(monkeypatch):
     """Two in place of the accountant's number, which takes its library a second."""
     monkeypatch.setattr(
-        privacy_costs, "facts_of", lambda spec, again=0, trained=None: {"epsilon": 2.0 + again}
+        module, "facts_of", lambda spec, again=0, trained=None: {"epsilon": 2.0 + again}
     )
 
 
@@ -108,7 +109,7 @@ def test_half_a_line_is_of_a_run_that_did_not_begin(tmp_path):
 
 
 def test_rounds_released_again_count_where_the_cost_is_known_only_later(tmp_path):
-    spec, line = private(where="server"), cost_of_run("a" * 16, private(where="server"), 3)
+    spec, line = private(where="server"), cost_of_spec("a" * 16, private(where="server"), 3)
     line = line._replace(epsilon=None, experiment=asking("a" * 16).experiment)
     (tmp_path / SPENT).write_text(json.dumps(line._asdict()) + "\n")
     with pytest.raises(Refused, match="epsilon = 5 "):
@@ -144,16 +145,16 @@ def test_what_no_node_knows_is_listed_by_its_settings_and_cannot_be_within_a_lim
 def test_without_the_accountant_it_is_named_and_what_was_not_known_is_computed_later(
     tmp_path, monkeypatch
 ):
-    spec, accounted = private(), privacy_costs.facts_of
+    spec, accounted = private(), module.facts_of
 
     def missing(spec, again=0, trained=None):
         raise FedkinError("[privacy] needs the package dp-accounting, the extra privacy")
 
-    monkeypatch.setattr(privacy_costs, "facts_of", missing)
+    monkeypatch.setattr(module, "facts_of", missing)
     noted(PrivacyLedger(tmp_path, None), spec, asking("a" * 16))
     with pytest.raises(Refused, match=r"rounds \(run a+\).*: on this node, \[privacy\] needs .*"):
         PrivacyLedger(tmp_path, 5.0).check(spec, asking("b" * 16))
-    monkeypatch.setattr(privacy_costs, "facts_of", accounted)
+    monkeypatch.setattr(module, "facts_of", accounted)
     PrivacyLedger(tmp_path, 5.0).check(spec, asking("b" * 16))
     with pytest.raises(Refused, match=r"is less than this run .* = 2 \(run a+\), 2 \(run b"):
         PrivacyLedger(tmp_path, 3.0).check(spec, asking("b" * 16))

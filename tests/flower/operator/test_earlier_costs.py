@@ -32,7 +32,7 @@ def test_a_run_with_noise_is_told_what_it_adds_to(tmp_path):
     assert earlier_costs(tmp_path, private) == (
         "the epsilon of this run is added to that of 3 runs with noise: epsilon = 2.5 (run 1), "
         "1.25 (run 10), together 3.75 at delta = 2e-05 by basic composition; of unknown epsilon "
-        "noise 2.0, 3 rounds (run 11)"
+        "noise 2.0, 3 rounds (run 11), so that nobody knows the sum of all"
     )
     assert earlier_costs(tmp_path, small("fedavg")) == ""
 

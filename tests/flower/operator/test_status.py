@@ -94,13 +94,14 @@ def test_what_all_runs_with_noise_cost_together(tmp_path, programs):
         create(folder / "runs" / name / RECORD, facts).close()
     programs.answers = [listed("online")]
     assert told(folder).splitlines()[-1] == (
-        "privacy    3 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), ? (run 11); "
-        "together unknown"
+        "privacy    3 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), together 3.75 at "
+        "delta = 2e-05 by basic composition; of unknown epsilon noise 2.0, 3 rounds (run 11), so "
+        "that nobody knows the sum of all"
     )
     shutil.rmtree(folder / "runs" / "11")
     programs.answers = [listed("online")]
     assert told(folder).endswith(
-        "2 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10); together 3.75 at delta = 2e-05 "
+        "2 runs with noise: epsilon = 2.5 (run 1), 1.25 (run 10), together 3.75 at delta = 2e-05 "
         "by basic composition\n"
     )
 

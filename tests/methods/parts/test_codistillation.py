@@ -22,7 +22,7 @@ def info(client=1):
 
 
 def data(round=1, client=1):
-    schedule = Schedule(4, steps=3, milestones=(1,), decay=0.5)
+    schedule = Schedule(4, steps=3, milestones=(1,), milestone_factor=0.5)
     key = Key(7, round, client)
     return LocalData(info(client), MODEL, key, PEOPLE, Runtime("never"), schedule)
 

@@ -34,9 +34,9 @@ def file(tmp_path):
     return path
 
 
-def test_settings_go_before_options_and_options_before_the_file(file) -> None:
-    spec, hints = specification(file, {"rounds": 5, "seed": None}, ["run.rounds=4"])
-    assert (spec.run.rounds, spec.run.seed) == (4, 0)
+def test_settings_and_options_go_before_the_file(file) -> None:
+    spec, hints = specification(file, {"rounds": 5, "seed": None}, ["run.seed=4"])
+    assert (spec.run.rounds, spec.run.seed) == (5, 4)
     assert spec.method.options == {"lam": 0.7}
     assert specification(file, {"rounds": 5}, [])[0].run.rounds == 5
     assert hints == []

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.sums.digits import MOST, Whole, deposit, places_for, value_of, weighted
-from fedkin.core.tree import Tree, fill, first_number, map_tree, named_leaves
+from fedkin.core.tree import Tree, fill, map_tree, named_leaves
 
 WHOLE = float(1 << 53)  # weights, and their sum, are whole numbers up to here
 
@@ -42,14 +42,15 @@ class ExactSum:
         Raises:
             FedkinError: The sum has too many terms to be exact, or a leaf is a number.
         """
-        if number := first_number(tree):
-            path, leaf = number
-            raise FedkinError(
-                f"{path} is {leaf!r} in what is summed over clients, which only tensors can be: "
-                f"send torch.tensor({leaf!r}), or leave it out of the sum"
-            )
+        named = _in_order(tree)
+        for path, leaf in named:
+            if not isinstance(leaf, Tensor):
+                raise FedkinError(
+                    f"{path} is {leaf!r} in what is summed over clients, which only tensors can "
+                    f"be: send torch.tensor({leaf!r}), or leave it out of the sum"
+                )
         self._count(weight, 1)
-        leaves = [leaf.detach().cpu().reshape(-1) for _, leaf in _in_order(tree)]
+        leaves = [leaf.detach().cpu().reshape(-1) for _, leaf in named]
         if self.like is None:
             self.like = map_tree(lambda leaf: leaf.new_empty((0, *leaf.shape)), tree)
         first, n = 0, sum(leaf.numel() for leaf in leaves)

@@ -21,6 +21,7 @@ from fedkin.data.tables.kinds import kind_of
 SEPARATORS = (",", ";", "\t", "|")
 TAB = "tab"  # as it is typed: a shell swallows the character, and the backslash of \t
 TABS = {TAB: "\t", "\\t": "\t"}
+UTF_16, LATIN = "utf-16", "latin-1"  # what a file is that is no UTF-8
 COLUMNS = 200_000  # of a table: each takes time and some 2 kB, whatever it holds
 CELL = 8  # bytes in memory, also of a cell that is not in the file
 PIECE = 1 << 20
@@ -187,7 +188,7 @@ def _faults_named(path: Path, encoding: str) -> Iterator[None]:
         raise
     except UnicodeError:
         known = "UTF-8" if encoding == "utf-8-sig" else encoding
-        likely = "utf-16" if _marked(path) else "latin-1"
+        likely = UTF_16 if marked(path) else LATIN
         sentence = f"{path} is not {known} text"
         why = f"save it as UTF-8, or name what it is with --set data.encoding={likely}"
         problem = Problem(
@@ -242,8 +243,15 @@ def _check_cells(path: Path, columns: int) -> None:
         )
 
 
-def _marked(path: Path) -> bool:
-    """Whether a file begins with the mark of UTF-16, as spreadsheets write it."""
+def marked(path: Path) -> bool:
+    """Whether a file begins with the mark of UTF-16, as spreadsheets write it.
+
+    Args:
+        path: A file.
+
+    Returns:
+        Whether its first two bytes are such a mark.
+    """
     with path.open("rb") as file:
         return file.read(2) in (b"\xff\xfe", b"\xfe\xff")
 

@@ -14,8 +14,9 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.data.arrays import check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
-from fedkin.data.formats.csv_file import TABS, broken_rows, check_columns, read_csv, written
+from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
+from fedkin.data.formats.written_alike import encodings_differ, mixes, separators_differ
 from fedkin.data.quality.problem import Unreadable, merged
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text
@@ -79,8 +80,8 @@ def read_folder(folder: Path, style: Style) -> Read:
         All rows, in the order of the files' names.
 
     Raises:
-        FedkinError: No table has a row, columns or separators differ, two files have one name, or
-            a name is no UTF-8 text.
+        FedkinError: No table has a row, columns, separators or encodings differ, two files have
+            one name, or a name is no UTF-8 text.
     """
     files = tables_in(folder)
     check_named((path.stem for path in files), "table")
@@ -185,34 +186,39 @@ def _one(path: Path, style: Style) -> Read:
 
 
 def _each(folder: Path, files: Sequence[Path], style: Style) -> dict[Path, Read]:
-    """The tables of a folder. No separator fits where one is written with another than the rest."""
+    """The tables of a folder. No separator fits where one is written with another than the rest,
+    and no encoding.
+    """
     reads: dict[Path, Read] = {}
-    other: dict[str, list[Path]] = {}
-    refused: Unreadable | None = None
+    separated: dict[str, list[Path]] = {}  # with another one than is asked
+    refused: dict[str, Unreadable] = {}  # the first by its key of [data]
 
     def read(path: Path) -> None:
-        nonlocal refused
         try:
             reads[path] = _one(path, style)
         except Unreadable as error:
             fix = merged([problem.fix for problem in error.problems])
-            if "data.separator" not in fix:
+            key = next((one for one in ("data.separator", "data.encoding") if one in fix), None)
+            if key is None:
                 raise
-            other.setdefault(fix["data.separator"], []).append(path)
-            refused = refused or error
+            if key == "data.separator":
+                separated.setdefault(fix[key], []).append(path)
+            refused.setdefault(key, error)
 
     _together([partial(read, path) for path in files])
-    if refused is None:
-        return reads
+    texts = [path for path in files if READERS[path.suffix.lower()] is _csv]
+    unsure = "data.encoding" in refused or (bool(texts) and mixes(style.encoding))
+    if unsure and (differ := encodings_differ(folder, texts, style.encoding)) is not None:
+        raise differ
     fitting = [  # of tables that have a separator at all
-        path
-        for path, read in reads.items()
-        if READERS[path.suffix.lower()] is _csv and len(read.frame.columns) > 1
+        path for path in texts if path in reads and len(reads[path].frame.columns) > 1
     ]
-    marks = other | ({style.separator: fitting} if fitting else {})
-    if len(marks) == 1:
-        raise refused
-    raise _separators_differ(folder, marks)
+    marks = separated | ({style.separator: fitting} if fitting else {})
+    if separated and len(marks) > 1:
+        raise separators_differ(folder, marks)
+    for error in refused.values():
+        raise error
+    return reads
 
 
 def _together(steps: Sequence[Callable[[], object]]) -> None:
@@ -230,23 +236,6 @@ def _together(steps: Sequence[Callable[[], object]]) -> None:
         raise FedkinError(f"{faults[0]}; and {many(len(faults) - 1, 'more file')}: {more}")
     for fault in faults:
         raise fault
-
-
-def _separators_differ(folder: Path, marks: dict[str, list[Path]]) -> FedkinError:
-    most = max(marks, key=lambda mark: len(marks[mark]))
-    rest = "; ".join(
-        f"{some(path.name for path in paths)} {'is' if len(paths) == 1 else 'are'} separated by "
-        f"{_shown(mark)}"
-        for mark, paths in marks.items()
-        if mark != most
-    )
-    one = sum(map(len, marks.values())) == len(marks[most]) + 1
-    usual = f"the other {len(marks[most])} by {_shown(most)}"
-    return FedkinError(f"{folder}: {rest} and {usual}: save {'it' if one else 'them'} like those")
-
-
-def _shown(mark: str) -> str:
-    return "a tab" if mark in TABS else repr(mark)
 
 
 def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:

@@ -16,6 +16,7 @@ FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 TWO_BYTES = 65_535  # the largest number of 16 bits
 ORIENTATION = 0x0112  # the tag of EXIF
 MODES = {"grey": "L", "rgb": "RGB"}
+RGB = 3  # channels
 NAMED = 20  # files that are named of those that are no images
 Colour = Literal["auto", "grey", "rgb"]
 
@@ -31,6 +32,14 @@ class Pictures(NamedTuple):
     x: Array
     as_colour: Mask
     transparent: Mask
+
+
+class _Picture(NamedTuple):
+    """One picture as its file has it. pixels: uint8 [height, width, channels]."""
+
+    pixels: Array
+    grey: bool
+    transparent: bool
 
 
 def pixels(
@@ -52,32 +61,35 @@ def pixels(
     """
     _pillow()
     faults: list[str] = []
-    kinds = [_tried(faults, _kind, read, place) for read, place in zip(reads, places)]
-    grey = np.array([kind is not None and kind[0] for kind in kinds], dtype=bool)
-    known = np.array([kind is not None for kind in kinds], dtype=bool)
-    to_colour = colour == "rgb" or (colour == "auto" and not grey[known].all())
-    mode = MODES["rgb" if to_colour else "grey"]
-    shapes: dict[tuple[int, ...], list[str]] = {}
+    shapes: dict[tuple[int, int], list[str]] = {}
+    grey, transparent = np.zeros((2, len(reads)), dtype=bool)
     pictures: Array | None = None
-    for at in np.flatnonzero(known).tolist():
-        one = _tried(faults, _decoded, reads[at], places[at], mode, size)
+    for at, (read, place) in enumerate(zip(reads, places, strict=True)):
+        one = _tried(faults, _decoded, read, place, colour, size)
         if one is None:
             continue
-        shapes.setdefault(one.shape, []).append(places[at])
+        shapes.setdefault(one.pixels.shape[:2], []).append(place)
+        grey[at], transparent[at] = one.grey, one.transparent
         if pictures is None:
-            pictures = np.empty((len(reads), *one.shape), dtype=np.uint8)
-        if one.shape == pictures.shape[1:]:
-            pictures[at] = one
+            pictures = np.empty((len(reads), *one.pixels.shape), dtype=np.uint8)
+        if one.pixels.shape[:2] == pictures.shape[1:3]:
+            pictures = _with(pictures, at, one.pixels)
     _refuse(faults, shapes)
     if pictures is None:
         raise FedkinError("there is no picture to read")
-    return Pictures(
-        pictures[:, None]
-        if pictures.ndim == 3
-        else np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)),
-        grey & (to_colour and colour == "auto"),
-        np.array([kind is not None and kind[1] for kind in kinds], dtype=bool),
-    )
+    as_colour = grey & (colour == "auto" and pictures.shape[-1] == RGB)
+    x = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
+    return Pictures(x, as_colour, transparent)
+
+
+def _with(pictures: Array, at: int, one: Array) -> Array:
+    """All pictures [n, height, width, channels], with one more among them: the first in colour
+    makes all of them colour.
+    """
+    if one.shape[-1] > pictures.shape[-1]:
+        pictures = np.repeat(pictures, one.shape[-1], axis=-1)
+    pictures[at] = one
+    return pictures
 
 
 def changes(pictures: Pictures, client: Sequence[str]) -> list[str]:
@@ -110,7 +122,7 @@ def _whose(which: Mask, client: Sequence[str]) -> str:
     return f" ({some(each)})"
 
 
-def _refuse(faults: Sequence[str], shapes: dict[tuple[int, ...], list[str]]) -> None:
+def _refuse(faults: Sequence[str], shapes: dict[tuple[int, int], list[str]]) -> None:
     """Says all that is wrong, in one sentence; sizes alone have a fix."""
     sizes = None if len(shapes) < 2 else _sizes(shapes)
     if not faults:
@@ -123,7 +135,7 @@ def _refuse(faults: Sequence[str], shapes: dict[tuple[int, ...], list[str]]) -> 
     raise FedkinError(f"{faults[0]}{more}{rest}{besides}")
 
 
-def _sizes(shapes: dict[tuple[int, ...], list[str]]) -> Unreadable:
+def _sizes(shapes: dict[tuple[int, int], list[str]]) -> Unreadable:
     usual = max(shapes, key=lambda shape: len(shapes[shape]))
     odd = next(shape for shape in shapes if shape != usual)
     counts = sorted(shapes, key=lambda shape: -len(shapes[shape]))
@@ -177,15 +189,13 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
         raise FedkinError(f"{place} is no readable image: {_reason(error)}") from None
 
 
-def _kind(read: Callable[[], bytes], place: str) -> tuple[bool, bool]:
-    """(grey, transparent)"""
+def _decoded(
+    read: Callable[[], bytes], place: str, colour: Colour, size: Sequence[int]
+) -> _Picture:
     image = _opened(read, place)
     grey = image.mode in ("1", "L", "F") or image.mode.startswith("I")
-    return grey, bool(getattr(image, "has_transparency_data", False))  # from Pillow 10.1 on
-
-
-def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[int]) -> Array:
-    image = _opened(read, place)
+    transparent = bool(getattr(image, "has_transparency_data", False))  # from Pillow 10.1 on
+    mode = MODES["grey" if grey else "rgb"] if colour == "auto" else MODES[colour]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as above
@@ -193,7 +203,8 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
             image = _in_eight_bits(_upright(image), place).convert(mode)
         if size:
             image = image.resize((size[1], size[0]))
-        return np.asarray(image, dtype=np.uint8)
+        array = np.asarray(image, dtype=np.uint8)
+        return _Picture(array.reshape(*array.shape[:2], -1), grey, transparent)
     except FedkinError:
         raise
     except Exception as error:  # as above

@@ -13,8 +13,8 @@ class Schedule(NamedTuple):
     batch_size: int
     steps: int | None = None  # mini-batches a round …
     epochs: int | None = None  # … or passes over the client's training data
-    milestones: tuple[int, ...] = ()  # rounds after which the learning rate is multiplied by decay
-    decay: float = 0.1
+    milestones: tuple[int, ...] = ()  # rounds after which the learning rate falls …
+    milestone_factor: float = 0.1  # … to this share of it: [train] decay
     optimizer: Optimizer = PLAIN
     shape: RateShape = "steps"  # of the learning rate over the run: milestones, or down to 0
     warmup: int = 0  # rounds in which it rises to its full height
@@ -35,7 +35,8 @@ class Schedule(NamedTuple):
         round = max(round, 1)  # what precedes the first round is trained at its rate
         rise = min(round / (self.warmup + 1), 1.0)
         if self.shape == "steps":
-            return rise * float(self.decay ** sum(round > after for after in self.milestones))
+            passed = sum(round > after for after in self.milestones)
+            return rise * float(self.milestone_factor**passed)
         if rise < 1:
             return rise
         span = max(self.rounds - self.warmup, 1)

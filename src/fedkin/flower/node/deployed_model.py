@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.population import Population
 from fedkin.data.tables.encoding import from_plain
-from fedkin.engine.made_at_home import MadeOf
+from fedkin.engine.made_of import MadeOf
 from fedkin.flower import config
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node.store import MODEL, SUFFIX, NodeStore

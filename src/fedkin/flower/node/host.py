@@ -25,7 +25,7 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host, Resources
-from fedkin.engine.made_at_home import MadeOf, made_of
+from fedkin.engine.made_of import MadeOf, made_of
 from fedkin.engine.masking import Protection
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.store import Memory

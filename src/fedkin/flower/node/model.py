@@ -27,7 +27,7 @@ from fedkin.report.words.deployed import of_notes
 from fedkin.runs.spec import DataSection, Spec
 from fedkin.setup.build import adapt_to_models, method_of
 from fedkin.setup.population import population_of
-from fedkin.setup.privacy import facts_of, personal_outside
+from fedkin.setup.privacy import facts_of, is_personal_outside
 
 
 def exportable(folder: Path, run: str | None = None) -> Exportable:
@@ -132,7 +132,7 @@ def _card(
         "output": output_of(population, model),
         "versions": {"fedkin": details.version},
         "privacy": _privacy(spec, rounds, details),
-        "outside_of_privacy": spec.privacy.on and personal_outside(spec, details.made_of),
+        "outside_of_privacy": spec.privacy.on and is_personal_outside(spec, details.made_of),
     }
 
 
@@ -144,8 +144,10 @@ def _privacy(spec: Spec, rounds: int, details: Details) -> dict[str, Any] | None
     known = isinstance(privacy.noise, float) and not privacy.of_samples
     # a client's noise is drawn from what a round is made of
     again = 0 if privacy.at_client else details.again
-    outside = personal_outside(spec, details.made_of)
-    return facts_of(spec, again=again, trained=rounds, outside=outside) if known else None
+    if not known:
+        return None
+    personal_outside = is_personal_outside(spec, details.made_of)
+    return facts_of(spec, again=again, trained=rounds, personal_outside=personal_outside)
 
 
 def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from fedkin.core.errors import many, reason
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request
+from fedkin.flower.node.cost_of_spec import cost_of_spec, why_no_epsilon
 from fedkin.flower.node.lines import add_lines
-from fedkin.flower.privacy_costs import cost_of_run, why_no_epsilon
 from fedkin.report.privacy_costs import PrivacyCost, costs_in_words, total_cost
 from fedkin.runs.bounds import is_number
 from fedkin.runs.spec import Spec
@@ -47,7 +47,7 @@ class PrivacyLedger:
             return []
         runs = self.runs()
         if not _begun(runs, request) and self._most is not None:  # the accountant takes a second
-            self._permit(spec, request, runs, cost_of_run(request.run, spec))
+            self._permit(spec, request, runs, cost_of_spec(request.run, spec))
         return runs
 
     def _permit(
@@ -90,7 +90,7 @@ class PrivacyLedger:
         if known is not None and again <= known.again:
             return
         others = [one for one in before if one is not known]
-        this = cost_of_run(request.run, spec, again)._replace(experiment=request.experiment)
+        this = cost_of_spec(request.run, spec, again)._replace(experiment=request.experiment)
         if known is not None:
             self._permit(spec, request, others, this)
         add_lines(self._path, [json.dumps(this._asdict())])
@@ -156,7 +156,7 @@ def _anew(one: PrivacyCost, spec: Spec, request: Request) -> PrivacyCost:
     """
     if one.epsilon is not None or one.experiment != request.experiment:
         return one
-    return cost_of_run(one.run, spec, one.again)._replace(experiment=one.experiment)
+    return cost_of_spec(one.run, spec, one.again)._replace(experiment=one.experiment)
 
 
 def _remedy(runs: list[PrivacyCost], spec: Spec) -> str:

@@ -3,15 +3,15 @@ started, and no node is asked for anything.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
-from fedkin.flower.operator.earlier_costs import costs_of_runs
 from fedkin.flower.operator.submit import GOES_ON, Submitted
 from fedkin.flower.waiting import word_at
-from fedkin.report.privacy_costs import costs_as_json
+from fedkin.report.privacy_costs import PrivacyCost, costs_as_json
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import recorded
 
@@ -25,11 +25,12 @@ STATES = {
 }
 
 
-def status(folder: Path) -> dict[str, Any]:
+def status(folder: Path, costs: Sequence[PrivacyCost]) -> dict[str, Any]:
     """How a deployment is.
 
     Args:
         folder: The deployment's.
+        costs: What the noise of its runs has cost, as ``costs_of_runs`` reads it.
 
     Returns:
         What ``fedkin deploy status --json`` prints: "superlink", its address; "nodes", each with
@@ -47,7 +48,7 @@ def status(folder: Path) -> dict[str, Any]:
         "superlink": deployment.address,
         "nodes": _unnamed(states) if deployment.insecure else _named(folder, deployment, states),
         "run": _run(folder, deployment),
-        "privacy": costs_as_json(costs_of_runs(folder)),
+        "privacy": costs_as_json(costs),
     }
 
 

@@ -2,14 +2,16 @@
 ``--set``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.system.own_code import is_own, of_this_folder
+from fedkin.core.system.own_code import of_this_folder
 from fedkin.runs.short_form import pieces, short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+from fedkin.setup.arguments.experiment_file import check_experiment_file
+from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.typed_method import typed_method
 
 Content = dict[str, Any]
@@ -22,7 +24,7 @@ def specification(
     trust_code: bool = False,
     command: str = "run",
 ) -> tuple[Spec, list[str]]:
-    """The file's experiment with the options, then the settings ("section.key=value"), in place of
+    """The file's experiment with the options and the settings ("section.key=value") in place of
     what it says.
 
     The file is checked by itself first, so that its mistakes are reported with their lines. Code
@@ -31,7 +33,8 @@ def specification(
 
     Args:
         file: An experiment's TOML file; None: defaults.
-        options: {option: value, or a list of values}, without hyphens; None for what was not typed.
+        options: {option, without hyphens, or the section.key that it stands for: value, or a list
+            of values}; None for what was not typed.
         settings: "section.key=value", as typed after --set.
         trust_code: Whether code that the file names may be imported, whatever its folder.
         command: What was typed after ``fedkin``, for messages.
@@ -41,24 +44,20 @@ def specification(
         longer apply).
 
     Raises:
-        FedkinError: The first mistake, in one sentence; or the file names code, and nobody trusts
-            its folder.
+        FedkinError: The first mistake, in one sentence; two of them give one key; or the file names
+            code, and nobody trusts its folder.
     """
     content: Content = {}
     hints: list[str] = []
     if file is not None:
-        _experiment_file(file, command)
+        check_experiment_file(file, command)
         content, text = read(file)
         written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
-    changes = [
-        (key, one)
-        for key, value in options.items()
-        if value is not None
-        for one in (value if isinstance(value, list) else [value])  # --transform repeats
-    ]
-    changes += sorted((setting(text) for text in settings), key=lambda item: not chooses(item[0]))
-    for key, value in changes:
+    changes = [*_of_options(options), *((f"--set {text}", *setting(text)) for text in settings)]
+    changes.sort(key=lambda change: not chooses(change[1]))
+    check_given_once((typed, _alone(key, value)) for typed, key, value in changes)
+    for _, key, value in changes:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
     named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())
@@ -75,27 +74,6 @@ def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: boo
     if file is not None and written is not None:
         require(file, written, sorted({*code_of(written)} & {*code_of(spec)}), trust_code)
     permit(spec)
-
-
-def _experiment_file(file: Path, command: str) -> None:
-    """Data, a run or a method in the place of an experiment: the command that is meant."""
-    from fedkin.data.formats.user_files import FILES
-    from fedkin.methods import METHODS, own_name
-
-    asked = f"fedkin {command}"
-    if file.is_dir():
-        goes_on = f"fedkin resume {file} goes on with a run, " if command == "run" else ""
-        raise FedkinError(
-            f"{file} is a folder: {goes_on}{asked} {file}/experiment.toml takes the experiment of "
-            f"a run, {asked} --data {file}/ the files in it"
-        )
-    head = str(file).partition(":")[0]
-    if Path(head).suffix.lower() in FILES:
-        raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
-    if file.exists():
-        return
-    if own_name(head, METHODS) in METHODS or is_own(str(file)):
-        raise FedkinError(f"{file} is no experiment but a method: {asked} --method {file}")
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -143,6 +121,23 @@ def chooses(key: str) -> bool:
         True of "method" and "model.name", say.
     """
     return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
+
+
+def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """(as it was typed, key, value); each value of one that repeats, such as --transform."""
+    for key, value in options.items():
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            shown = " ".join(map(str, values))
+            typed = f"--{key.rpartition('.')[2].replace('_', '-')} {shown}"
+            yield from ((typed, key, one) for one in values)
+
+
+def _alone(key: str, value: Any) -> Content:
+    """What one change comes to where nothing else is said."""
+    content: Content = {}
+    _place(content, key, value)
+    return content
 
 
 def _place(content: Content, key: str, value: Any) -> list[str]:

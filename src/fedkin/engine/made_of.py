@@ -1,7 +1,7 @@
 """Whether a client's personal model is made of more than its server sends.
 
 No method declares it. The model is made once for a client whose samples nobody may ask for, and
-whose own state nobody may read: where the method does either, it is made at home.
+whose own state nobody may read: where the method does either, it is made of more.
 """
 
 from collections.abc import Iterator, Mapping

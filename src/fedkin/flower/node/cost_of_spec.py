@@ -1,13 +1,13 @@
 """What a run with noise costs a node's data, by its specification alone."""
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.privacy_costs import PrivacyCost, epsilon_of
+from fedkin.report.privacy_costs import PrivacyCost, counted_epsilon
 from fedkin.runs.spec import Spec
 from fedkin.setup.noise_calibration import last_affordable
 from fedkin.setup.privacy import facts_of
 
 
-def cost_of_run(run: str, spec: Spec, again: int = 0) -> PrivacyCost:
+def cost_of_spec(run: str, spec: Spec, again: int = 0) -> PrivacyCost:
     """What a run costs each client, as far as its specification says it.
 
     Args:
@@ -48,4 +48,4 @@ def _epsilon(spec: Spec, again: int = 0) -> tuple[tuple[float | None, bool], str
         facts = facts_of(spec, again=again, trained=last_affordable(spec, again))
     except FedkinError as error:  # no accountant here
         return (None, False), str(error)
-    return epsilon_of(facts or {}), ""
+    return counted_epsilon(facts or {}), ""

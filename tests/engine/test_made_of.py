@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fedkin.engine.made_at_home import MadeOf, made_of
+from fedkin.engine.made_of import MadeOf, made_of
 from fedkin.transforms.kept_optimizer import keep_optimizer
 from tests.laws.small import FEDERATED, federated
 
