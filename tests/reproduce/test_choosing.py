@@ -104,8 +104,8 @@ def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
     hurt = {name: fmean(by[name].hurt for by in found.values()) for name in everywhere}
     best, second = sorted(everywhere, key=lambda name: -gain[name])[:2]
     assert (
-        f"`{second}` hurts the fewest clients of the {len(everywhere)} methods with rows in all six "
-        f"columns (the tree shows eleven of them), has the second best mean "
+        f"`{second}` hurts the fewest clients of the {len(everywhere)} methods with rows in all "
+        f"six columns (the tree shows eleven of them), has the second best mean "
         f"({100 * gain[second]:+.1f})"
     ) in page
     assert len(everywhere & {line.replace("│", " ").split()[0] for line in tree()[1:]}) == 11
