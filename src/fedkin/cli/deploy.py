@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.node.data import Node, check
+from fedkin.cli.node.data import Node, check, columns, prepare
 from fedkin.cli.options import AsJson, RoundsOfNewcomer, Threshold, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, note, say
@@ -152,6 +152,8 @@ def node(folder: Node) -> None:
     keep(folder)
 
 
+app.command()(columns)
+app.command()(prepare)
 app.command()(check)
 
 
