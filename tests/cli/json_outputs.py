@@ -216,6 +216,20 @@ def looks(folder: Path) -> Iterator[Any]:
         yield checked(node)
 
 
+def preparations(folder: Path) -> Iterator[Any]:
+    """What ``deploy prepare`` prints, with and without unknown words and notes; needs the extra
+    flower. tests/flower/table/test_prepare.py holds it against the schema.
+    """
+    from fedkin.flower.table.prepare import prepare
+    from tests.flower.table.tables import node, raw
+
+    at = node(folder / "prepared")
+    raw().to_csv(at / "raw.csv", index=False)
+    raw().drop(columns="note").assign(ward="lung", smoker="no").to_csv(at / "b.csv", index=False)
+    yield prepare(at, at / "raw.csv", at / "columns.toml")
+    yield prepare(at, at / "b.csv", at / "columns.toml", replace=True)
+
+
 def as_written(found: Any) -> str:
     """Schemas as the file has them."""
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
@@ -225,6 +239,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {command: of(printed) for command, printed in outputs(Path(folder)).items()}
         found["deploy check"] = of(list(looks(Path(folder))))
+        found["deploy prepare"] = of(list(preparations(Path(folder))))
         found["deploy join"] = of(list(deployed(Path(folder))))
         found["deploy status"] = of(list(states(Path(folder))))
     FILE.write_text(as_written(found), encoding="utf-8")

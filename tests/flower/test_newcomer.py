@@ -1,6 +1,8 @@
 """A node that comes later joins a run: the bits of one process, and nobody else is asked."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -297,6 +299,10 @@ def test_what_a_newcomers_data_must_have_in_common_with_the_run():
     assert info.public == len(shown.parts.population.public) > 0
 
 
+def no_room(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def test_a_join_that_cannot_be_written_is_told_in_one_sentence(tmp_path, monkeypatch):
     run, asked = learned(), []
     (tmp_path / DEPLOYMENT).write_text(text_of(Deployment(**{**HERE, "wait": 9.0})))
@@ -313,10 +319,17 @@ def test_a_join_that_cannot_be_written_is_told_in_one_sentence(tmp_path, monkeyp
         if (tmp_path / "joined").is_file():
             (tmp_path / "joined").unlink()
             (tmp_path / "joined" / "late" / "join.json").mkdir(parents=True)
-    asked.clear()
-    (tmp_path / "elsewhere").mkdir()
     (tmp_path / "joined" / "late" / "join.json").rmdir()
     (tmp_path / "joined" / "late").rmdir()
+    (tmp_path / "joined").rmdir()
+    with monkeypatch.context() as full:
+        full.setattr(newcomer, "write_file", no_room)
+        with pytest.raises(FedkinError, match="No space left"):
+            newcomer.serve(None, tmp_path, tmp_path, "late", 0)
+    assert [path.name for path in tmp_path.iterdir()] == [DEPLOYMENT]
+    asked.clear()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "joined").mkdir()
     (tmp_path / "joined" / "late").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FedkinError, match="link"):
         newcomer.serve(None, tmp_path, tmp_path, "late", 0)

@@ -117,9 +117,26 @@ def test_a_folder_that_takes_no_file_is_told_before_the_work(tmp_path, monkeypat
     monkeypatch.setattr(f"{join.__module__}.joined", lambda *given: pytest.fail("it worked"))
     with pytest.raises(FedkinError, match="file is a file: choose another folder"):
         join(folder, tmp_path / "data.npz", out=tmp_path / "file" / "x", rounds=1)
-    monkeypatch.setattr("os.access", lambda *given: False)
-    with pytest.raises(FedkinError, match="takes no file"):
-        join(folder, tmp_path / "data.npz", out=tmp_path / "there", rounds=1)
+    with monkeypatch.context() as closed:
+        closed.setattr("os.access", lambda *given: False)
+        with pytest.raises(FedkinError, match="takes no file"):
+            join(folder, tmp_path / "data.npz", out=tmp_path / "there", rounds=1)
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_join_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
+    folder, own = run(small("local", run__rounds=1), tmp_path / "run"), Result(tmp_path / "run")
+    x, y = own.data(0, "train")
+    np.savez(tmp_path / "data.npz", x=x.numpy(), y=y.numpy())
+    before = sorted(path.name for path in folder.rglob("*"))
+
+    def fails(*_):
+        raise FedkinError("it diverged")
+
+    monkeypatch.setattr(f"{join.__module__}.joined", fails)
+    with pytest.raises(FedkinError, match="it diverged"):
+        join(folder, tmp_path / "data.npz", rounds=1)
+    assert sorted(path.name for path in folder.rglob("*")) == before
 
 
 def test_another_held_out_client_is_not_replaced(tmp_path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.runs.output_files import make_folder, write_outside
+from fedkin.runs.output_files import make_folder, no_empty_folder, write_outside
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
@@ -178,3 +178,30 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
     make_folder(tmp_path / "a" / "b")
     make_folder(tmp_path / "a" / "b")  # it is there
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_work_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
+    def work(folder: Path, file: str | None, made: bool) -> None:
+        with no_empty_folder(folder):
+            if made:
+                make_folder(folder)
+            if file is not None:
+                (folder.parent / file).touch()
+            raise KeyboardInterrupt
+
+    def fails(folder: Path, file: str | None = None, made: bool = True) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            work(folder, file, made)
+
+    there = tmp_path / "there"
+    there.mkdir()
+    for made in (True, False):
+        fails(there / "a" / "b", made=made)
+    assert list(there.iterdir()) == []
+    fails(there)  # it was there before
+    fails(tmp_path / "a" / "b", "kept")
+    assert there.is_dir()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["kept"]
+    with no_empty_folder(tmp_path / "c"):
+        make_folder(tmp_path / "c")
+    assert (tmp_path / "c").is_dir()

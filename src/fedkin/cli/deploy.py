@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedkin.cli.node.data import Node, check, columns, prepare
 from fedkin.cli.options import AsJson, RoundsOfNewcomer, Threshold, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, note, say
@@ -21,7 +22,6 @@ app = typer.Typer(
 Place = Annotated[
     Path, typer.Argument(metavar="DIR", help="Deployment folder.", show_default=False)
 ]
-Node = Annotated[Path, typer.Argument(metavar="DIR", help="Node folder.", show_default=False)]
 KeptRun = Annotated[
     str | None,
     typer.Option(
@@ -152,14 +152,9 @@ def node(folder: Node) -> None:
     keep(folder)
 
 
-@app.command()
-def check(folder: Node, as_json: AsJson = False) -> None:
-    """On a node: read its data by the node's own rules, and say what a run would have of them."""
-    need_extra()
-    from fedkin.cli.talk.node_data import tell
-    from fedkin.flower.node.checked import checked
-
-    tell(checked(folder), as_json)
+app.command()(columns)
+app.command()(prepare)
+app.command()(check)
 
 
 @app.command()

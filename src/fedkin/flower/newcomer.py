@@ -30,6 +30,7 @@ from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.directory import own as inside
+from fedkin.runs.output_files import no_empty_folder
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import names_of
 from fedkin.setup.frozen import digest
@@ -166,8 +167,9 @@ def _check_rounds(rounds: int | None, most: int) -> None:
 
 def _write(file: Path, content: dict[str, Any]) -> None:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_file(file, json.dumps(content, indent=2).encode())
+        with no_empty_folder(file.parent):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_file(file, json.dumps(content, indent=2).encode())
     except OSError as error:
         raise FedkinError(
             f"{file} cannot be written ({error.strerror}), but its model is on its node: fix "

@@ -23,7 +23,7 @@ from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
 from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
-from fedkin.runs.output_files import check_takes_files, make_folder
+from fedkin.runs.output_files import check_takes_files, make_folder, no_empty_folder
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -75,35 +75,37 @@ def join(
     coordinator, parts, at = load(run, method=method, trust_code=trust_code, of=())
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     name, file = own.names[0], None if data is None else _digest(data)
-    folder = _folder_for(run, out, name, file)
-    learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
-    with states_used(run):
-        outcome, newcomer = joined(learned, own, rounds, architecture)
-    (info,) = newcomer.host.infos.values()
-    content = {
-        "run": str(run),
-        "client": name,
-        "file": file,
-        "method": parts.method.name,
-        "seed": parts.spec.run.seed,
-        "data_digest": parts.population.digest(),
-        "experiment": experiment_of(at.facts),
-        "architecture": info.architecture,
-        "after_round": at.trained,
-        "measure": parts.spec.run.measure,
-        **described(outcome, own),
-        "said": list(own.said),
-        "model": str(folder / MODEL),
-    }
-    _not_anothers(folder, name, file)  # who may have come while this one worked
-    _write(folder, newcomer.views(outcome.last)["personal"], content)
+    folder = _folder_of(run, out, name)
+    with no_empty_folder(folder):
+        make_folder(folder)  # one that takes no file is told before the work
+        check_takes_files(folder)
+        _not_anothers(folder, name, file)
+        learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
+        with states_used(run):
+            outcome, newcomer = joined(learned, own, rounds, architecture)
+        (info,) = newcomer.host.infos.values()
+        content = {
+            "run": str(run),
+            "client": name,
+            "file": file,
+            "method": parts.method.name,
+            "seed": parts.spec.run.seed,
+            "data_digest": parts.population.digest(),
+            "experiment": experiment_of(at.facts),
+            "architecture": info.architecture,
+            "after_round": at.trained,
+            "measure": parts.spec.run.measure,
+            **described(outcome, own),
+            "said": list(own.said),
+            "model": str(folder / MODEL),
+        }
+        _not_anothers(folder, name, file)  # who may have come while this one worked
+        _write(folder, newcomer.views(outcome.last)["personal"], content)
     return content
 
 
-def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Path:
-    """Where a newcomer's model goes: ``out``, else a folder in the run directory. It is made, so
-    that one that takes no file is told before the work.
-    """
+def _folder_of(run: Path, out: Path | None, name: str) -> Path:
+    """Where a newcomer's model goes: ``out``, else a folder in the run directory."""
     folder = out or inside(run, FOLDER, name)
     if out is None:
         for part in (MODEL, FOUND):
@@ -112,9 +114,6 @@ def _folder_for(run: Path, out: Path | None, name: str, file: str | None) -> Pat
         raise FedkinError(
             f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
         )
-    make_folder(folder)
-    check_takes_files(folder)
-    _not_anothers(folder, name, file)
     return folder
 
 

@@ -3,8 +3,8 @@ own files.
 """
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
@@ -67,6 +67,28 @@ def make_folder(folder: Path) -> None:
         file = next((part for part in (folder, *folder.parents) if os.path.isfile(part)), None)
         why = error.strerror if file is None else f"{file} is a file"
         raise FedkinError(f"{folder} cannot be made: {why}: choose another folder") from None
+
+
+@contextmanager
+def no_empty_folder(folder: Path) -> Iterator[None]:
+    """Where what is done inside fails, nothing stays of the folders that it made on the way to
+    ``folder``, unless they hold something.
+
+    Args:
+        folder: Which need not be there, and is not made here.
+
+    Yields:
+        Nothing: the work is inside the ``with``.
+    """
+    new = [part for part in (folder, *folder.parents) if not os.path.lexists(part)]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # the first one that holds anything stays, and those around it
+            for part in new:
+                if part.exists():
+                    part.rmdir()
+        raise
 
 
 def check_takes_files(folder: Path) -> None:

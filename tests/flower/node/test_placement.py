@@ -58,7 +58,7 @@ def test_other_frozen_parameters_are_refused() -> None:
 def test_only_code_that_the_operator_lists_is_imported(code, known, monkeypatch) -> None:
     allowed = []
     monkeypatch.setattr(placement, "allow", allowed.extend)
-    monkeypatch.setattr(placement, "infos_of", lambda *_: (_ for _ in ()).throw(LookupError))
+    monkeypatch.setattr(placement, "models_of", lambda *_: (_ for _ in ()).throw(LookupError))
     error = LookupError if known else FedkinError
     with pytest.raises(error) as told:
         models_at(Node, SPEC, PEOPLE, place(code))

@@ -214,6 +214,10 @@ NEXT: dict[str, Callable[[Options], str]] = {
     "bench add": _page_beside_all,
     "bench page": _verify_of_rows,
     "bench verify": lambda options: f"bench page {_quoted(options, 'rows', otherwise='')}".rstrip(),
+    "deploy columns": lambda options: (
+        f"deploy prepare NODE --table RAW --columns {_quoted(options, 'out', otherwise='FILE')}"
+    ),
+    "deploy prepare": lambda options: f"deploy check {_quoted(options, 'folder')}",
     "deploy predict": lambda options: f"deploy export {_quoted(options, 'folder')}",
     "deploy export": lambda options: f"deploy predict {_quoted(options, 'folder')} --data FILE",
 }

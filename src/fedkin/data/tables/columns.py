@@ -70,13 +70,19 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
 
 
-def numbers_of(column: "pd.Series[Any]", place: Place, truths: bool = True) -> Cells:
-    """The cells of a column that held numbers in training.
+def numbers_of(
+    column: "pd.Series[Any]",
+    place: Place,
+    truths: bool = True,
+    because: str = "the model was trained with numbers there",
+) -> Cells:
+    """The cells of a column that must hold numbers, as in training.
 
     Args:
         column: As pandas read it.
         place: Row → where it stands, in words.
         truths: Whether training may have had booleans there, which are 1 and 0.
+        because: Why they must be numbers, for the message.
 
     Returns:
         Numbers, with nan where a cell is empty.
@@ -86,9 +92,7 @@ def numbers_of(column: "pd.Series[Any]", place: Place, truths: bool = True) -> C
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):
-        raise FedkinError(
-            f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there"
-        )
+        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]}, but {because}")
     if _are_numbers(column) and (truths or kind_of(column) != "boolean"):
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
@@ -100,7 +104,7 @@ def numbers_of(column: "pd.Series[Any]", place: Place, truths: bool = True) -> C
         return Cells(Column(name), np.append(of_words, np.nan)[codes])
     if wrong.any():
         fault = _not_a_number(name, codes, texts, wrong, place)
-        raise FedkinError(f"{fault}, but the model was trained with numbers there")
+        raise FedkinError(f"{fault}, but {because}")
     return Cells(Column(name), _finite(name, parsed[codes], place))
 
 

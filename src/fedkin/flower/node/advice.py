@@ -8,6 +8,10 @@ import re
 INSTEAD = (
     (r": (it is no text|save it as UTF-8), or .*--set data\.encoding.*", ": save it as UTF-8"),
     (r"\? fedkin reads commas, unless --set data\.separator.*", "? Save it with commas"),
+    (
+        r"(column 'split' is empty): name the client.*",
+        r"\1: it says train, val or test of every row",
+    ),
     (r", or leave rows without a label out with --set data\.unlabeled.*", ", or leave the row out"),
     (r": --set 'data\.drop=.*", ""),
     (r": correct it, .*--set .*", ": correct it, or turn words into numbers, alike on all nodes"),

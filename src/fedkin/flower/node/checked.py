@@ -12,12 +12,12 @@ import torch
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.model import Inputs
 from fedkin.data.population import SPLITS, Population
-from fedkin.flower.config import NODE, NodeConfig, at_home, load, spec_of
-from fedkin.flower.node.data import columns_of, facts_of, read
+from fedkin.flower.config import NODE, NodeConfig, load
+from fedkin.flower.node.data import columns_of
 from fedkin.flower.node.held_data import HeldData
 from fedkin.flower.node.reasons import of_failure
+from fedkin.flower.node.usable import check_fit, experiment_at, own_data
 from fedkin.runs.spec import Spec
-from fedkin.setup.architectures import inputs_of
 
 FAR = 5.0  # the mean of a column, or its deviation, from which on steps overshoot
 REHEARSAL = "its data are its part of the experiment's: a rehearsal"
@@ -40,15 +40,11 @@ def checked(folder: Path) -> dict[str, Any]:
             cell.
     """
     config = load(NodeConfig, folder, NODE)
-    spec = at_home(spec_of(folder), folder)
+    spec, _ = experiment_at(config, folder)
     if config.data is None:
         return {"client": config.client, "data": None}
-    path = folder / config.data
-    if not path.is_file():
-        raise FedkinError(f"{path} is not there: {NODE} names it as the node's data")
-    population = read(path, spec.data.label or "label")
-    facts_of(population, 0)  # refuses too many columns, or names that are too long
-    enter = inputs_of(spec, population)  # refuses a scale of other columns
+    population = own_data(folder / config.data, spec)
+    enter = check_fit(config, spec, population)
     labels = population.part(0, "train")[1].numpy()
     counts = np.bincount(labels).tolist() if population.classes else []
     return {
@@ -76,10 +72,13 @@ def first_look(held: HeldData, experiment: Callable[[], tuple[Spec, str]]) -> st
     if held.config.data is None:
         return REHEARSAL
     try:
-        facts = held.look(*experiment()).facts
+        spec, fingerprint = experiment()
+        loaded = held.look(spec, fingerprint)
+        check_fit(held.config, spec, loaded.population)
     except Exception as error:  # of any file that is not as it must be: the host waits for it
         why = str(error) if isinstance(error, FedkinError) else of_failure(error)
         return f"no run can have this node until this is mended: {why}"
+    facts = loaded.facts
     assert facts is not None
     return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
 

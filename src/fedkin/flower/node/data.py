@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Task, class_labels, features, images, targets
 from fedkin.data.formats.frames import SUFFIXES, Style, places_in
@@ -36,6 +36,7 @@ from fedkin.setup.population import HELD_OUT, MOST_PUBLIC
 MANY_CLASSES = 1000  # up to so many, one node may be alone to have them
 MOST_TOTAL = 500_000_000  # samples of all nodes
 NUMBERED = 40  # bytes that the server needs to number a sample that it never sees
+DIGITS = 18  # of a class's number, which int64 holds whichever they are
 COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a population
 
 
@@ -57,6 +58,17 @@ def read(path: Path, label: str = "label") -> Population:
         FedkinError: The file cannot be read, has no training samples, or holds labels or columns
             that no model can take.
     """
+    try:
+        return _read(path, label)
+    except FedkinError:
+        raise
+    except MemoryError:
+        raise FedkinError(f"{path} takes more memory than this machine has: bring less") from None
+    except Exception as error:  # of a reader, which met what none of its checks foresaw
+        raise FedkinError(f"{path} cannot be read: {named_line(error)}") from error
+
+
+def _read(path: Path, label: str) -> Population:
     x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
     if not sizes[0]:
         raise FedkinError(
@@ -119,7 +131,7 @@ def _check_numbered(source: Source, path: Path, label: str) -> None:
     numbers of any kind it is the first that is none.
     """
     names = source.class_names
-    words = [k for k, name in enumerate(names) if not name.isdecimal()]
+    words = [k for k, name in enumerate(names) if not name.isdecimal() or len(name) > DIGITS]
     if not words:
         return
     odd = [k for k in words if not is_number(names[k])]

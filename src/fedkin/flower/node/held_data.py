@@ -9,6 +9,7 @@ from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Facts
 from fedkin.flower.node import data, reasons
 from fedkin.flower.node.store import salt_of
+from fedkin.flower.node.usable import own_data
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.population import population_of
@@ -61,18 +62,12 @@ class HeldData:
         return data_now
 
     def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> LoadedData:
-        method = method_of(spec)
-        if method.needs.pooled:
-            raise FedkinError(
-                f"{spec.method.name} needs everybody's data in one place: simulate it with "
-                "fedkin run"
-            )
         if self.config.data is None:
-            whole = population_of(spec, method.needs.public != "none")
+            whole = population_of(spec, method_of(spec).needs.public != "none")
             return LoadedData(experiment, stamp, whole, None)
         path = self.folder / self.config.data
         try:
-            own = data.read(path, spec.data.label or "label")
+            own = own_data(path, spec)
         except Exception as error:  # the sentence, or whatever it is, may quote a cell
             raise FedkinError(reasons.of_data(error, path)) from None
         declared = {"architecture": self.config.model or ""}

@@ -31,7 +31,6 @@ from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.deployable import check_device
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     PROTOCOL,
@@ -48,12 +47,13 @@ from fedkin.flower.identities import masked
 from fedkin.flower.node import data, local_socket, reasons
 from fedkin.flower.node.checked import first_look
 from fedkin.flower.node.held_data import HeldData, LoadedData
-from fedkin.flower.node.placement import models_at, permit_method
+from fedkin.flower.node.placement import models_at
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.protection import threshold_at, with_protection
 from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import secret_at, states_key
 from fedkin.flower.node.store import NodeStore
+from fedkin.flower.node.usable import experiment_at
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
 from fedkin.runs.spec import Spec
@@ -185,10 +185,7 @@ class Node:
 
     def _experiment(self) -> tuple[Spec, str]:
         """Read each time: who replaces the file accepts another experiment, at once."""
-        spec = config.spec_of(self.folder)
-        check_device(spec)  # [engine] is no part of the fingerprint
-        permit_method(self.config, spec)
-        return config.at_home(spec, self.folder), config.fingerprint(spec)
+        return experiment_at(self.config, self.folder)
 
     def _about(self, spec: Spec, loaded: LoadedData, made: Callable[[], MadeOf]) -> dict[str, Any]:
         """The description of the model that is kept here: the experiment, what its inputs were, and

@@ -34,13 +34,8 @@ def models_at(
     Raises:
         FedkinError: the model is code that node.toml does not let the experiment name.
     """
-    _permit(node, place.architecture)
+    models = models_of_node(node, spec, population, place.architecture)
     info = infos_of(population, [place.architecture] * place.clients)[place.client]
-    same = {name: getattr(spec.model, name) for name in ("buffers", "family", "target")}
-    own = spec.model_copy(update={"model": ModelSection(name=info.architecture, **same)})
-    # the experiment's options are not for it
-    recipe = spec if info.architecture in names_of(spec) else own
-    models = models_of(recipe, population, [info.architecture])
     if digest(models[info.architecture]) != place.frozen:
         raise FedkinError(
             f"its frozen parameters of model {info.architecture!r} are not those of the server: "
@@ -48,6 +43,31 @@ def models_at(
             "same everywhere"
         )
     return models, info
+
+
+def models_of_node(
+    node: NodeConfig, spec: Spec, population: Population, architecture: str
+) -> Mapping[str, Model]:
+    """A model of an architecture that the node may build.
+
+    Args:
+        node: What node.toml says.
+        spec: The experiment.
+        population: The node's, for the shape of a sample and the classes.
+        architecture: Of the experiment, or the node's own.
+
+    Returns:
+        {architecture: model}.
+
+    Raises:
+        FedkinError: It is code that node.toml does not list, or does not take such samples.
+    """
+    _permit(node, architecture)
+    same = {name: getattr(spec.model, name) for name in ("buffers", "family", "target")}
+    own = spec.model_copy(update={"model": ModelSection(name=architecture, **same)})
+    # the experiment's options are not for it
+    recipe = spec if architecture in names_of(spec) else own
+    return models_of(recipe, population, [architecture])
 
 
 def _permit(node: NodeConfig, architecture: str) -> None:

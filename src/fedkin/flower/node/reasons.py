@@ -29,7 +29,7 @@ def of_data(error: Exception, path: Path) -> str:
     Returns:
         A sentence without any word of the file but the column's name.
     """
-    if not path.is_file():
+    if not os.path.lexists(path):
         return f"its data cannot be read: {path.name} is not there"
     message = str(error)
     logged(on_a_node(message))

@@ -1,0 +1,1 @@
+"""Commands of a node about its own data; nothing leaves it."""

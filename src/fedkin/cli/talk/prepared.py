@@ -1,0 +1,69 @@
+"""What became of a node's raw table, for its owner and for programs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedkin.cli.talk.json_output import print_json
+from fedkin.core.errors import FedkinError, cut, many, some
+from fedkin.experiment.terminal import note, say
+
+NAMED = 5  # words, and columns, in a line
+
+
+def factors(typed: Sequence[str]) -> dict[str, float]:
+    """What columns are multiplied with.
+
+    Args:
+        typed: "COLUMN=NUMBER" each.
+
+    Returns:
+        {column: number}.
+
+    Raises:
+        FedkinError: One is not of this form.
+    """
+    found: dict[str, float] = {}
+    for text in typed:
+        name, _, number = text.rpartition("=")
+        try:
+            factor = float(number)
+        except ValueError:
+            factor = math.nan
+        if not name or not math.isfinite(factor) or factor == 0:
+            raise FedkinError(
+                f"--times {cut(text, 40)} is not understood: write COLUMN=NUMBER, such as "
+                "glucose=18.016"
+            )
+        if name in found:
+            raise FedkinError(f"--times names column {cut(name, 40)!r} twice: name it once")
+        found[name] = factor
+    return found
+
+
+def tell(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print what ``fedkin deploy prepare`` did.
+
+    Args:
+        found: As ``fedkin.flower.table.prepare.prepare`` has it.
+        as_json: Whether it is printed as JSON.
+    """
+    if as_json:
+        print_json(found)
+        return
+    say(f"file     {found['file']}")
+    say(f"rows     {found['rows']:,}")
+    samples = ", ".join(f"{count:,} {split}" for split, count in found["samples"].items())
+    say(f"samples  {samples}")
+    say(f"columns  {found['columns']:,} inputs")
+    if found["filled"]:
+        filled = [f"{one['column']} ({one['rows']:,})" for one in found["filled"]]
+        say(f"gaps     in so many rows: {some(filled, NAMED)}")
+    for one in found["unknown"]:
+        words = some(map(repr, one["words"]), NAMED)
+        rows = many(one["rows"], "row")
+        note(f"column {one['column']!r}: {rows} with words that the file of columns lacks: {words}")
+    if found["dropped"]:
+        say(f"left out {some(found['dropped'], NAMED)}")
+    for sentence in found["notes"]:
+        note(sentence)

@@ -1,0 +1,88 @@
+"""A draft of the file of columns fits the table that it was made of, and says what it reveals."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.formats.frames import Style
+from fedkin.flower.table.columns_file import read_columns
+from fedkin.flower.table.draft import draft
+from fedkin.flower.table.prepare import prepare
+from tests.cli.command import fedkin
+from tests.flower.table.tables import node, raw
+
+
+def of(folder: Path, table: pd.DataFrame, **named: str | None) -> tuple[str, dict[str, str]]:
+    table.to_csv(folder / "raw.csv", index=False)
+    given = {"label": "outcome", "group": None, **named}
+    return draft(folder / "raw.csv", given["label"], given["group"], Style(), "c.toml")  # type: ignore[arg-type]
+
+
+def test_it_prepares_its_own_table(tmp_path: Path) -> None:
+    folder = node(tmp_path)
+    table = raw().assign(
+        day=pd.Timestamp("2020-01-01"),
+        name=[f"Mrs {k}" for k in range(80)],
+        rare=[1.0, *([None] * 79)],
+        odd=["common"] * 77 + ["rare"] * 3,
+    )
+    table.to_parquet(folder / "raw.parquet")
+    text, left = draft(folder / "raw.parquet", "outcome", "patient", Style(), "columns.toml")
+    assert left == {
+        "day": "date",
+        "name": "none of its words is in 5 rows",
+        "rare": "fewer than 5 rows have a value",
+    }
+    said = text.replace("\n# ", " ")
+    assert "it tells everybody who has it the words that 5 rows or more of it hold" in said
+    assert "Mrs" not in text
+    path = folder / "columns.toml"
+    path.write_text(text, encoding="utf-8")
+    made = read_columns(path)
+    assert (made.label, made.classes, made.group) == ("outcome", ("home", "readmitted"), "patient")
+    assert made.columns["ward"].values == ("eye", "heart", "lung")
+    assert made.columns["odd"].model_dump() == {
+        "fill": None,
+        "values": ("common",),
+        "rest": True,
+        "flag": False,
+    }
+    assert made.columns["smoker"].flag
+    assert made.columns["bmi"].fill == 27.1
+    found = prepare(folder, folder / "raw.parquet", path)
+    assert found["unknown"] == [{"column": "odd", "rows": 3, "words": ["rare"]}]
+
+
+def test_labels_that_are_numbers(tmp_path: Path) -> None:
+    for label, said in (
+        (range(80), "classes = ["),
+        ([k / 7 for k in range(80)], "# no classes: it holds numbers"),
+    ):
+        assert said in of(tmp_path, raw().assign(outcome=label))[0]
+    many = pd.concat([raw(), raw()]).assign(outcome=range(160))
+    assert "# no classes" in of(tmp_path, many)[0]
+
+
+def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FedkinError, match="'outcom': did you mean 'outcome'"):
+        of(tmp_path, raw(), label="outcom")
+    with pytest.raises(FedkinError, match="has no column of numbers or words besides 'outcome'"):
+        of(tmp_path, raw()[["outcome", "patient"]], group="patient")
+    with pytest.raises(FedkinError, match="is no table that can be prepared"):
+        draft(tmp_path / "raw.xlsx", "y", None, Style(), "c.toml")
+
+
+def test_the_command_prints_or_writes(tmp_path: Path) -> None:
+    raw().to_csv(tmp_path / "raw.csv", index=False)
+    given = ("deploy", "columns", tmp_path / "raw.csv", "--label", "outcome")
+    done = fedkin(*given)
+    assert (done.exit_code, done.stdout.splitlines()[0][:2]) == (0, "# ")
+    assert "next: fedkin deploy prepare NODE --table RAW --columns FILE" in done.stderr
+    done = fedkin(*given, "--out", tmp_path / "columns.toml")
+    assert done.exit_code == 0
+    assert read_columns(tmp_path / "columns.toml").label == "outcome"
+    done = fedkin(*given, "--out", tmp_path / "raw.csv")
+    assert done.exit_code == 2
+    assert "choose another name" in done.stderr
