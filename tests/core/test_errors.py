@@ -12,6 +12,7 @@ from fedkin.core.errors import (
     many,
     named_line,
     near,
+    said,
     some,
     unknown,
 )
@@ -78,3 +79,8 @@ def test_long_lists_and_texts_are_cut() -> None:
 
 def test_work_that_could_not_go_on_is_a_users_error_too() -> None:
     assert issubclass(Halted, FedkinError)
+
+
+def test_the_frames_of_torchs_own_code_are_left_out() -> None:
+    error = RuntimeError("index out of bounds\nException raised from kernel at x.cpp:130\nframe #0")
+    assert said(error) == "index out of bounds"

@@ -283,3 +283,27 @@ def test_constants_are_compared_bit_by_bit():
     assert not traceable._same(zero, -zero)
     assert not traceable._same(zero, zero.double())
     assert not traceable._same(zero, torch.zeros(2, 1))
+
+
+def test_tokens_in_floats_stay_tokens_and_the_step_is_recorded() -> None:
+    """An .npz of tokens comes as floats: other values must still have a row in the embedding."""
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.rows, self.head = nn.Embedding(9, 4), nn.Linear(4, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.head(self.rows(x.long()).mean(1))
+
+    model = from_module("reader", Reader())
+    data = stacked(4)
+    data = data._replace(x=torch.arange(data.x.numel()).remainder(9).view(data.x.shape).float())
+    ended = []
+    for mode in ("trace", "never"):
+        runtime = Runtime(mode)
+        batches = Batches(runtime, model, 4, lambda a, b: Batch(*(leaf[a:b] for leaf in data)))
+        ended.append(scan(sgd_step, model.initial, batches, 0.1))
+        assert runtime.said == []
+    same(*ended)

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 MOST = 200  # characters of somebody else's error
+FRAMES = "\nException raised from "  # torch: a page of its C++ frames follows
 # characters of a name, and names, that are looked through for a likeness
 LONGEST, FEW = (100, 10_000)
 ALIKE = 0.56  # of difflib: below it a hint leads astray ("learning_rate": "weight_decay" has 0.4)
@@ -71,6 +72,7 @@ def said(error: BaseException) -> str:
         text = str(error)
     except Exception:  # somebody else's __str__
         return ""
+    text = text.partition(FRAMES)[0]
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

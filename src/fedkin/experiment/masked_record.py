@@ -6,7 +6,9 @@ what no record of a deployment with masks can.
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
+from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.masks.terms import LEAST
 from fedkin.runs.database import Database
 from fedkin.runs.record import FEDERATION
@@ -27,6 +29,25 @@ def summed_labels(parts: Assembled) -> list[int]:
 
 def _histograms(parts: Assembled) -> list[list[float]]:
     return [info.histogram.tolist() for info in parts.infos.values()]
+
+
+def baselines_of(parts: Assembled) -> dict[str, Any]:
+    """What the record of a simulation keeps of its baselines. Nobody has the rows of a deployment
+    in one place: there it has none.
+
+    Args:
+        parts: The run's.
+
+    Returns:
+        Facts: ``baselines``, of each client; under masks of each baseline its mean, and
+        ``baselines_of``, of how many clients that is.
+    """
+    spec = parts.spec
+    by_baseline = plain_baselines(parts.population, spec.run.measure, spec.model.family)
+    if not parts.federation.masked:
+        return {"baselines": by_baseline}
+    means = federation_means(by_baseline)
+    return {"baselines": means, "baselines_of": {name: len(by_baseline[name]) for name in means}}
 
 
 def federation_means(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

@@ -21,9 +21,8 @@ from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.transports.failures import LostWorker
 from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
-from fedkin.experiment.masked_record import federation_means, no_last_scores
+from fedkin.experiment.masked_record import baselines_of, no_last_scores
 from fedkin.experiment.never_drawn import never_drawn
-from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import Restarts, restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
 from fedkin.experiment.terminal import note
@@ -260,7 +259,7 @@ def _final_facts(run: _Training) -> dict[str, Any]:
             *run.stopping.remarks(spec.run.rounds),
             *run.cut_off.remarks(spec.run.rounds, trained),
         ],
-        **({"baselines": {}} if run.deployed else _baselines(parts)),
+        **({"baselines": {}} if run.deployed else baselines_of(parts)),
         **({"privacy": privacy} if changed else {}),
     }
 
@@ -292,18 +291,6 @@ def _accounted(record: Record, run: _Training, trained: int) -> Record:
     released = min(record.round, trained) + run.cut_off.released_again
     epsilon = spent(parts.spec, counts, released, parts.costs, trained)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
-
-
-def _baselines(parts: Assembled) -> dict[str, Any]:
-    """Nobody has the rows of a deployment in one place: there it has none. Under masks, of each
-    its mean and of how many clients that is.
-    """
-    spec = parts.spec
-    by_baseline = plain_baselines(parts.population, spec.run.measure, spec.model.family)
-    if not parts.federation.masked:
-        return {"baselines": by_baseline}
-    means = federation_means(by_baseline)
-    return {"baselines": means, "baselines_of": {name: len(by_baseline[name]) for name in means}}
 
 
 def _join_held_out(
@@ -355,16 +342,13 @@ def _restore(coordinator: Coordinator, folder: Path, database: Database) -> None
     checkpoint.tidy(folder, states)
     if database.last_round() >= 0:
         coordinator.state = _server_of(states)
-        coordinator.transport.load(_clients_in(states))
+        clients = {number: path for number, path in states.items() if number != checkpoint.SERVER}
+        coordinator.transport.load(clients)
 
 
 def _server_of(states: dict[int, Path]) -> Tree:
     server = states.get(checkpoint.SERVER)
     return committed(None if server is None else read_state(server))
-
-
-def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
-    return {client: path for client, path in states.items() if client != checkpoint.SERVER}
 
 
 def _resume_command(folder: Path, database: Database) -> str:
