@@ -56,7 +56,7 @@ GREW = {  # method → lines more than then; docs/architecture.md has what each 
     "fedsim": 3,
     "finetune": 11,
     "l2sgd": 5,
-    "pfedme": 10,
+    "pfedme": 20,
 }
 SHORT = 120  # lines of the file of a method that came later, with its docstrings: it has fewer
 NOTHING = {
@@ -127,8 +127,8 @@ def test_every_reason_is_on_the_page() -> None:
     assert f"their files had {sum(THEN.values()):,} lines, and have {lines:,} today" in text
     parts = parts_of(THEN)
     shared = sum(code_lines(now(f"parts.{part}")) for part in parts)
-    assert len(parts) == 17
-    assert f"the seventeen in `methods/parts` that these {len(THEN)} use have {shared}." in text
+    assert len(parts) == 18
+    assert f"the eighteen in `methods/parts` that these {len(THEN)} use have {shared}." in text
 
 
 def test_fedavg_and_ditto_fit_a_screen() -> None:
