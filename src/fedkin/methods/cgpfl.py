@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
@@ -111,6 +111,7 @@ def cgpfl(
         broadcast=broadcast,
         client_update=client_update,
         expected_update=lambda received, info: received,
+        aggregation=EachClient(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {
             "personal": own["theta"],

@@ -75,7 +75,7 @@ def fedcp(*, lr: float, lam: NotNegative = 0.5, weights: Weights = "samples") ->
                     "out model.head, or name its last linear layer"
                 )
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedcp",
         server=server,
         client_update=client_update,

@@ -93,7 +93,7 @@ def feddbe(
                     f"{name} is none; leave out model.head, or name such a layer"
                 )
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="feddbe",
         server=server,
         client_update=client_update,

@@ -73,7 +73,7 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
         client=client,
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
-        aggregation=WeightedSum(),
+        aggregation=WeightedSum(weights),
         server_update=server_update,
         check=partial(check_everyone_weighted, "feddyn", weights),
         needs=Needs(plain_mean=True),

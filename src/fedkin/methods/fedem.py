@@ -68,7 +68,7 @@ def fedem(
             too, finds its π.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    base = fedavg(lr=lr)
+    base = fedavg(lr=lr, weights=weights)
 
     def server(start: FederationInit) -> Tree:
         return {"parameters": stack([start.draw(k) for k in range(components)])}

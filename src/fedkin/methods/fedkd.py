@@ -79,7 +79,7 @@ def fedkd(
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,
         expected_update=lambda received, info: {"parameters": expected(received["parameters"])},
-        aggregation=EachClient(),
+        aggregation=EachClient(weights),
         server_update=server_update,
         personal_models=lambda s, t, data: {"personal": t["parameters"], "global": s["parameters"]},
         needs=Needs(classes=True, head=True),

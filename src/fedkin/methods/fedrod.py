@@ -72,7 +72,7 @@ def fedrod(
                     "out model.head, or name its last linear layer"
                 )
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedrod",
         client_update=client_update,
         personal_models=personal_models,

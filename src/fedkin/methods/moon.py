@@ -45,7 +45,7 @@ def moon(
         w = scan(contrasted_step, w, data.batches(), w, before, *rates)
         return {"parameters": w}, {"parameters": w}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="moon",
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,

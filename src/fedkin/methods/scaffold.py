@@ -84,7 +84,7 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,
-        aggregation=WeightedSum(differences=("parameters",)),
+        aggregation=WeightedSum(weights, differences=("parameters",)),
         server_update=server_update,
         personal_models=personal_models,
         check=partial(check_everyone_weighted, "scaffold", weights),
