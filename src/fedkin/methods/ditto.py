@@ -47,5 +47,8 @@ def ditto(
         name="ditto",
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,
-        personal_models=lambda w, v, data: {"personal": v["parameters"], "global": w["parameters"]},
+        personal_models=lambda received, own, data: {
+            "personal": own["parameters"],
+            "global": received["parameters"],
+        },
     )
