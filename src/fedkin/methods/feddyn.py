@@ -1,5 +1,5 @@
 """FedDyn (Acar, Zhao, Matas, Mattina, Whatmough & Saligrama, 2021): each client's loss is corrected
-by what it knows of its own slope, so that local optima and the global one agree. Algorithm 1.
+by what it knows of its own gradient, so that local optima and the global one agree. Algorithm 1.
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
     h is the mean of all g_k by ``weights``, which a [server] optimizer or a robust rule would undo:
     they are refused. m is the number of all clients, |P| of those that answered.
-    Running statistics have no slope: they are averaged.
+    Running statistics have no gradient: they are averaged.
 
     Deviations: the authors' code divides α at each client by its samples over the mean of all
     clients', and clips gradients at the norm 10. It tells the mean of v without h/α, too.
@@ -82,7 +82,7 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
 
 def objective(v: Params, model: Model, batch: Batch, w: Params, g: Params, alpha: Tensor) -> Tensor:
     """f(v) − ⟨g, v⟩ + (α/2) ‖v − w‖² on a mini-batch."""
-    along = torch.stack([(slope * v[name]).sum() for name, slope in g.items()]).sum()
+    along = torch.stack([(known * v[name]).sum() for name, known in g.items()]).sum()
     return model.loss(v, batch) - along + alpha / 2 * sq_dist(v, w)
 
 

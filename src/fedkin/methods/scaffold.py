@@ -25,10 +25,11 @@ def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params)
 
 @declared
 def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "uniform") -> Method:
-    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c −
-    c_i.
+    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates:
 
-    c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
+    v ← v − η (∇f(v) − c_i + c), and at the end c_i⁺ = c_i − c + (w − v) / (S η).
+
+    c moves by |S|/N times the mean of the changes.
 
     Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the
     f_i. η in S η is this round's rate, decay included. Changes Δw, Δc_i are sent, not the new
