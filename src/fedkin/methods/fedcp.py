@@ -11,6 +11,7 @@ from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.beside_model import without
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 from fedkin.methods.parts.conditional_policy import (
     POLICY,
     direction,
@@ -18,7 +19,6 @@ from fedkin.methods.parts.conditional_policy import (
     separated,
     separated_step,
 )
-from fedkin.methods.parts.linear_head import check_linear_head
 from fedkin.methods.parts.personal_head import personal_head
 
 __all__ = ["fedcp"]

@@ -20,7 +20,7 @@ from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.bias_memory import MEMORY, bias, regularized_step
-from fedkin.methods.parts.linear_head import check_linear_head
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 
 
 @declared

@@ -21,7 +21,7 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist, zeros
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.everyone_weighted import check_everyone_weighted
+from fedkin.methods.parts.checks.everyone_weighted import check_everyone_weighted
 
 __all__ = ["feddyn"]
 

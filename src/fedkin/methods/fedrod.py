@@ -12,7 +12,7 @@ from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.linear_head import check_linear_head
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 
 __all__ = ["fedrod"]
 

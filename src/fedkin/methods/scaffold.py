@@ -12,7 +12,7 @@ from fedkin.core.method import ClientContext, FederationInit, Method, Needs, Ser
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, zeros
-from fedkin.methods.parts.everyone_weighted import check_everyone_weighted
+from fedkin.methods.parts.checks.everyone_weighted import check_everyone_weighted
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:

@@ -5,7 +5,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit
 from fedkin.core.model import Head
-from fedkin.methods.parts.linear_head import check_linear_head
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 
 
 def start(*, linear: bool, names: tuple[str, ...]) -> FederationInit:
