@@ -86,7 +86,7 @@ def own(
     *, lr: float, steps: Count = 3, share: Fraction | None = None, weights: Weights = "uniform"
 ) -> Method:
     """A method over another one, whose numbers are not its own."""
-    return ditto(lr=lr, lam=0.25)._replace(name="own")
+    return ditto(lr=lr, lam=0.25, weights=weights)._replace(name="own")
 
 
 def test_a_method_of_ones_own() -> None:
@@ -112,6 +112,22 @@ def test_weights_of_another_name_are_refused() -> None:
         FedkinError, match=r"^method\.averaging of renamed: .* rename averaging to weights$"
     ):
         renamed(lr=0.1)
+
+
+def test_weights_that_the_aggregation_is_not_given_are_refused() -> None:
+    """They would stand in the record of a run, and weigh nothing."""
+
+    @declared
+    def forgetful(*, lr: float, weights: Weights = "uniform") -> Method:
+        return fedavg(lr=lr)
+
+    with pytest.raises(
+        FedkinError,
+        match=r"^method\.weights of forgetful is 'uniform', but its aggregation weighs by "
+        r"'samples': give weights to it, as in aggregation=WeightedSum\(…, weight=weights\), or ",
+    ):
+        forgetful(lr=0.1)
+    assert forgetful(lr=0.1, weights="samples").aggregation.weight == "samples"
 
 
 def test_weights_of_ones_own_kind_are_left_alone() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
+from fedkin.core.codes.families import families
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import declared
 from fedkin.core.method import ClientContext, Method
@@ -73,6 +74,18 @@ def counts_steps(*, lr: float) -> Method:
     return base._replace(name="counts_steps", client_update=client_update)
 
 
+def sends_less(*, lr: float) -> Method:
+    """Only the weights are sent, and expected_update is FedAvg's."""
+    base = fedavg(lr=lr)
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        own, sent = base.client_update(received, own, data)
+        weights = {name: w for name, w in sent["parameters"].items() if name.endswith("weight")}
+        return own, {"parameters": weights}
+
+    return base._replace(name="sends_less", client_update=client_update)
+
+
 def verdicts(text: str, *rules: str) -> dict[str, bool | None]:
     with pytest.MonkeyPatch.context() as patch:
         chosen = {rule: method_checks.RULES[rule] for rule in rules or method_checks.RULES}
@@ -117,3 +130,11 @@ def test_what_cannot_run_is_told_and_not_judged(tmp_path: Path) -> None:
         check_method("dito")
     with pytest.raises(FedkinError, match="did you mean 'lam'"):
         check_method("ditto:lamb=1")
+
+
+def test_a_message_that_is_not_what_its_method_expects_names_both_functions() -> None:
+    told = r"client_update sent no parameters/1.bias, which expected_update says it sends"
+    with pytest.raises(FedkinError, match=told) as error:
+        check_method(f"{HERE}:sends_less")
+    assert error.value.code == "FED-604"
+    assert any("expected_update" in step for step in families()["FED-604"].do)

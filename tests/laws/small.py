@@ -52,7 +52,7 @@ HYPER = {  # where the defaults are too large for a test
         "distill_steps": 3,
         "public_batch": PUBLIC,
     },
-    "fedkd": {"personal_lr": 0.15},
+    "fedkd": {"personal_lr": 0.15, "rounds": 100},
     "ds_fl": {"distill_steps": 3, "public_batch": PUBLIC},
     "fedmd": {"subset": 5, "pretrain_steps": 3, "digest_steps": 2, "public_batch": PUBLIC},
     "kt_pfl": {"distill_steps": 3, "public_batch": PUBLIC},

@@ -52,11 +52,14 @@ THEN = {
 GREW = {  # method → lines more than then; docs/architecture.md has what each of them does
     "apfl": 9,
     "centralized": 2,
+    "cgpfl": 1,
     "cgpfl_heur": 8,
-    "fedsim": 3,
+    "fedper": 1,
+    "fedsim": 4,
     "finetune": 11,
     "l2sgd": 5,
-    "pfedme": 10,
+    "lg_fedavg": 4,
+    "pfedme": 20,
 }
 SHORT = 120  # lines of the file of a method that came later, with its docstrings: it has fewer
 NOTHING = {
@@ -127,13 +130,13 @@ def test_every_reason_is_on_the_page() -> None:
     assert f"their files had {sum(THEN.values()):,} lines, and have {lines:,} today" in text
     parts = parts_of(THEN)
     shared = sum(code_lines(now(f"parts.{part}")) for part in parts)
-    assert len(parts) == 17
-    assert f"the seventeen in `methods/parts` that these {len(THEN)} use have {shared}." in text
+    assert len(parts) == 19
+    assert f"the nineteen in `methods/parts` that these {len(THEN)} use have {shared}." in text
 
 
 def test_fedavg_and_ditto_fit_a_screen() -> None:
     assert len(now("fedavg").splitlines()) <= 56
-    assert len(now("ditto").splitlines()) <= 52
+    assert len(now("ditto").splitlines()) <= 54
 
 
 def test_only_code_is_counted() -> None:

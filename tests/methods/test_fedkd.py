@@ -4,10 +4,12 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import experiment, run
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedkd import fedkd
 from fedkin.methods.local import local
 from fedkin.methods.parts.low_rank import multiplied
+from fedkin.report.summary import summary
 from tests.laws.small import close, same
 from tests.methods.federation import (
     Federated,
@@ -26,7 +28,7 @@ WORK = {
     "some, decay": {"steps": 3, "participation": 0.6, "milestones": (2,), "decay": 0.5},
 }
 HYPER = {
-    "default": {},
+    "default": {"rounds": 100},
     "own": {"personal_lr": 0.2, "distill": 0.7, "hidden": 0.4, "rounds": 3, "weights": "samples"},
     "little": {"energy_start": 0.2, "energy_end": 0.6, "rounds": 8},
 }
@@ -134,3 +136,14 @@ def test_the_energy_counts():
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match=r"method\.\w+ of fedkd: input should be"):
         fedkd(lr=0.1, **wrong)
+
+
+def test_a_value_trains_the_schedule_of_its_name_or_is_refused(tmp_path):
+    """T rises over the rounds of the run, of which a value is told by its caller."""
+    settings = {"data__name": "digits", "model__name": "dnn", "run__clients": 4, "run__rounds": 2}
+    settings |= {"train__steps": 1, "engine__name": "inprocess"}
+    named = run(experiment(method__name="fedkd", **settings), tmp_path / "named")
+    value = run(experiment(**settings), tmp_path / "value", method=fedkd(lr=0.1, rounds=2))
+    assert summary(named)["fingerprint"] == summary(value)["fingerprint"]
+    with pytest.raises(FedkinError, match=r"as in fedkd\(lr=0\.1, rounds=20\)$"):
+        run(experiment(**settings), tmp_path / "refused", method=fedkd(lr=0.1))

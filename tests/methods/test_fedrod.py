@@ -93,7 +93,7 @@ def test_equal_counts_change_nothing():
 def test_a_head_of_several_layers_is_refused():
     head = architecture("dnn").head._replace(linear=False)
     start = FederationInit({}, (0,), 0, 3, lambda k: {}, heads={"net": head})
-    with pytest.raises(FedkinError, match=r"the head of net is not; leave out model\.head"):
+    with pytest.raises(FedkinError, match=r"the head of net is none; leave out model\.head"):
         fedrod(lr=0.1).check(start, 1)
 
 

@@ -24,7 +24,11 @@ def part(*, lr: float, share: Part = 0.5) -> Method:
 
 
 def weighed(*, lr: float, weights: Weights = "samples") -> Method:
-    return fedavg(lr=lr)._replace(name="weighed")
+    return fedavg(lr=lr, weights=weights)._replace(name="weighed")
+
+
+def forgetful(*, lr: float, weights: Weights = "samples") -> Method:
+    return fedavg(lr=lr)._replace(name="forgetful")
 
 
 def renamed(*, lr: float, averaging: Weights = "samples") -> Method:
@@ -89,10 +93,12 @@ def test_its_hyper_parameters_are_those_of_its_signature() -> None:
 @pytest.mark.parametrize("weights", ["samples", "uniform"])
 def test_its_weights_are_those_of_the_mean(weights) -> None:
     """Else a run would write down weights that nothing was weighed by."""
-    allow(["own51:weighed"])
+    allow(["own51:weighed", "own51:forgetful"])
     made = make("own51:weighed", {"weights": weights}, {"lr": 0.4})
     assert made.hyper == {"lr": 0.4, "weights": weights}
     assert made.aggregation.weight == weights
+    with pytest.raises(FedkinError, match=r"^method\.weights of own51:forgetful is 'uniform', but"):
+        make("own51:forgetful", {"weights": "uniform"}, {"lr": 0.4})
 
 
 def test_it_is_called_as_its_function_is() -> None:

@@ -177,7 +177,7 @@ def test_what_noise_would_not_cover_is_refused(method, transforms, sentence):
     ("method", "sentence"),
     [
         ("local", r"^\[privacy\] has nothing to protect: clients of local send nothing; leave "),
-        ("pfedme", "declared sum of updates, and pfedme needs every message by itself: try "),
+        ("cgpfl", "declared sum of updates, and cgpfl needs every message by itself: try "),
         ("ifca", "declared sum of updates, and ifca needs a sum for each group of clients: try "),
         ("ds_fl", r"ds_fl sends predictions, .* take where = 'client'$"),
         ("comet", r"comet sends predictions, .* take where = 'client' without masks$"),

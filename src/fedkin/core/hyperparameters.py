@@ -9,7 +9,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
@@ -39,10 +39,10 @@ __all__ = [
     "Weights",
     "Whole",
     "as_recorded",
+    "as_weighed",
     "declared",
     "in_annotations",
     "in_range",
-    "weighed",
 ]
 
 Given = ParamSpec("Given")
@@ -61,7 +61,7 @@ Count = Annotated[int, Field(ge=1, le=MOST)]
 Several = Annotated[int, Field(ge=2, le=MOST)]
 Fractions = Annotated[Sequence[Fraction], Field(min_length=1)]
 Positives = Annotated[Sequence[Positive], Field(min_length=1)]
-WEIGHTS = "weights"  # the parameter that the aggregation of a method goes by
+WEIGHTS = "weights"  # the parameter that the aggregation of a method must go by
 Start = Literal["persistent", "received"]  # what a personal model goes on from in a round
 
 
@@ -69,40 +69,52 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
     """A method whose hyper-parameters are what its signature says.
 
     Values outside an annotation's range are refused. All of them, defaults too, become
-    ``Method.hyper``, a matrix as the word "matrix". ``weights`` become those of the declared
-    aggregation: by "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies); but for one
-    whose weight is None, which weighs by itself.
+    ``Method.hyper``, a matrix as the word "matrix". ``weights`` must be what the method's
+    aggregation has (``as_weighed``).
 
     Args:
         recipe: A function of keyword-only hyper-parameters.
 
     Returns:
-        The same function, which raises FedkinError for a value out of range, and for ``Weights``
-        of another name.
+        The same function, which raises FedkinError for a value out of range, for ``Weights`` of
+        another name, and for weights that it did not give to its aggregation.
     """
 
     @wraps(recipe)
     def recorded(*args: Given.args, **values: Given.kwargs) -> Method:
-        return weighed(recipe(*args, **values), values)._replace(hyper=as_recorded(values))
+        method = as_weighed(recipe(*args, **values), values, recipe.__name__)
+        return method._replace(hyper=as_recorded(values))
 
     return in_range(recorded)
 
 
-def weighed(method: Method, values: Mapping[str, Any]) -> Method:
-    """The method whose declared aggregation has the ``weights`` that its recipe was given.
+def as_weighed(method: Method, values: Mapping[str, Any], called: str) -> Method:
+    """The method, if its aggregation weighs by the ``weights`` that its recipe was given: by
+    "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies).
 
     Args:
-        method: Any; one whose weight is None weighs by itself.
-        values: The recipe's hyper-parameters by their names.
+        method: Any; an aggregation whose weight is None weighs by itself.
+        values: The recipe's hyper-parameters by their names; ``weights`` that are no word of
+            ``Weights`` are something of the method's own.
+        called: What messages call the method.
 
     Returns:
-        The method; as it is where ``weights`` is no word of ``Weights``, but something of its own.
+        The method.
+
+    Raises:
+        FedkinError: The aggregation goes by other weights: they would stand in the record, and
+            weigh nothing.
     """
-    weights = values.get(WEIGHTS)
+    weights, has = values.get(WEIGHTS), method.aggregation.weight
     known = isinstance(weights, str) and weights in get_args(Weights)
-    if not known or method.aggregation.weight is None:
-        return method
-    return method._replace(aggregation=method.aggregation._replace(weight=cast(Any, weights)))
+    if known and has is not None and has != weights:
+        kind = type(method.aggregation).__name__
+        raise FedkinError(
+            f"method.weights of {called} is {weights!r}, but its aggregation weighs by {has!r}: "
+            f"give weights to it, as in aggregation={kind}(…, weight=weights), or to the method "
+            "that it is made of, as in fedavg(lr=lr, weights=weights)"
+        )
+    return method
 
 
 def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ arrives can only be tensors and numbers in the shapes that the method expects.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -266,10 +266,7 @@ def check(message: Tree, expected: Tree) -> dict[str, float]:
     """
     got, want = dict(named_leaves(message)), dict(named_leaves(expected))
     if got.keys() != want.keys():
-        missing, extra = sorted(want.keys() - got.keys()), sorted(got.keys() - want.keys())
-        raise BadMessage(
-            f"message has the wrong entries: missing {_few(missing)}, unknown {_few(extra)}"
-        )
+        raise BadMessage(_other_entries(want.keys() - got.keys(), got.keys() - want.keys()))
     largest: dict[str, float] = {}
     for path, leaf in got.items():
         kind, _, name = path.partition("/")
@@ -279,8 +276,19 @@ def check(message: Tree, expected: Tree) -> dict[str, float]:
     return largest
 
 
-def _few(paths: list[str]) -> list[str]:
-    return [path[:60] for path in paths[:3]]
+def _other_entries(missing: Set[str], extra: Set[str]) -> str:
+    """What a message lacks and what it has too much, of what its method says that it has."""
+    told = []
+    if missing:
+        told.append(f"client_update sent no {_few(missing)}, which expected_update says it sends")
+    if extra:
+        told.append(f"client_update sent {_few(extra)}, which expected_update does not name")
+    return "; ".join(told)
+
+
+def _few(paths: Set[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return ", ".join(path[:60] for path in sorted(paths)[:3]) + more
 
 
 def _check_leaf(path: str, leaf: Any, like: Any) -> float:

@@ -89,7 +89,7 @@ def apfl(
         now = present(received, own, own["alpha"])
         return {"personal": now.mixture, "global": now.w}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="apfl",
         client=client,
         client_update=client_update,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
@@ -34,7 +34,9 @@ def cgpfl(
     start: Start = "persistent",
     weights: Weights = "uniform",
 ) -> Method:
-    """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
+    """CGPFL: a client has a model of its own near the shared model of its cluster.
+
+    The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
     Readings: η is not in the paper; with 0.05 ηλ is 0.6, and from 1 on a step of θ goes beyond ω.
     Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform by default.
@@ -111,6 +113,7 @@ def cgpfl(
         broadcast=broadcast,
         client_update=client_update,
         expected_update=lambda received, info: received,
+        aggregation=EachClient(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {
             "personal": own["theta"],

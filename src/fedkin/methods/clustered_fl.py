@@ -122,7 +122,7 @@ def clustered_fl(
         name="clustered_fl",
         server=server,
         broadcast=broadcast,
-        aggregation=EachClient(),
+        aggregation=EachClient(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,

@@ -34,7 +34,7 @@ def ditto(
         start: What v goes on from in a round: "persistent", the client's own v, or "received".
         weights: "samples" or "uniform" (the authors' code): the weights of the global mean.
     """
-    base, rate = fedavg(lr=lr), lr if personal_lr is None else personal_lr
+    base, rate = fedavg(lr=lr, weights=weights), lr if personal_lr is None else personal_lr
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         _, up = base.client_update(received, own, data)
@@ -47,5 +47,8 @@ def ditto(
         name="ditto",
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,
-        personal_models=lambda w, v, data: {"personal": v["parameters"], "global": w["parameters"]},
+        personal_models=lambda received, own, data: {
+            "personal": own["parameters"],
+            "global": received["parameters"],
+        },
     )

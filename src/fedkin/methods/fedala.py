@@ -79,7 +79,7 @@ def fedala(
     def check(start: FederationInit, participants: int) -> None:
         named(start.only())  # raises where a name does not exist
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedala",
         client=client,
         client_update=client_update,

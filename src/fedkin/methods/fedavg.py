@@ -49,7 +49,7 @@ def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
         broadcast=lambda state, client: state,
         client_update=client_update,
         expected_update=lambda received, info: received,
-        aggregation=WeightedSum(),
+        aggregation=WeightedSum(weights),
         server_update=server_update,
         personal_models=personal_models,
     )

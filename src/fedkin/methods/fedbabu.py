@@ -2,6 +2,7 @@
 each client fine-tunes. Algorithm 1.
 """
 
+from functools import partial
 from typing import Literal
 
 from fedkin.core.errors import FedkinError
@@ -10,7 +11,7 @@ from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.partial_fl import divided, part_step
+from fedkin.methods.parts.split_model import part_step, split_model
 
 __all__ = ["fedbabu"]
 
@@ -66,7 +67,9 @@ def fedbabu(
         common = {name: whole[name] for name in data.model.initial}
         return {"personal": own.get("tuned", common), "global": common}
 
-    method = divided("fedbabu", lambda params: parted(params, head), work)
+    method = split_model(
+        name="fedbabu", personal=partial(parted, head=head), work=work, weights=weights
+    )
     return method._replace(finalize=finalize, personal_models=personal_models)
 
 

@@ -22,4 +22,4 @@ def fedbn(*, lr: float, personal: Layers = "norm", weights: Weights = "uniform")
         weights: "samples" or "uniform": the weights of the mean; the paper's server takes the plain
             mean over clients.
     """
-    return fedper(lr=lr, personal=personal)._replace(name="fedbn")
+    return fedper(lr=lr, personal=personal, weights=weights)._replace(name="fedbn")

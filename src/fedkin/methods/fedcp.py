@@ -4,7 +4,6 @@ each sample between a head of all clients and one of the client's own.
 
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, likelihood
 from fedkin.core.model import Model, head_of
@@ -12,6 +11,7 @@ from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.beside_model import without
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 from fedkin.methods.parts.conditional_policy import (
     POLICY,
     direction,
@@ -68,14 +68,9 @@ def fedcp(*, lr: float, lam: NotNegative = 0.5, weights: Weights = "samples") ->
         return {"personal": view}
 
     def check(start: FederationInit, participants: int) -> None:
-        for name, head in start.heads.items():
-            if not head.linear:
-                raise FedkinError(
-                    f"fedcp adds up the rows of a linear head: the head of {name} is none; leave "
-                    "out model.head, or name its last linear layer"
-                )
+        check_linear_head("fedcp adds up the rows of a linear head", start)
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedcp",
         server=server,
         client_update=client_update,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import torch
 
 from fedkin.core.aggregation import Mean, Reply, Weights
-from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import NotNegative, Part, declared
 from fedkin.core.method import (
     ClientContext,
@@ -21,6 +20,7 @@ from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.bias_memory import MEMORY, bias, regularized_step
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 
 
 @declared
@@ -86,14 +86,11 @@ def feddbe(
         return {"personal": mine, "global": w}
 
     def check(start: FederationInit, participants: int) -> None:
-        for name, head in start.heads.items():
-            if not head.linear or len(head.names) != 2:
-                raise FedkinError(
-                    f"feddbe adds its memory to what enters a linear head with a bias: the head of "
-                    f"{name} is none; leave out model.head, or name such a layer"
-                )
+        check_linear_head(
+            "feddbe adds its memory to what enters a linear head with a bias", start, with_bias=True
+        )
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="feddbe",
         server=server,
         client_update=client_update,

@@ -72,7 +72,7 @@ def feddf(
         name="feddf",
         server=server,
         broadcast=broadcast,
-        aggregation=EachClient(),
+        aggregation=EachClient(weights),
         server_update=server_update,
         newcomer_placements=newcomer_placements,
         needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),

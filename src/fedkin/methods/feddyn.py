@@ -1,6 +1,8 @@
 """FedDyn (Acar, Zhao, Matas, Mattina, Whatmough & Saligrama, 2021): each client's loss is corrected
-by what it knows of its own slope, so that local optima and the global one agree. Algorithm 1.
+by what it knows of its own gradient, so that local optima and the global one agree. Algorithm 1.
 """
+
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -19,6 +21,7 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist, zeros
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.checks.everyone_weighted import check_everyone_weighted
 
 __all__ = ["feddyn"]
 
@@ -29,9 +32,9 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
     server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
 
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
-    h is the mean of all g_k where the mean is uniform, which a [server] optimizer or a robust rule
-    would undo: they are refused. m is the number of all clients, |P| of those that answered.
-    Running statistics have no slope: they are averaged.
+    h is the mean of all g_k by ``weights``, which a [server] optimizer or a robust rule would undo:
+    they are refused. m is the number of all clients, |P| of those that answered.
+    Running statistics have no gradient: they are averaged.
 
     Deviations: the authors' code divides α at each client by its samples over the mean of all
     clients', and clips gradients at the norm 10. It tells the mean of v without h/α, too.
@@ -40,7 +43,8 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
         lr: Learning rate of local SGD.
         alpha: α; the paper chooses among 0.1, 0.01 and 0.001, and lr times alpha should stay below
             1.
-        weights: "samples" or "uniform": the weights of the mean of v; the paper's is uniform.
+        weights: "uniform", as in the paper, or "samples": the weights of the mean of v. "samples"
+            needs every client in every round.
     """
 
     def server(start: FederationInit) -> Tree:
@@ -69,15 +73,16 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
         client=client,
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
-        aggregation=WeightedSum(),
+        aggregation=WeightedSum(weights),
         server_update=server_update,
+        check=partial(check_everyone_weighted, "feddyn", weights),
         needs=Needs(plain_mean=True),
     )
 
 
 def objective(v: Params, model: Model, batch: Batch, w: Params, g: Params, alpha: Tensor) -> Tensor:
     """f(v) − ⟨g, v⟩ + (α/2) ‖v − w‖² on a mini-batch."""
-    along = torch.stack([(slope * v[name]).sum() for name, slope in g.items()]).sum()
+    along = torch.stack([(known * v[name]).sum() for name, known in g.items()]).sum()
     return model.loss(v, batch) - along + alpha / 2 * sq_dist(v, w)
 
 

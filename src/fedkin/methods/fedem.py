@@ -53,7 +53,7 @@ def responsibilities(loss: Tensor, membership: Tensor) -> Tensor:
 def fedem(
     *, lr: float, components: Count = 3, fits: Count = 10, weights: Weights = "samples"
 ) -> Method:
-    """FedEM.
+    """FedEM: every client mixes the predictions of K shared models by weights of its own.
 
     Readings: one E-step a round, over all training samples and with the components as received (in
     evaluation mode); π becomes the mean of q, and the SGD steps of all components run on the same
@@ -68,7 +68,7 @@ def fedem(
             too, finds its π.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    base = fedavg(lr=lr)
+    base = fedavg(lr=lr, weights=weights)
 
     def server(start: FederationInit) -> Tree:
         return {"parameters": stack([start.draw(k) for k in range(components)])}

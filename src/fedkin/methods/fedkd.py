@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import torch
 
 from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Fraction, NotNegative, Positive, Weights, declared
-from fedkin.core.method import ClientContext, Method, Needs, ServerContext
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of, is_buffer, weighted_mean
@@ -25,7 +26,7 @@ def fedkd(
     hidden: NotNegative = 1.0,
     energy_start: Fraction = 0.95,
     energy_end: Fraction = 0.98,
-    rounds: Count = 100,
+    rounds: Count | None = None,
     weights: Weights = "uniform",
 ) -> Method:
     """FedKD: the mentor t of each client descends L_t + (KL(y_s ‖ y_t) + MSE(H_t, W_h H_s)) / (L_t
@@ -47,14 +48,23 @@ def fedkd(
         hidden: What MSE counts; 1 in the paper. With both 0 the mentor trains alone.
         energy_start: T before the first round.
         energy_end: T from round ``rounds`` on; 1 with the start at 1 sends all there is.
-        rounds: How long T rises: those of [run], if not given.
+        rounds: How long T rises: those of [run], which a method that is given as a Python value has
+            to be told.
         weights: "uniform" (the authors' code) or "samples": the weights of the mean.
     """
 
     rate = lr if personal_lr is None else personal_lr
 
     def energy(round: int) -> float:
-        return energy_start + (energy_end - energy_start) * min(1.0, round / rounds)
+        risen = 1.0 if rounds is None else min(1.0, round / rounds)
+        return energy_start + (energy_end - energy_start) * risen
+
+    def check(start: FederationInit, participants: int) -> None:
+        if rounds is None and energy_start != energy_end:
+            raise FedkinError(
+                "fedkd: a method that is given as a value is not told how many rounds the run has, "
+                "over which T rises: give it as many, as in fedkd(lr=0.1, rounds=20)"
+            )
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         before, size = received["parameters"], head_of(data.model).size
@@ -79,8 +89,12 @@ def fedkd(
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,
         expected_update=lambda received, info: {"parameters": expected(received["parameters"])},
-        aggregation=EachClient(),
+        aggregation=EachClient(weights),
         server_update=server_update,
-        personal_models=lambda s, t, data: {"personal": t["parameters"], "global": s["parameters"]},
+        personal_models=lambda received, own, data: {
+            "personal": own["parameters"],
+            "global": received["parameters"],
+        },
+        check=check,
         needs=Needs(classes=True, head=True),
     )

@@ -40,7 +40,7 @@ def fedntd(
         rates = beta, temperature, lr * data.decay
         return own, {"parameters": scan(reminded_step, w, data.batches(), w, *rates)}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedntd",
         client_update=client_update,
         needs=Needs(classes=True),

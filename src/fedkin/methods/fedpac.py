@@ -12,9 +12,9 @@ from fedkin.core.method import ClientContext, FederationInit, Method, Needs, Ser
 from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
-from fedkin.methods.partial_fl import part_step
 from fedkin.methods.parts.alignment import aligned_step, best_mixtures, described, expected, merged
 from fedkin.methods.parts.prototypes import prototypes
+from fedkin.methods.parts.split_model import part_step
 
 __all__ = ["fedpac"]
 
@@ -88,7 +88,7 @@ def fedpac(
         broadcast=broadcast,
         client_update=client_update,
         expected_update=expected,
-        aggregation=EachClient(),
+        aggregation=EachClient(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         newcomer_placements=lambda state, newcomer, info: (

@@ -22,4 +22,5 @@ def fedper(*, lr: float, personal: Layers = "last", weights: Weights = "samples"
             "last" (the output layer, K_P = 1), "first", "all", or () for none.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    return partial_fl(lr=lr, personal=personal, schedule="simultaneous")._replace(name="fedper")
+    base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", weights=weights)
+    return base._replace(name="fedper")

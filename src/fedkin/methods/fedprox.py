@@ -58,4 +58,4 @@ def fedprox(*, lr: float, mu: NotNegative = 0.01, weights: Weights = "samples") 
         w = received["parameters"]
         return own, {"parameters": scan(proximal_step, w, data.batches(), lr * data.decay, mu, w)}
 
-    return fedavg(lr=lr)._replace(name="fedprox", client_update=client_update)
+    return fedavg(lr=lr, weights=weights)._replace(name="fedprox", client_update=client_update)

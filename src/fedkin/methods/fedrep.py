@@ -41,8 +41,6 @@ def fedrep(
         schedule="alternate",
         personal_lr=personal_lr,
         personal_steps=personal_steps,
+        weights=weights,
     )
-
-    return base._replace(
-        name="fedrep",
-    )
+    return base._replace(name="fedrep")

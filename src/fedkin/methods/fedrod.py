@@ -5,7 +5,6 @@ beside it a head of each client's own. Algorithm 1.
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL
 from fedkin.core.hyperparameters import NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs
@@ -13,6 +12,7 @@ from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.checks.linear_head import check_linear_head
 
 __all__ = ["fedrod"]
 
@@ -65,14 +65,9 @@ def fedrod(
         return {"personal": together(w, mine) if mine else w, "global": w}
 
     def check(start: FederationInit, participants: int) -> None:
-        for name, head in start.heads.items():
-            if not head.linear:
-                raise FedkinError(
-                    f"fedrod adds two heads, which are linear: the head of {name} is not; leave "
-                    "out model.head, or name its last linear layer"
-                )
+        check_linear_head("fedrod adds the scores of a linear head of a client's own", start)
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="fedrod",
         client_update=client_update,
         personal_models=personal_models,

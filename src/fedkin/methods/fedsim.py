@@ -28,5 +28,6 @@ def fedsim(
         personal_lr: Learning rate of the personal layers; lr if not given.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr)
-    return base._replace(name="fedsim")
+    return partial_fl(
+        lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr, weights=weights
+    )._replace(name="fedsim")

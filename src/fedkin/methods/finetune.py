@@ -50,7 +50,7 @@ def finetune(
         w = received["parameters"]
         return {"personal": own.get("parameters", w), "global": w}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="finetune",
         finalize=finalize,
         personal_models=personal_models,

@@ -67,7 +67,7 @@ def gpfl(
         w = {**sent, **personal_head(own, data)}
         return {"personal": {"parameters": w, "condition": condition(sent[CLASSES], data)}}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="gpfl",
         server=server,
         client_update=client_update,

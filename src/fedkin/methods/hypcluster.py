@@ -106,7 +106,7 @@ def hypcluster(
         client_update=client_update,
         expected_update=expected_update,
         server_update=server_update,
-        aggregation=GroupedSum(partial(chosen, count=clusters)),
+        aggregation=GroupedSum(partial(chosen, count=clusters), weights),
         personal_models=personal_models,
         server_metrics=server_metrics,
     )

@@ -145,7 +145,9 @@ def ifca(
             "control": {"cluster": torch.tensor(0)},
         },
         server_update=server_update,
-        aggregation=GroupedSum(lambda message: (said_cluster(message["control"], clusters),)),
+        aggregation=GroupedSum(
+            lambda message: (said_cluster(message["control"], clusters),), weights
+        ),
         personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
         server_metrics=server_metrics,
         needs=Needs(plain_sgd=average == "gradients"),

@@ -57,7 +57,7 @@ def knn_per(
         w = received["parameters"]
         return {"personal": {"parameters": w, **own}, "global": {"parameters": w}}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="knn_per",
         finalize=finalize,
         personal_models=personal_models,

@@ -84,7 +84,7 @@ def l2sgd(
         broadcast=broadcast,
         client_update=client_update,
         expected_update=lambda received, info: {"parameters": received["parameters"]},
-        aggregation=WeightedSum(),
+        aggregation=WeightedSum(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {
             "personal": own["parameters"],

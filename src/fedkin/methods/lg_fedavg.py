@@ -3,7 +3,9 @@
 from fedkin.core.hyperparameters import Layers, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import Method
-from fedkin.methods.partial_fl import divided, simultaneous
+from fedkin.core.tree import Params
+from fedkin.methods.partial_fl import simultaneous
+from fedkin.methods.parts.split_model import split_model
 
 
 @declared
@@ -23,5 +25,10 @@ def lg_fedavg(*, lr: float, shared: Layers = "last", weights: Weights = "samples
             layer), "first", "all", or () for none.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    work = simultaneous(lr, lr)
-    return divided("lg_fedavg", lambda w: frozenset(w) - select(w, shared, "shared layer"), work)
+
+    def personal(parameters: Params) -> frozenset[str]:
+        return frozenset(parameters) - select(parameters, shared, "shared layer")
+
+    return split_model(
+        name="lg_fedavg", personal=personal, work=simultaneous(lr, lr), weights=weights
+    )

@@ -19,8 +19,9 @@ __all__ = ["moon"]
 def moon(
     *, lr: float, mu: NotNegative = 1.0, temperature: Positive = 0.5, weights: Weights = "samples"
 ) -> Method:
-    """MOON: local steps descend ℓ_sup + μ ℓ_con, ℓ_con = −log e^{s(z, z_glob)/τ} / (e^{s(z,
-    z_glob)/τ} + e^{s(z, z_prev)/τ}), s the cosine.
+    """MOON: local steps descend ℓ_sup + μ ℓ_con, where s is the cosine and
+
+    ℓ_con = −log (e^{s(z, z_glob)/τ} / (e^{s(z, z_glob)/τ} + e^{s(z, z_prev)/τ})).
 
     Readings: z_glob and z_prev are in evaluation mode and stand still. At a client's first
     participation z_prev is the initial model's: in the first round the two are one, and the
@@ -45,7 +46,7 @@ def moon(
         w = scan(contrasted_step, w, data.batches(), w, before, *rates)
         return {"parameters": w}, {"parameters": w}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="moon",
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,

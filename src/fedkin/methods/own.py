@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import as_recorded, in_range, weighed
+from fedkin.core.hyperparameters import as_recorded, as_weighed, in_range
 from fedkin.core.method import Method
 from fedkin.core.system.no_exit import no_exit
 from fedkin.core.system.own_code import OwnCode, named_line_of
@@ -61,8 +61,7 @@ def made_beside(name: str, recipe: Callable[..., Method], values: dict[str, Any]
     """The method of a recipe that is not fedkin's.
 
     Its ``hyper`` is what the recipe was given, as with ``declared``: a method that is made of
-    another one has that one's, and a run writes down what it finds there, to make it again. Its
-    ``weights`` become those of the aggregation, as there.
+    another one has that one's, and a run writes down what it finds there, to make it again.
 
     Args:
         name: What messages call the method.
@@ -73,7 +72,8 @@ def made_beside(name: str, recipe: Callable[..., Method], values: dict[str, Any]
         The method.
 
     Raises:
-        FedkinError: A value is out of range, the recipe fails, or makes no method.
+        FedkinError: A value is out of range, the recipe fails, makes no method, or one
+            whose aggregation does not go by its ``weights``.
     """
 
     @wraps(recipe)
@@ -82,7 +82,7 @@ def made_beside(name: str, recipe: Callable[..., Method], values: dict[str, Any]
             method = recipe(**given)
         if not isinstance(method, Method):
             raise FedkinError(f"{name} makes no fedkin.Method, but {type(method).__name__}")
-        return weighed(method, given)._replace(hyper=as_recorded(given))
+        return as_weighed(method, given, name)._replace(hyper=as_recorded(given))
 
     try:
         return in_range(made, name)(**values)

@@ -3,32 +3,23 @@
 min over u, v_1 … v_n of Σ p_i f_i(u, v_i). FedAlt (Algorithm 2, LocalAlt) and FedSim (LocalSim).
 """
 
-from collections.abc import Callable
 from typing import Literal
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Mean, WeightedSum, Weights
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Layers, Positive, declared
-from fedkin.core.layers import select
 from fedkin.core.method import (
     ClientContext,
-    ClientInfo,
-    FederationInit,
     Method,
-    ServerContext,
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.methods.fedavg import server_update as average
+from fedkin.core.tree import Params, is_buffer
+from fedkin.methods.parts.split_model import Work, part_step, split_model
 
-__all__ = ["divided", "part_step", "partial_fl", "simultaneous"]
-
-Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
-# (personal, shared, data) → the two after a round
-Work = Callable[[Params, Params, ClientContext], tuple[Params, Params]]
+__all__ = ["partial_fl", "simultaneous"]
 
 
 @declared
@@ -69,8 +60,7 @@ def partial_fl(
         raise FedkinError("partial_fl: personal_steps belongs to schedule 'alternate'")
     rates = lr, lr if personal_lr is None else personal_lr
     work = alternate(*rates, personal_steps) if schedule == "alternate" else simultaneous(*rates)
-
-    return divided("partial_fl", lambda params: select(params, personal, "personal layer"), work)
+    return split_model(name="partial_fl", personal=personal, work=work, weights=weights)
 
 
 def both_step(
@@ -80,27 +70,6 @@ def both_step(
     mine, ours = parts
     slope = gradient(model.loss)({**mine, **ours}, batch)
     return descend(mine, slope, personal_rate, "personal"), descend(ours, slope, rate)
-
-
-def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tensor) -> Params:
-    """A step of one part while the rest of the model stands still.
-
-    Args:
-        model: The client's architecture.
-        part: The layers that move.
-        batch: One mini-batch.
-        rest: All other layers.
-        rate: Learning rate.
-
-    Returns:
-        The moved layers.
-    """
-    return descend(part, gradient(part_loss)(part, model, batch, rest), rate)
-
-
-def part_loss(part: Params, model: Model, batch: Batch, rest: Params) -> Tensor:
-    """The loss as a function of one part."""
-    return model.loss({**rest, **part}, batch)
 
 
 def simultaneous(lr: float, personal_lr: float) -> Work:
@@ -140,58 +109,3 @@ def alternate(lr: float, personal_lr: float, personal_steps: int | None) -> Work
 def _trains(part: Params) -> bool:
     """Whether there are weights in it: nothing else has a gradient."""
     return not all(is_buffer(name) for name in part)
-
-
-def divided(name: str, personal: Split, work: Work) -> Method:
-    """The method whose clients keep the layers that ``personal`` names and share the others.
-
-    Args:
-        name: Of the method.
-        personal: Parameters → names of the personal ones.
-        work: (v_i, u, the client's data) → both anew.
-
-    Returns:
-        The method, whose messages are the shared layers.
-    """
-
-    def server(start: FederationInit) -> Tree:
-        mine = personal(start.only())
-        return {
-            "parameters": {name: value for name, value in start.only().items() if name not in mine}
-        }
-
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        mine = personal(initial)
-        return _held({name: value for name, value in initial.items() if name in mine})
-
-    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        mine, ours = work(own.get("parameters", {}), received.get("parameters", {}), data)
-        return _held(mine), _held(ours)
-
-    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-        return average(state, sent, server) if state["parameters"] else state
-
-    def view(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        whole = {**received.get("parameters", {}), **own.get("parameters", {})}
-        return {"personal": {name: whole[name] for name in data.model.initial}}
-
-    def check(start: FederationInit, participants: int) -> None:
-        personal(start.only())  # raises where a name does not exist
-
-    return Method(
-        name=name,
-        server=server,
-        client=client,
-        broadcast=lambda state, client: _held(state["parameters"]),
-        client_update=client_update,
-        expected_update=lambda received, info: received,
-        aggregation=WeightedSum(),
-        server_update=server_update,
-        personal_models=view,
-        check=check,
-    )
-
-
-def _held(part: Params) -> Tree:
-    """A part as a message or a state: nothing at all where the part is empty."""
-    return {"parameters": part} if part else {}

@@ -108,7 +108,7 @@ def per_fedavg(
         adapted = scan(sgd_step, w, batches, inner_lr)
         return {"personal": adapted, "global": w}
 
-    return fedavg(lr=lr)._replace(
+    return fedavg(lr=lr, weights=weights)._replace(
         name="per_fedavg",
         client_update=client_update,
         personal_models=personal_models,

@@ -44,7 +44,11 @@ def perada(
     """
     near = ditto(lr=lr, lam=lam, personal_lr=personal_lr, personal_steps=personal_steps)
     base = feddf(
-        lr=lr, distill_steps=distill_steps, distill_lr=distill_lr, public_batch=public_batch
+        lr=lr,
+        distill_steps=distill_steps,
+        distill_lr=distill_lr,
+        public_batch=public_batch,
+        weights=weights,
     )
     return base._replace(
         name="perada",

@@ -89,7 +89,7 @@ def persfl(
         weights: "samples" or "uniform": the weights of stage 1's mean; eq. 4 minimises the uniform
             mean over users.
     """
-    base = fedavg(lr=lr)
+    base = fedavg(lr=lr, weights=weights)
 
     def distance(
         w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor

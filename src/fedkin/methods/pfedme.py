@@ -2,8 +2,12 @@
 global model.
 """
 
+import torch
+
+from fedkin.core.aggregation import Mean, WeightedSum
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
-from fedkin.core.method import Method
+from fedkin.core.method import Method, ServerContext
+from fedkin.core.tree import Tree, mix, row, stack
 from fedkin.methods.cgpfl import cgpfl
 
 
@@ -18,7 +22,8 @@ def pfedme(
     start: Start = "persistent",
     weights: Weights = "uniform",
 ) -> Method:
-    """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
+    """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it. So nothing is
+    clustered, and the server needs the mean alone.
 
     The personal view is θ, not w: the two are reported apart.
 
@@ -40,7 +45,17 @@ def pfedme(
             w that it was sent.
         weights: "uniform" or "samples" (the authors' code): the weights of the server's mean.
     """
-    base = cgpfl(
-        lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start
+    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, start=start)
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        w = mix(row(state["models"], 0), sent.mean["parameters"], beta)
+        # a state as CGPFL's, so that runs of both with one cluster have one fingerprint
+        cluster = state["cluster"].index_fill(0, torch.tensor(sent.clients), 0)
+        return {**state, "models": stack([w]), "cluster": cluster}
+
+    return base._replace(
+        name="pfedme",
+        aggregation=WeightedSum(weights),
+        server_update=server_update,
+        server_metrics=lambda state: {},
     )
-    return base._replace(name="pfedme", server_metrics=lambda state: {})

@@ -2,6 +2,8 @@
 Algorithm 1.
 """
 
+from functools import partial
+
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
@@ -10,6 +12,7 @@ from fedkin.core.method import ClientContext, FederationInit, Method, Needs, Ser
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, zeros
+from fedkin.methods.parts.checks.everyone_weighted import check_everyone_weighted
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
@@ -22,10 +25,11 @@ def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params)
 
 @declared
 def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "uniform") -> Method:
-    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c −
-    c_i.
+    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates:
 
-    c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
+    v ← v − η (∇f(v) − c_i + c), and at the end c_i⁺ = c_i − c + (w − v) / (S η).
+
+    c moves by |S|/N times the mean of the changes.
 
     Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the
     f_i. η in S η is this round's rate, decay included. Changes Δw, Δc_i are sent, not the new
@@ -37,8 +41,8 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
         lr: η_l, the local step.
         server_lr: η_g, the server's step along the mean of the clients' changes. [train] steps is K
             (S of our notes).
-        weights: "samples" or "uniform": the weights of the means of Δw and of Δc; the paper's are
-            uniform.
+        weights: "uniform", as in the paper, or "samples": the weights of the means of Δw and of Δc.
+            "samples" needs every client in every round.
     """
 
     def server(start: FederationInit) -> Tree:
@@ -81,9 +85,10 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,
-        aggregation=WeightedSum(differences=("parameters",)),
+        aggregation=WeightedSum(weights, differences=("parameters",)),
         server_update=server_update,
         personal_models=personal_models,
+        check=partial(check_everyone_weighted, "scaffold", weights),
         # (w − v) / (S η) is a mean gradient after such steps alone; c stays the mean of the c_i
         needs=Needs(plain_sgd=True, plain_mean=True),
     )

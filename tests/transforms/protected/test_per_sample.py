@@ -15,7 +15,7 @@ from fedkin.core.tree import flat, map_tree, sub
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.methods import make
 from fedkin.methods.fedala import mixed_loss
-from fedkin.methods.partial_fl import part_loss
+from fedkin.methods.parts.split_model import part_loss
 from fedkin.runtime.replay import Runtime
 from fedkin.transforms.protected.per_sample import SampleGuarantee, keep_samples_private, steps_of
 from fedkin.transforms.safe import errors, safe

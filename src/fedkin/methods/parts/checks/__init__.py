@@ -1,0 +1,1 @@
+"""What methods refuse before training, where several refuse the same."""
