@@ -261,11 +261,11 @@ MEAN = MESSAGE["parameters"]["buffer:mean"]
 TAIL = MESSAGE["coefficients"]
 INFINITE = torch.tensor([[math.inf, -math.inf, 0], [0, 0, 0]])
 BAD = {
-    "missing part": ({"parameters": MESSAGE["parameters"]}, "missing"),
-    "unknown part": (altered(control=1), "unknown"),
-    "missing name": (altered(parameters={"weight": WEIGHT}), "missing.*buffer:mean"),
-    "unknown name": (altered(parameters={**MESSAGE["parameters"], "bias": MEAN}), "unknown.*bias"),
-    "empty": ({}, "missing"),
+    "missing part": ({"parameters": MESSAGE["parameters"]}, "lacks coef.*expected_update"),
+    "unknown part": (altered(control=1), "has control, which expected_update"),
+    "missing name": (altered(parameters={"weight": WEIGHT}), "lacks .*buffer:mean"),
+    "unknown name": (altered(parameters={**MESSAGE["parameters"], "bias": MEAN}), "has .*bias"),
+    "empty": ({}, "lacks .* and 2 more, which"),
     "shape": (
         altered(parameters={"weight": WEIGHT.t(), "buffer:mean": MEAN}),
         r"expected \[2, 3\].*got \[3, 2\]",
@@ -302,7 +302,7 @@ BAD = {
         altered(coefficients=(TAIL[0], torch.tensor(3), 0.5)),
         "expected a number",
     ),
-    "longer tuple": (altered(coefficients=(*TAIL, 1)), "unknown"),
+    "longer tuple": (altered(coefficients=(*TAIL, 1)), "has coef"),
 }
 
 

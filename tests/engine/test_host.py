@@ -114,7 +114,7 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
     why = {
         "nan": "NaN or infinity",
         "shape": "expected [",
-        "extra": "client_update sent control, which expected_update does not name",
+        "extra": "the message has control, which expected_update",
         "kind": "sends ['models']",
     }
     assert why[spoil] in answer.error

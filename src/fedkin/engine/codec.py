@@ -44,6 +44,7 @@ DTYPES = {
 }
 
 NOT_FINITE = "NaN or infinity"
+PROMISE = "expected_update (before round 1 expected_setup)"  # where a method says what it sends
 
 
 class BadMessage(FedkinError):
@@ -280,10 +281,10 @@ def _other_entries(missing: Set[str], extra: Set[str]) -> str:
     """What a message lacks and what it has too much, of what its method says that it has."""
     told = []
     if missing:
-        told.append(f"client_update sent no {_few(missing)}, which expected_update says it sends")
+        told.append(f"lacks {_few(missing)}, which {PROMISE} says it has")
     if extra:
-        told.append(f"client_update sent {_few(extra)}, which expected_update does not name")
-    return "; ".join(told)
+        told.append(f"has {_few(extra)}, which {PROMISE} does not name")
+    return f"the message {', and '.join(told)}"
 
 
 def _few(paths: Set[str]) -> str:
