@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fedkin.flower.table.columns_file import ColumnsFile
 from fedkin.runs.spec import Spec, parse
 from tests.bench.tiny import tiny
 from tests.cli.command import fedkin
@@ -224,6 +225,8 @@ def read(code: str, where: str) -> None:
         parse(content, code, where)
     elif "searches" in content:  # a part of a suite
         tiny(**content)
+    elif "columns" in content:
+        ColumnsFile.model_validate(content)
     else:
         assert content.keys() & set(OTHER_TOML), where
 

@@ -21,11 +21,11 @@ def spoiled(kind="parameters", name="1.weight"):
 
 BAD = {
     "nan": (with_message(spoiled()), "NaN"),
-    "unknown key": (with_message(lambda m: {**m, "control": 1}), "unknown"),
+    "unknown key": (with_message(lambda m: {**m, "control": 1}), "has control"),
     "unknown kind": (with_message(lambda m: {"weights": m["parameters"]}), "must be among"),
     "missing key": (
         with_message(lambda m: {"parameters": {"1.bias": m["parameters"]["1.bias"]}}),
-        "missing",
+        "lacks parameters/1.weight",
     ),
     "shape": (
         with_message(lambda m: {"parameters": {k: v[:1] for k, v in m["parameters"].items()}}),
