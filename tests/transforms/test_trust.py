@@ -72,7 +72,7 @@ def test_the_servers_own_training_follows_the_schedule():
 
     def moved(decay):
         """The round, and so the rows of the public set, are the same; one of two is trusted."""
-        schedule = tools.schedule._replace(milestones=(1,), decay=decay)
+        schedule = tools.schedule._replace(milestones=(1,), milestone_factor=decay)
         after = made.server_update(
             state, sent, replace(tools, key=tools.key._replace(round=2), schedule=schedule)
         )
