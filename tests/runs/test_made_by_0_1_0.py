@@ -18,11 +18,12 @@ from tests.cli.command import fedkin
 MADE = Path(__file__).parent / "made_by_0_1_0"
 FINGERPRINT = "e095ee52d6bb60db71145dba8b84bcbf09d6ccef11d2ac8a199b7067a7e7dd8a"  # 0.1.0's, of both
 CPU = Path("/proc/cpuinfo")
-SAME_BITS = (  # torch and the maker of the processor, as it had
+SAME_BITS = (  # torch, the maker of the processor and its widest instructions, as it had
     torch.__version__.startswith("2.13.")
     and platform.machine() == "x86_64"
     and CPU.exists()
     and "AuthenticAMD" in CPU.read_text()
+    and "avx512f" in CPU.read_text()
 )
 
 
