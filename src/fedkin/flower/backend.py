@@ -17,7 +17,7 @@ from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.export.shared import shared_view
 from fedkin.flower import config
-from fedkin.flower.deployable import check_deployable
+from fedkin.flower.deployable import check_deployable, check_not_pooled
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
@@ -99,10 +99,7 @@ def unseen(
         raise FedkinError(
             "a node has no data of its own: name its file in node.toml, or set own_data = false"
         )
-    if method.needs.pooled:
-        raise FedkinError(
-            f"{method.name} needs everybody's data in one place: simulate it with fedkin run"
-        )
+    check_not_pooled(method)
     if spec.model.target == "auto":  # nobody knows what the labels are like
         spec = spec.replace("model", target="none")
     if spec.model.target == "standard":

@@ -2,6 +2,7 @@
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import MEASURES
+from fedkin.core.method import Method
 from fedkin.core.system.own_code import is_own
 from fedkin.runs.spec import Spec
 from fedkin.setup.sample_privacy import check_multiplier
@@ -46,6 +47,21 @@ def unused(spec: Spec) -> str | None:
         f"nodes do not use {named}: a node's file is UTF-8 with commas, and is taken as it is "
         "(docs/deploy.md)"
     )
+
+
+def check_not_pooled(method: Method) -> None:
+    """Refuse a method that trains on all data in one place.
+
+    Args:
+        method: The experiment's.
+
+    Raises:
+        FedkinError: It is one.
+    """
+    if method.needs.pooled:
+        raise FedkinError(
+            f"{method.name} needs everybody's data in one place: simulate it with fedkin run"
+        )
 
 
 def check_device(spec: Spec) -> None:

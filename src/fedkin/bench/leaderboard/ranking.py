@@ -51,9 +51,8 @@ def mean_ranks(board: Sequence[Entry], budget: str) -> dict[str, float]:
     return {} if found is None else dict(zip(found.names, found.means, strict=True))
 
 
-def _competing(board: Iterable[Entry], budget: str) -> dict[str, dict[str, float]]:
+def _competing(board: Sequence[Entry], budget: str) -> dict[str, dict[str, float]]:
     """{method: {federation: score}} of all but the pooled comparator and twins."""
-    board = tuple(board)
     out = {POOLED, *twins_of(board)}
     return _by_method(one for one in board if one.budget == budget and one.method not in out)
 

@@ -25,8 +25,7 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
         say("data     its part of the experiment's [data]: a rehearsal")
         return
     say(f"data     {found['data']} can be used")
-    samples = ", ".join(f"{count:,} {split}" for split, count in found["samples"].items())
-    say(f"samples  {samples}")
+    say_samples(found["samples"])
     columns, shape = found["columns"], found["shape"]
     if columns:
         say(f"columns  {len(columns)}: {some(columns, NAMED)}")
@@ -37,3 +36,13 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
         say(f"classes  of so many training samples: {some(each, NAMED)}")
     for sentence in found["notes"]:
         note(sentence)
+
+
+def say_samples(samples: Mapping[str, int]) -> None:
+    """Print how many samples a node has in each part.
+
+    Args:
+        samples: {split: how many}.
+    """
+    told = ", ".join(f"{count:,} {split}" for split, count in samples.items())
+    say(f"samples  {told}")

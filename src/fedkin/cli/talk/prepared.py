@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedkin.cli.talk.json_output import print_json
+from fedkin.cli.talk.node_data import say_samples
 from fedkin.core.errors import FedkinError, cut, many, some
 from fedkin.experiment.terminal import note, say
 
@@ -53,8 +54,7 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
         return
     say(f"file     {found['file']}")
     say(f"rows     {found['rows']:,}")
-    samples = ", ".join(f"{count:,} {split}" for split, count in found["samples"].items())
-    say(f"samples  {samples}")
+    say_samples(found["samples"])
     say(f"columns  {found['columns']:,} inputs")
     if found["filled"]:
         filled = [f"{one['column']} ({one['rows']:,})" for one in found["filled"]]

@@ -13,7 +13,7 @@ from fedkin.core.model import Inputs
 from fedkin.data.population import Population
 from fedkin.flower import config
 from fedkin.flower.config import NODE, NodeConfig
-from fedkin.flower.deployable import check_device
+from fedkin.flower.deployable import check_device, check_not_pooled
 from fedkin.flower.envelope import Place
 from fedkin.flower.node import data
 from fedkin.flower.node.advice import on_a_node
@@ -42,10 +42,7 @@ def experiment_at(node: NodeConfig, folder: Path) -> tuple[Spec, str]:
     spec = config.spec_of(folder)
     check_device(spec)  # [engine] is no part of the fingerprint
     permit_method(node, spec)
-    if method_of(spec).needs.pooled:
-        raise FedkinError(
-            f"{spec.method.name} needs everybody's data in one place: simulate it with fedkin run"
-        )
+    check_not_pooled(method_of(spec))
     return config.at_home(spec, folder), config.fingerprint(spec)
 
 

@@ -135,10 +135,11 @@ def _read(table: Path, wanted: ColumnsFile, style: Style) -> Read:
 
 
 def _check_room(table: Path, rows: int, columns: int) -> None:
-    if rows * columns * CELL > room():
+    left = room()
+    if rows * columns * CELL > left:
         raise FedkinError(
             f"{table} has {rows:,} rows, of {many(columns, 'input')} each: more than the "
-            f"{room():,} bytes hold that one file may take on this machine now"
+            f"{left:,} bytes hold that one file may take on this machine now"
         )
 
 
