@@ -66,6 +66,8 @@ def once(words: list[str]) -> list[str]:
         value = value if equals else "".join(words[at + 1 : at + size])
         given = value.partition("=")[0] if name == "--set" else name[2:].replace("-", "_")
         key: object = SPEC_KEYS.get(given, f"{given}.name" if given in SHORT_FORMS else given)
+        if command.name == "doctor" and name == "--rounds":
+            key = "rounds of the cost probe"
         key = key if name.startswith("--") and name not in alone else at
         kept.pop(key, None)
         kept[key] = words[at : at + size]

@@ -19,8 +19,8 @@ LIKE_OTHERS = {  # print what another command prints
     "deploy run": "run",
     "resume": "run",
 }
-# tests/flower/test_newcomer.py and tests/flower/operator/test_status.py hold them against theirs
-ELSEWHERE = {"deploy check", "deploy join", "deploy status"}
+# in tests/flower: test_newcomer.py, operator/test_status.py, table/test_prepare.py
+ELSEWHERE = {"deploy check", "deploy join", "deploy prepare", "deploy status"}
 
 
 def with_json(command: Any, typed: str = "") -> set[str]:

@@ -24,5 +24,5 @@ def test_rates_twice_as_high_in_a_round_that_halves_them_move_a_client_alike(nam
         return made.client_update(received, run.host.personal_state(0), told)[0]
 
     plain = moved(1)
-    assert same(plain, moved(2, milestones=(1,), decay=0.5))
+    assert same(plain, moved(2, milestones=(1,), milestone_factor=0.5))
     assert not same(plain, moved(2))

@@ -59,7 +59,7 @@ def test_other_libraries_options_lead_to_ours(option, said) -> None:
 
 @pytest.mark.parametrize(
     ("group", "some"),
-    [("bench", "add, list, page, run, verify"), ("deploy", "add, check, export, ")],
+    [("bench", "add, list, page, run, verify"), ("deploy", "add, check, columns, export, ")],
 )
 def test_a_group_without_a_command_names_its_commands(group, some) -> None:
     assert f"{group} needs a command: {some}" in told(group)
