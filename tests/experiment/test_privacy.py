@@ -47,13 +47,19 @@ class Stop(Exception):
 
 @pytest.mark.certifies("client_noise", "prediction_noise", "votes", "law")
 @pytest.mark.parametrize(
-    ("method", "where"),
-    [("scaffold", "server"), ("ditto", "client"), ("comet", "client"), ("ds_fl", "server")],
+    ("method", "where", "more"),
+    [
+        ("scaffold", "server", {}),
+        ("fedavg", "server", {"clip": {"quantile": 0.5}}),
+        ("ditto", "client", {}),
+        ("comet", "client", {}),
+        ("ds_fl", "server", {}),
+    ],
 )
 def test_a_resumed_round_repeats_its_noise_whatever_the_engine(
-    method, where, tmp_path, monkeypatch
+    method, where, more, tmp_path, monkeypatch
 ):
-    seed = {"where": where, "seeded": True}
+    seed = {"where": where, "seeded": True, **more}
     plain = outcome(run(spec(method, **seed), tmp_path / "plain"))
     monkeypatch.setattr(processes, "subprocess", FORKED)
     asked = spec(method, **seed).model_dump(exclude_none=True)

@@ -5,7 +5,7 @@ noise, or by a robust rule, and no method changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
@@ -68,6 +68,7 @@ class Contributions(NamedTuple):
     received: client → what it was sent this round, all kinds. differences: the kinds that are sent
     as changes of it. round: counts from 1. secret: where the rule's noise comes from, None where
     none was asked for. reported: what is said of the clients so far, {name: {client: number}}.
+    state: the server's, before the round.
     """
 
     replies: Mapping[int, Reply]
@@ -76,6 +77,7 @@ class Contributions(NamedTuple):
     round: int = -1
     secret: Secret | None = None
     reported: Mapping[str, Mapping[int, float]] = {}
+    state: Mapping[str, Any] = {}
 
 
 class Combined(NamedTuple):
@@ -176,6 +178,7 @@ class RuleContext(NamedTuple):
     received: Callable[[int], Tree]
     round: int
     secret: Secret | None
+    state: Mapping[str, Any] = {}
 
 
 def aggregated(
@@ -254,7 +257,9 @@ def _ruled(
         return Reply(summed_of(aggregation, replies[client].message), weights[client])
 
     summed = MadeReplies(replies, counted)
-    contributions = Contributions(summed, at.received, aggregation.differences, at.round, at.secret)
+    contributions = Contributions(
+        summed, at.received, aggregation.differences, at.round, at.secret, state=at.state
+    )
     for step in aggregation.steps:
         contributions = step(contributions)
     combined = (aggregation.rule or mean_of)(contributions)

@@ -481,7 +481,7 @@ def updated(
 
     def context() -> RuleContext:
         return RuleContext(
-            lambda one: method.broadcast(state, one), server.key.round, server.secret
+            lambda one: method.broadcast(state, one), server.key.round, server.secret, state
         )
 
     return method.server_update(state, aggregated(method.aggregation, replies, context), server)

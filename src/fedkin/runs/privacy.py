@@ -22,6 +22,18 @@ class NoiseTarget(Section):
     delta: float
 
 
+class ClipTarget(Section):
+    """A clip that follows the updates: ``clip = {quantile = 0.5, start = 0.1, lr = 0.2}``.
+
+    quantile: the share of updates that shall not be longer than the clip. start: the first round's.
+    lr: how fast it follows. The defaults are those of Andrew et al., 2021.
+    """
+
+    quantile: float
+    start: float = 0.1
+    lr: float = 0.2
+
+
 class SecureAggregation(Section):
     """Masks on updates: ``secure_aggregation = {threshold = 7}``.
 
@@ -38,7 +50,8 @@ class PrivacySection(Section):
 
     noise: float | NoiseTarget | None = None  # standard deviation in clips, or { epsilon, delta }
     unit: Literal["client", "sample"] = "client"  # whose presence is hidden
-    clip: float | None = None  # the largest norm of an update, or of a sample's gradient
+    # the largest norm of an update, or of a sample's gradient; of updates also { quantile }
+    clip: float | ClipTarget | None = None
     # of samples: whether steps of which nothing is sent are clipped and noised, too
     personal: Literal["protected", "plain"] = "protected"
     delta: float | None = None  # δ, from 1e-12, and below 1 / clients or 1 / samples of a client
@@ -59,9 +72,9 @@ class PrivacySection(Section):
         """δ, whether it stands beside a multiplier or in a target; None where nothing is noised."""
         return self.noise.delta if isinstance(self.noise, NoiseTarget) else self.delta
 
-    @field_serializer("noise")
+    @field_serializer("noise", "clip")
     def _written(self, value: Any) -> Any:
-        return value.model_dump() if isinstance(value, NoiseTarget) else value
+        return value.model_dump() if isinstance(value, Section) else value
 
     @property
     def at_client(self) -> bool:
@@ -115,9 +128,16 @@ class PrivacySection(Section):
             return SecureAggregation(threshold=_participants(value.get("threshold")))
         raise ValueError("write true, or {threshold = 7}, a number of participants")
 
-    @field_validator("clip", "budget", mode="plain")
+    @field_validator("clip", mode="plain")
     @classmethod
-    def _above(cls, value: Any) -> float | None:
+    def _clip(cls, value: Any) -> float | ClipTarget | None:
+        if value is None or isinstance(value, ClipTarget):
+            return value
+        return _followed(value) if isinstance(value, dict) else _above_zero("it", value)
+
+    @field_validator("budget", mode="plain")
+    @classmethod
+    def _budget(cls, value: Any) -> float | None:
         return None if value is None else _above_zero("it", value)
 
     @field_validator("delta", mode="plain")
@@ -139,6 +159,12 @@ class PrivacySection(Section):
             return self
         if self.clip is None:
             raise ValueError("noise needs privacy.clip, the largest norm of an update, such as 1.0")
+        if isinstance(self.clip, ClipTarget) and self.at_client:
+            clip = "the norm of a gradient" if self.unit == "sample" else "the norm of an update"
+            raise ValueError(
+                "the server moves a clip along a quantile, where it adds the noise to the sum of "
+                f"updates: set where = 'server' and unit = 'client', or give clip a number, {clip}"
+            )
         if self.personal == "plain" and self.unit == "client":
             raise ValueError(
                 "personal = 'plain' is for unit = 'sample': with unit = 'client' only what is sent "
@@ -167,6 +193,17 @@ def _target(value: dict[str, Any]) -> NoiseTarget:
             f"such an epsilon promises nothing: it must be at most {LARGEST_EPSILON:g}"
         )
     return NoiseTarget(epsilon=epsilon, delta=delta)
+
+
+def _followed(value: dict[str, Any]) -> ClipTarget:
+    if "quantile" not in value or not set(value) <= set(ClipTarget.model_fields):
+        raise ValueError("write a norm, or {quantile = 0.5, start = 0.1, lr = 0.2}")
+    found = {name: _as_given(partial(_above_zero, name), of) for name, of in value.items()}
+    if found["quantile"] >= 1:
+        raise ValueError(f"quantile must be above 0 and below 1, not {value['quantile']!r}")
+    if found.get("lr", 0.0) > 1:
+        raise ValueError(f"lr must be at most 1, so that the clip settles, not {value['lr']!r}")
+    return ClipTarget(**found)
 
 
 def _as_given(check: Callable[[Any], float], value: Any) -> float:

@@ -7,10 +7,12 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Secret
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
+from fedkin.runs.privacy import ClipTarget
 from fedkin.runs.spec import Spec
 from fedkin.setup.privacy import check_privacy
 from fedkin.setup.requirements import methods_with_a_sum
 from fedkin.transforms.private import Guarantee, keep_private
+from fedkin.transforms.protected.adaptive_clip import ClipQuantile
 from fedkin.transforms.registry import TransformEntry, compressing, transformed
 from fedkin.transforms.setting import Setting
 from fedkin.transforms.under_masks import check_uncompressed, sum_under_masks
@@ -101,13 +103,22 @@ def _changed(
             )
         shared = privacy.where == "distributed"
         parts = setting.participants if shared else 1
-        guarantee = Guarantee(privacy.clip, privacy.noise / parts**0.5, privacy.at_client, shared)
-        private = keep_private(method, setting, guarantee)
+        noise = privacy.noise / parts**0.5
+        guarantee = Guarantee(1.0, noise, privacy.at_client, shared)
+        private = keep_private(method, setting, _clipping(guarantee, privacy.clip))
         check_privacy(spec, setting.clients, method.needs.sampling)
         return private
 
     listed = [TransformEntry(transform.name, transform.options) for transform in spec.transforms]
     return transformed(method, listed, setting, noised), setting
+
+
+def _clipping(guarantee: Guarantee, clip: float | ClipTarget) -> Guarantee:
+    """The guarantee with the clip that was asked for, a norm or a quantile of norms."""
+    if isinstance(clip, ClipTarget):
+        quantile = ClipQuantile(clip.quantile, clip.start, clip.lr)
+        return guarantee._replace(clip=clip.start, quantile=quantile)
+    return guarantee._replace(clip=clip)
 
 
 def with_given_secret(federation: Federation, given: tuple[str, bool] | None) -> Federation:

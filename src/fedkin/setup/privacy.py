@@ -7,6 +7,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.engine.made_of import MadeOf
+from fedkin.runs.privacy import ClipTarget
 from fedkin.runs.secret_file import secret_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
@@ -138,8 +139,9 @@ def facts_of(
         personal_outside: Whether personal models are outside of it (``is_personal_outside``).
 
     Returns:
-        Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm), "rounds",
-        "protects", "from", "outside", "personal_outside", …; None where nothing was asked for.
+        Plain values: "epsilon", "delta", "noise" (σ in clips), "clip" (a norm; with "clip_quantile"
+        that of the first round), "rounds", "protects", "from", "outside", "personal_outside", …;
+        None where nothing was asked for.
     """
     privacy = spec.privacy
     if not privacy.on:
@@ -147,7 +149,7 @@ def facts_of(
     last = spec.run.rounds if trained is None else trained
     facts = {
         "where": "client" if privacy.of_samples else privacy.where,
-        "clip": privacy.clip,
+        **_clip_of(privacy.clip),
         "noise": privacy.noise,
         "delta": privacy.delta,
         "rounds": last,
@@ -174,6 +176,12 @@ def facts_of(
         **({"epsilon_replaced": epsilon(replacing(mechanism), rounds)} if known else {}),
         **({"again": again} if again else {}),
     }
+
+
+def _clip_of(clip: float | ClipTarget | None) -> dict[str, Any]:
+    if isinstance(clip, ClipTarget):
+        return {"clip": clip.start, "clip_quantile": clip.quantile}
+    return {"clip": clip}
 
 
 def outside_of(spec: Spec, personal_outside: bool = False) -> str:

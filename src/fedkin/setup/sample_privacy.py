@@ -353,7 +353,7 @@ def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
         The method whose gradients are clipped and noised, sample by sample.
     """
     privacy = spec.privacy
-    assert privacy.clip is not None
+    assert isinstance(privacy.clip, float)
     assert isinstance(privacy.noise, float)
 
     def promised(data: ClientContext) -> Steps:

@@ -1,11 +1,12 @@
 """Differential privacy of a client as a whole: each update is clipped, and noise is added.
 
 Source: McMahan, Ramage, Talwar & Zhang: Learning differentially private recurrent language models,
-2018, Algorithm 1 (flat clipping, the estimator with a fixed denominator q·M).
+2018, Algorithm 1 (flat clipping, the estimator with a fixed denominator q·M). A clip that follows
+the updates is ``protected.adaptive_clip``.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,17 @@ from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.transforms.private_predictions import PredictionNoise, keep_predictions_private
+from fedkin.transforms.protected.adaptive_clip import (
+    CLIP,
+    FEDERATION,
+    NEXT,
+    ClipQuantile,
+    count_noise,
+    following,
+    is_short,
+    next_clip,
+    split_noise,
+)
 from fedkin.transforms.protected.something_sent import something_sent
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
@@ -28,13 +40,15 @@ NOISE = "noise"  # the purpose of its randomness
 
 class Guarantee(NamedTuple):
     """clip: C, the largest norm of an update. noise: σ, in clips. at_client: each adds its own.
-    shared: what one adds is a share of the noise, and only the sum has all of it.
+    shared: what one adds is a share of the noise, and only the sum has all of it. quantile: the
+    server moves the clip along it, which begins with ``clip``; None: the clip stays.
     """
 
     clip: float
     noise: float
     at_client: bool = False
     shared: bool = False
+    quantile: ClipQuantile | None = None
 
 
 def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
@@ -42,7 +56,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
 
     Clients count alike. At the server: the sum of clipped updates, divided by the expected number
     of participants, with noise of standard deviation σ·C on the sum. At the client: the same noise
-    on every update.
+    on every update. Where the clip follows a quantile, σ is what updates and clip cost together.
 
     Args:
         method: It declares a weighted sum of updates, and sends nothing beside it.
@@ -59,6 +73,11 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
                 "which have no bound: try ds_fl"
             )
         checked = method._replace(check=_predicting(method, setting, asked.shared))
+        if asked.quantile is not None:
+            raise FedkinError(
+                f"[privacy] clip follows the norms of updates, and clients of {method.name} send "
+                "predictions: give privacy.clip a number, such as 1.0"
+            )
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
         return keep_predictions_private(checked, setting, PredictionNoise(asked.clip, asked.noise))
@@ -74,10 +93,11 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
         return private._replace(client_update=_noised(method, asked, summed))
     expected = setting.share * setting.clients
     rule = noised_mean(asked, expected, summed.kinds, setting.first)
-    return private._replace(
-        aggregation=alike._replace(rule=rule),
-        server_update=blind(method, expected),
-    )
+    private = private._replace(aggregation=alike._replace(rule=rule))
+    server_update = blind(method, expected)
+    if asked.quantile is not None:
+        return following(private, asked.quantile, server_update)
+    return private._replace(server_update=server_update)
 
 
 def _sends_predictions(method: Method) -> bool:
@@ -99,19 +119,35 @@ def noised_mean(asked: Guarantee, expected: float, kinds: tuple[str, ...], first
     def combine(given: Contributions) -> Combined:
         if given.secret is None:
             raise Halted("[privacy] needs a secret to draw noise from, and the run has none")
+        now = _of_round(asked, expected, given.state)
         received = given.received(first)
         like = {kind: received[kind] for kind in kinds}
         base = base_of(like, received, given.differences)
-        total = torch.zeros_like(base)
+        total, short = torch.zeros_like(base), 0
         for client, reply in given.replies.items():
             own = base_of(reply.message, given.received(client), given.differences)
             if not torch.equal(own, base):
                 raise Halted("[privacy]: clients are sent different models: their sum hides nobody")
-            total += clipped(flattened(reply.message) - base, asked.clip)
-        total += noise_of(given.secret, given.round, len(base), asked)
-        return Combined(unflattened(base + total / expected, like))
+            update = flattened(reply.message) - base
+            total += clipped(update, now.clip)
+            short += is_short(update, now.clip)
+        total += noise_of(given.secret, given.round, len(base), now)
+        combined = Combined(unflattened(base + total / expected, like))
+        if asked.quantile is None:
+            return combined
+        drawn = count_noise(given.secret, given.round, split_noise(asked.noise, expected).counted)
+        after = next_clip(now.clip, short, len(given.replies), expected, drawn, asked.quantile)
+        return combined._replace(reported={CLIP: {FEDERATION: after}})
 
     return combine
+
+
+def _of_round(asked: Guarantee, expected: float, state: Mapping[str, Any]) -> Guarantee:
+    """Clip and noise of one round."""
+    if asked.quantile is None:
+        return asked
+    noise = split_noise(asked.noise, expected).update
+    return asked._replace(clip=float(state[NEXT]), noise=noise)
 
 
 def clipped(update: Tensor, clip: float) -> Tensor:

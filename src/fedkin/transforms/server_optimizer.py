@@ -4,18 +4,19 @@ FedAvgM (Hsu, Qi & Brown, 2019); FedAdagrad, FedYogi, FedAdam (Reddi, Charles, Z
 Rush, Konečný, Kumar & McMahan: Adaptive federated optimization, 2021, Algorithm 2).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Mean, Reply, WeightedSum
+from fedkin.core.aggregation import Mean, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.kinds import PARAMETERS
-from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
+from fedkin.core.method import Method, ServerContext
 from fedkin.core.settings.choices import AtServer
 from fedkin.core.tree import Params, Tree, fill, is_buffer, named_leaves
+from fedkin.transforms.beside import beside_at_server
 
 
 class ServerOptimizer(NamedTuple):
@@ -63,9 +64,6 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
             "fedavg's does: set it to 'sgd' with server.lr = 1"
         )
 
-    def server(start: FederationInit) -> Tree:
-        return {"method": method.server(start), "optimizer": {}}
-
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         kept = state["optimizer"]
         if PARAMETERS in sent.mean:
@@ -74,32 +72,7 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
             sent = sent._replace(mean={**sent.mean, PARAMETERS: moved})
         return {"method": method.server_update(state["method"], sent, server), "optimizer": kept}
 
-    def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        assert method.setup_update is not None
-        return {**state, "method": method.setup_update(state["method"], replies, server)}
-
-    def expected_setup(state: Tree, info: ClientInfo) -> Tree:
-        assert method.expected_setup is not None
-        return method.expected_setup(state["method"], info)
-
-    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        places = method.newcomer_placements(state["method"], newcomer, info)
-        return tuple({**state, "method": place} for place in places)
-
-    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
-        moved = method.update_newcomer(state["method"], newcomer, reply, server)
-        return {**state, "method": moved}
-
-    return method._replace(
-        server=server,
-        broadcast=lambda state, client: method.broadcast(state["method"], client),
-        server_update=server_update,
-        setup_update=None if method.setup_update is None else setup_update,
-        expected_setup=None if method.expected_setup is None else expected_setup,
-        server_metrics=lambda state: method.server_metrics(state["method"]),
-        newcomer_placements=newcomer_placements,
-        update_newcomer=update_newcomer,
-    )
+    return beside_at_server(method, {"optimizer": {}}, server_update)
 
 
 def _step(optimizer: ServerOptimizer, at: Tree, mean: Tree, kept: Tree) -> tuple[Tree, Tree]:

@@ -144,9 +144,12 @@ def privacy(facts: Mapping[str, Any]) -> str:
     replaced = ""
     if "epsilon_replaced" in facts:
         replaced = f" ({shown('epsilon_replaced')} for other data in the place of a client's)"
+    clip = f"clip {shown('clip')}"
+    if "clip_quantile" in facts:
+        clip += f" at first, then along the {shown('clip_quantile')} quantile of updates' norms"
     return (
         f"{loud}epsilon {shown('epsilon')}{replaced} at delta {shown('delta')} for "
-        f"{shown('protects')}, against {shown('from')}, after {rounds}; clip {shown('clip')}, "
+        f"{shown('protects')}, against {shown('from')}, after {rounds}; {clip}, "
         f"noise {shown('noise')} by the {by}; outside of it: "
         f"{str(facts.get('outside'))[:400]}"
     )
