@@ -34,6 +34,7 @@ from fedkin.runs.directory import states_of
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
+from fedkin.setup.privacy import SEEDED_MASKS
 from tests.engine.small import content
 from tests.flower.cluster import experiment as plain_experiment
 from tests.flower.cluster import result
@@ -96,10 +97,13 @@ def test_with_fewer_participants_and_evaluated_clients_nodes_work(tmp_path):
 @pytest.mark.parametrize(
     ("method", "seeded"), [("fedavg", False), ("ditto", True), ("scaffold", True)]
 )
-def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path):
-    """All of them: of a run for tests a node tells the sha256 of its states."""
+def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path, capsys):
+    """All of them: of a run for tests a node tells the sha256 of its states, and says loudly in its
+    log that it hides nothing.
+    """
     asked = experiment(method, seeded)
     deployed = result(Fleet(tmp_path, asked).run())
+    assert capsys.readouterr().out.count(SEEDED_MASKS) == (len(NAMES) if seeded else 0)
     assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
