@@ -177,7 +177,7 @@ def _train(
     parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
 ) -> None:
     spec, deployed = parts.spec, "deployment" in engine.facts
-    cut_off = restarts(database, spec, deployed)
+    cut_off = restarts(database, parts, deployed)
     if draws_noise(spec, deployed):
         secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
