@@ -254,9 +254,7 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
         assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
 
 
-def test_what_was_released_again_costs_at_once_and_not_at_the_end_of_the_run(
-    tmp_path, monkeypatch
-):
+def test_what_was_released_again_costs_at_once_and_not_at_the_end_of_the_run(tmp_path, monkeypatch):
     """A run that is cut off twice, and never goes on, has cost its clients two rounds more."""
     spec = experiment(privacy=NOISE)
     fleet = Fleet(tmp_path, spec)

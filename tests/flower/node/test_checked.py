@@ -48,7 +48,13 @@ def test_what_is_found_of_a_table(tmp_path: Path) -> None:
 
 
 def test_noise_and_masks_of_the_seed_are_told_loudly(tmp_path: Path) -> None:
-    privacy = {"secure_aggregation": {"threshold": 3}, "noise": 1.0, "clip": 1.0, "where": "client"}
+    privacy = {
+        "secure_aggregation": {"threshold": 3},
+        "noise": 1.0,
+        "clip": 1.0,
+        "where": "client",
+        "delta": 1e-5,
+    }
     for seeded in (False, True):
         asked = {**content("fedavg"), "privacy": {**privacy, "seeded": seeded}}
         made(tmp_path, parse(asked)[0], data="data.csv")
