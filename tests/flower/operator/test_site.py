@@ -214,7 +214,8 @@ def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp
         folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", own_data=own,
                       insecure=not secure, node_port=7000, listen="127.0.0.2")  # fmt: skip
         add(folder, "late")
-        add(folder, "later", 7)
+        asked = ["add", str(folder), "later", "--port", "7"]
+        assert CliRunner().invoke(deploy.app, asked).exception is None
     finally:
         os.umask(before)
     ports = {"north": 7000, "south": 7001, "late": 7002, "later": 7}
