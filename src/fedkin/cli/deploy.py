@@ -212,13 +212,7 @@ def add(
     ],
     port: Annotated[
         int | None,
-        typer.Option(
-            metavar="PORT",
-            min=1,
-            max=65535,
-            help="Of its own Flower runtime; default: the next one.",
-            show_default=False,
-        ),
+        typer.Option(metavar="PORT", min=1, max=65535, help="Of its runtime; default: the next."),
     ] = None,
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
