@@ -27,6 +27,24 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old"
 
 
+@pytest.mark.skipif(not files.POSIX, reason="no folder can be opened")
+def test_a_durable_file_has_its_name_on_the_disk_too(tmp_path, monkeypatch):
+    """Else a machine that loses its power has the old file, or none, whatever was said of it."""
+    synced, fsync = [], os.fsync
+
+    def watched(handle):
+        folder = stat.S_ISDIR(os.fstat(handle).st_mode)
+        synced.append((folder, sorted(path.name for path in tmp_path.glob("[ab]"))))
+        return fsync(handle)
+
+    monkeypatch.setattr("fedkin.core.files.os.fsync", watched)
+    write_file(tmp_path / "a", b"1")
+    write_secret(tmp_path / "b", b"2")
+    assert synced == [(False, []), (True, ["a"]), (False, ["a"]), (True, ["a", "b"])]
+    write_file(tmp_path / "a", b"3", durable=False)
+    assert len(synced) == 4
+
+
 @pytest.mark.skipif(not files.POSIX, reason="there is no asking whether a process lives")
 def test_what_killed_processes_left_of_a_file_is_removed(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:

@@ -29,10 +29,12 @@ from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
 from fedkin.masks.terms import LEAST, of_counts, of_scores
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, opened, sealed
+from fedkin.runs.database import read_only
 from fedkin.runs.directory import states_of
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
+from fedkin.setup.privacy import SEEDED_MASKS
 from tests.engine.small import content
 from tests.flower.cluster import experiment as plain_experiment
 from tests.flower.cluster import result
@@ -95,16 +97,48 @@ def test_with_fewer_participants_and_evaluated_clients_nodes_work(tmp_path):
 @pytest.mark.parametrize(
     ("method", "seeded"), [("fedavg", False), ("ditto", True), ("scaffold", True)]
 )
-def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path):
-    """All of them: of a run for tests a node tells the sha256 of its states."""
+def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path, capsys):
+    """All of them: of a run for tests a node tells the sha256 of its states, and says loudly in its
+    log that it hides nothing.
+    """
     asked = experiment(method, seeded)
     deployed = result(Fleet(tmp_path, asked).run())
+    assert capsys.readouterr().out.count(SEEDED_MASKS) == (len(NAMES) if seeded else 0)
     assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
     assert {row[1] for row in deployed["metrics"]} == {FEDERATION}
     assert not [row for row in deployed["notes"] if row[1] != FEDERATION]
     assert not deployed["events"]
+
+
+@pytest.mark.parametrize("slow", ["local", "masked", "reveal", "evaluate_all", "score_shares"])
+def test_a_quorum_below_the_threshold_closes_no_stage(slow, tmp_path):
+    """Closed at a quorum of two, a stage that needs three replies would end the run."""
+    fleet = Fleet(tmp_path, experiment(run__rounds=1))
+    fleet.configure(soft_deadline=0.02, quorum=0.5, poll=0.01)
+    pull, push, held = fleet.grid.pull_messages, fleet.grid.push_messages, []
+    slow_ones = set()
+
+    def pushing(messages):
+        """Two nodes of four take their time over one stage."""
+        began = len(fleet.grid.seen)
+        ids = push(messages)
+        for id, (name, parts) in zip(ids, fleet.grid.seen[began:], strict=True):
+            if name in ("c2", "c3") and slow in dict(steps(parts)):
+                slow_ones.add(id)
+        return ids
+
+    def pulling(ids):
+        ids = list(ids)
+        late = slow_ones.intersection(ids)
+        held.extend(late)
+        return pull(ids if len(held) >= 20 else [id for id in ids if id not in late])
+
+    fleet.grid.pull_messages, fleet.grid.push_messages = pulling, pushing
+    with read_only(fleet.run()) as database:
+        assert database.facts()["finished"]
+    assert len(held) >= 20
 
 
 def test_no_update_leaves_a_node(tmp_path, monkeypatch):

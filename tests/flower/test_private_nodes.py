@@ -19,6 +19,7 @@ from fedkin.flower.envelope import Place, Request, opened
 from fedkin.flower.node.deployed_model import Kept
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.protection import threshold_at
+from fedkin.report.privacy_costs import cost_of_record
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import Spec, parse
@@ -251,6 +252,17 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
     for name in fleet.nodes:
         (kept,) = PrivacyLedger(fleet.folder / "nodes" / name / "state", None).runs()
         assert (kept.again, kept.epsilon) == (1, pytest.approx(facts["privacy"]["epsilon"]))
+
+
+def test_what_was_released_again_costs_at_once_and_not_at_the_end_of_the_run(tmp_path, monkeypatch):
+    """A run that is cut off twice, and never goes on, has cost its clients two rounds more."""
+    spec = experiment(privacy=NOISE)
+    fleet = Fleet(tmp_path, spec)
+    for expected in (3, 3 + 1):
+        fleet.grid.seen.clear()
+        cut_off_at(monkeypatch, fleet, "evaluate", 2)
+        cost = cost_of_record("1", fleet.out)
+        assert cost.epsilon == pytest.approx(epsilon(mechanism_of(spec), expected))
 
 
 def test_a_budget_holds_although_a_server_was_cut_off(tmp_path, monkeypatch):

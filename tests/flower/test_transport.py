@@ -62,12 +62,16 @@ def nodes():
     return Nodes()
 
 
+def needed(op, round):
+    return {"local": round, "masked": 2, "evaluate_all": 3}.get(op, 0)
+
+
 @pytest.fixture
 def transport(nodes, tmp_path):
     def then(number):
         return [("local", number + 1, [0, 2]), ("evaluate_all", number + 1, [2])]
 
-    return FlowerTransport(nodes, PLACES, then, lambda round: round, Survivors(tmp_path / "s"))
+    return FlowerTransport(nodes, PLACES, then, needed, Survivors(tmp_path / "s"))
 
 
 def orders(message=b"down", clients=(0, 1, 2)):
@@ -125,7 +129,7 @@ def test_states_are_known_by_their_receipts(transport, nodes, tmp_path):
         (1, sha(0, 1), 1), (0, "", 0), (1, sha(2, 1), 1),
     ]  # fmt: skip
     later = FlowerTransport(
-        nodes, PLACES, lambda number: [], lambda round: 1, Survivors(tmp_path / "s")
+        nodes, PLACES, lambda number: [], lambda op, round: 1, Survivors(tmp_path / "s")
     )
     later.load({k: tmp_path / name for k, name in zip((0, 2), receipts, strict=True)})
     assert later.digests([0, 1, 2]) == {0: sha(0, 1), 1: "", 2: sha(2, 1)}
@@ -181,7 +185,7 @@ def test_a_client_may_name_few_models_and_notes_in_a_whole_run(transport, nodes,
     )
 
 
-def test_a_round_is_enough_where_each_that_is_worked_for_can_count(transport):
+def test_replies_are_enough_where_the_run_can_go_on_with_each_op(transport):
     steps = {0: [("evaluate", 1), ("local", 2)], 1: [("local", 2)], 2: [("local", 1)]}
     enough = transport._enough(steps)
     assert not enough({"c0", "c1"})
@@ -191,6 +195,10 @@ def test_a_round_is_enough_where_each_that_is_worked_for_can_count(transport):
     assert transport._enough({0: [("evaluate", 1)]})(set())
     assert not transport._enough({k: [("local", 2)] for k in range(3)})({"c0"})
     assert transport._enough({k: [("local", 2)] for k in range(3)})({"c0", "c2"})
+    assert not transport._enough({k: [("masked", 2)] for k in range(3)})({"c0"})
+    assert transport._enough({k: [("masked", 2)] for k in range(3)})({"c0", "c1"})
+    last = {k: [("local", 1), ("evaluate_all", 2)] for k in range(3)}
+    assert not transport._enough(last)({"c0", "c1"})
 
 
 def test_an_evaluation_without_scores_of_the_personal_model_is_none():
@@ -231,7 +239,7 @@ def test_a_set_of_survivors_is_on_the_disk_before_it_is_asked_for(transport, nod
     assert seen == ["", '{"reveal 3": [0, 1]}']
 
     again = FlowerTransport(
-        nodes, PLACES, lambda number: [("local", number + 1, (0, 1, 2))], len, Survivors(path)
+        nodes, PLACES, lambda number: [("local", number + 1, (0, 1, 2))], needed, Survivors(path)
     )
     assert ask(again, "local", 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     nodes.asked.clear()
@@ -269,7 +277,7 @@ def test_where_nodes_sign_their_survivors_that_set_is_kept(transport, nodes, tmp
         ask(transport, f"{first}reveal", 3, 1)
     noted = {f"{first}agree 3": [0, 1] for first in firsts}
     assert json.loads(path.read_text()) == noted
-    again = FlowerTransport(nodes, PLACES, lambda number: [], len, Survivors(path))
+    again = FlowerTransport(nodes, PLACES, lambda number: [], needed, Survivors(path))
     for op in ("local", "score_keys"):
         assert ask(again, op, 3, 0, 1, 2) == {0: None, 1: None, 2: NOT_A_SURVIVOR}
     assert set(ask(again, "evaluate", 3, 0, 1, 2)) == {0, 1}

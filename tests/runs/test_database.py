@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.runs import checkpoint
 from fedkin.runs.database import (
     VERSION,
+    Database,
     before_resume,
     create,
     open_run,
@@ -59,6 +60,22 @@ def test_columns_that_have_no_end_or_no_table_are_damage(database, query):
     for ask in (database.rows, database.columns):
         with pytest.raises(FedkinError, match=r"run\.db is damaged: .*no (such table|end)"):
             ask(query)
+
+
+def test_the_folder_is_synced_after_the_journal_is_removed(tmp_path, monkeypatch):
+    """By SQLite itself (synchronous = EXTRA, 3), whoever writes: that is when a commit is made."""
+    levels, commit = [], Database.commit
+
+    def committed(self):
+        levels.append(self.rows("PRAGMA synchronous"))
+        return commit(self)
+
+    monkeypatch.setattr(Database, "commit", committed)
+    with closing(create(tmp_path / "run.db", {})) as database, database.commit():
+        pass
+    with closing(open_run(tmp_path, write=True)) as database, database.commit():
+        pass
+    assert levels == [[(3,)]] * 3
 
 
 def test_a_half_made_record_is_made_again(tmp_path):

@@ -62,6 +62,15 @@ def test_a_file_system_without_locks(cache, tmp_path, monkeypatch):
     assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
 
 
+def test_a_process_that_hangs_holds_nobody_up(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(code_cache, "PATIENCE", 0.05)
+    made = tmp_path / "made.so"
+    made.write_bytes(b"code")
+    kept("a", lambda: made)
+    with code_cache.FileLock(cache / "a.lock"):
+        assert kept("a", lambda: made) == made
+
+
 def test_no_room_for_a_file(cache, tmp_path, monkeypatch):
     def full(path, content):
         raise OSError(28, "No space left on device")

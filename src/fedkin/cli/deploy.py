@@ -210,6 +210,10 @@ def add(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the new node.", show_default=False)
     ],
+    port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", min=1, max=65535, help="Of its runtime; default: the next."),
+    ] = None,
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
     need_extra()
@@ -218,7 +222,7 @@ def add(
     from fedkin.flower.operator.registration import register_now
     from fedkin.flower.operator.site import add as write
 
-    made = write(folder, name)
+    made = write(folder, name, port)
     here = register_now(folder, name)
     when = "it is registered" if here else "the SuperLink registers it when it starts"
     say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")

@@ -21,16 +21,19 @@ NUMBER = re.compile(r"[1-9][0-9]{0,9}")  # of a process
 STEP = 1 << 20  # bytes that are read at a time of a file that is longer than it said
 
 
-def write_file(path: Path, content: bytes, durable: bool = True, links: bool = True) -> None:
+def write_file(
+    path: Path, content: bytes, durable: bool = True, links: bool = True, private: bool = False
+) -> None:
     """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what
     it points at is written.
 
     Args:
         path: Its folder exists.
         content: All of the file.
-        durable: Whether to wait until the disk has it.
+        durable: Whether to wait until the disk has it, and its name.
         links: Whether ``path`` may be a link, as a file that a person named; if not, the new file
             takes the link's place.
+        private: Whether only its owner can read it, from its first byte on.
 
     Raises:
         OSError: It cannot be written, or is what a rename would put an end to: a folder, a device,
@@ -40,7 +43,7 @@ def write_file(path: Path, content: bytes, durable: bool = True, links: bool = T
         target = _target(path) if links else path
         # a worker that outlived its run may write here too
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        _put(part, target, content, 0o666, durable)
+        _put(part, target, content, 0o600 if private else 0o666, durable)
     except OSError as error:
         # of the file that was asked for
         raise OSError(error.errno, error.strerror, str(path)) from None
@@ -162,10 +165,36 @@ def _put(part: Path, target: Path, content: bytes, mode: int, durable: bool = Tr
                 file.flush()
                 os.fsync(file.fileno())
         part.replace(target)
+        if durable:
+            sync_folder(target.parent)
     except OSError:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable, where the system can: Windows opens no folder.
+
+    Args:
+        folder: The folder, which is there.
+
+    Raises:
+        OSError: The disk failed.
+    """
+    if not POSIX:
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # it may be written to, and not listed
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of a file system that syncs no folder
+            raise
+    finally:
+        os.close(handle)
 
 
 def typed_path(name: str | Path) -> Path:

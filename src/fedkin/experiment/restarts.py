@@ -9,8 +9,9 @@ With the same noise, the difference of the two models would be what one client a
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, many
+from fedkin.experiment.run_facts import privacy_of
 from fedkin.runs.database import Database, put_facts
-from fedkin.runs.spec import Spec
+from fedkin.setup.build import Assembled
 from fedkin.setup.noise_calibration import last_affordable
 
 AGAIN, UNDER_WAY = "released_again", "under_way"  # facts of a run
@@ -44,12 +45,13 @@ class Restarts(NamedTuple):
         ]
 
 
-def restarts(database: Database, spec: Spec, deployed: bool) -> Restarts:
-    """How often this run's server was cut off, entered before it tells anybody anything.
+def restarts(database: Database, parts: Assembled, deployed: bool) -> Restarts:
+    """How often this run's server was cut off, entered before it tells anybody anything; so is what
+    the run costs then, for it may never come to its end.
 
     Args:
         database: The run's record.
-        spec: The experiment.
+        parts: The run's objects.
         deployed: Whether clients are nodes. In a simulation nothing leaves before a commit.
 
     Returns:
@@ -58,6 +60,7 @@ def restarts(database: Database, spec: Spec, deployed: bool) -> Restarts:
     Raises:
         FedkinError: [privacy] budget has no room for the first round once more.
     """
+    spec = parts.spec
     if not (spec.privacy.on and deployed) or spec.privacy.at_client:
         return Restarts(0, {}, spec.run.rounds)
     facts = database.facts()
@@ -71,6 +74,7 @@ def restarts(database: Database, spec: Spec, deployed: bool) -> Restarts:
             f"privacy.budget is {spec.privacy.budget:g}, which the first round has used up: its "
             "server was cut off in it, and nodes may have its model; begin another run"
         )
+    cost = {"privacy": privacy_of(parts, again, last)} if again else {}
     with database.commit() as transaction:
-        put_facts(transaction, {AGAIN: again, UNDER_WAY: True})
+        put_facts(transaction, {AGAIN: again, UNDER_WAY: True, **cost})
     return Restarts(again, {UNDER_WAY: False}, last)

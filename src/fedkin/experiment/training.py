@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.files import write_file
+from fedkin.core.files import sync_folder, write_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
@@ -121,7 +121,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
     if draws_noise(parts.spec, "deployment" in engine.facts) and not parts.spec.privacy.seeded:
         new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
-        checkpoint.sync(folder)
+        sync_folder(folder)
         # who is never in a round, and what is in vain, is told before hours of rounds
         for sentence in (*alone(parts), *unsent_noise(parts)):
             note(sentence)
@@ -177,7 +177,7 @@ def _train(
     parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
 ) -> None:
     spec, deployed = parts.spec, "deployment" in engine.facts
-    cut_off = restarts(database, spec, deployed)
+    cut_off = restarts(database, parts, deployed)
     if draws_noise(spec, deployed):
         secret = secret_for(spec, folder, cut_off.released_again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fedkin.core.files import read_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.op import LAST, WORK
+from fedkin.engine.round.schedule import replies_for
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.export.shared import shared_view
@@ -240,5 +242,6 @@ class FlowerBackend:
                 last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
             )
 
+        needed = partial(replies_for, schedule=schedule, federation=parts.federation)
         survivors = Survivors(folder / SURVIVORS)
-        yield FlowerTransport(self.dispatcher, places, then, schedule.replies_needed, survivors)
+        yield FlowerTransport(self.dispatcher, places, then, needed, survivors)

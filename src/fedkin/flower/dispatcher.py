@@ -35,7 +35,12 @@ LATE = 60  # seconds that a message outlives its deadline in the SuperLink
 MOST_HELD = 3  # replies of one node that are still being received, at most
 PACE = 0.01  # seconds between two looks for each reply that is waited for: a look is a request each
 
+Between = Callable[[Collection[str]], None]  # names that have not replied yet → what is done then
 Enough = Callable[[Collection[str]], bool]  # names that replied → whether their round can count
+
+
+def _nothing(names: Collection[str]) -> None:
+    """Where nobody wants to know who is waited for."""
 
 
 class Grid(Protocol):
@@ -118,6 +123,7 @@ class Dispatcher:
         requests: Mapping[str, tuple[Request, bytes | None]],
         deadline: float | None = None,
         enough: Enough = bool,
+        between: Between = _nothing,
     ) -> dict[str, tuple[NodeReply, list[bytes]] | str]:
         """name → (reply, its messages), or in one sentence why there is none.
 
@@ -125,6 +131,8 @@ class Dispatcher:
             requests: name → (request, its message; None where there is none).
             deadline: Seconds that a client has; None: the deployment's.
             enough: Of the names that replied, whether a quorum of them may close the round.
+            between: Is called with the names that are waited for between two looks for replies, and
+                ends the exchange by whatever it raises.
 
         Returns:
             An entry for each name that was asked.
@@ -144,7 +152,7 @@ class Dispatcher:
         sent = time.time()
         soft = self._soft(requests)
         limit = self.deployment.max_bytes + HEADER_BYTES
-        for name, answer in self._send(messages, deadline, limit, soft, enough).items():
+        for name, answer in self._send(messages, deadline, limit, soft, enough, between).items():
             if isinstance(answer, str):
                 replies[name] = answer
                 continue
@@ -221,6 +229,7 @@ class Dispatcher:
         limit: int,
         soft: float = math.inf,
         enough: Enough = bool,
+        between: Between = _nothing,
     ) -> dict[str, Parts | str]:
         """Push all, then look for replies until all are there or the time is over.
 
@@ -257,6 +266,7 @@ class Dispatcher:
                         for id, name in waiting.items()
                     }
                 if waiting:
+                    between(list(waiting.values()))
                     time.sleep(max(self.deployment.poll, PACE * len(waiting)))
             return replies
         finally:

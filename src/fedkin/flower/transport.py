@@ -42,7 +42,7 @@ class FlowerTransport:
         dispatcher: Reaches the nodes.
         places: {client: (its name, its place in the federation)}.
         then: round → what follows its evaluation, (op, round, clients) each.
-        needed: round → how many replies it needs.
+        needed: op, round → how many replies it needs; 0: the run goes on without any.
         survivors: Of sums under masks, which a server that was stopped may have begun to take off.
     """
 
@@ -51,7 +51,7 @@ class FlowerTransport:
         dispatcher: Dispatcher,
         places: Mapping[int, tuple[str, Place]],
         then: Then,
-        needed: Callable[[int], int],
+        needed: Callable[[RemoteOp, int], int],
         survivors: Survivors,
     ) -> None:
         self.dispatcher, self.places = dispatcher, places
@@ -249,17 +249,16 @@ class FlowerTransport:
     def _enough(
         self, steps: Mapping[int, Sequence[tuple[RemoteOp, int]]]
     ) -> Callable[[Collection[str]], bool]:
-        """Whether those who replied are so many that each round they worked for can count."""
-        working: dict[int, set[str]] = {}
+        """Whether those who replied are so many that the run can go on with each of the ops."""
+        asked: dict[tuple[RemoteOp, int], set[str]] = {}
         for client, todo in steps.items():
-            for op, round in todo:
-                if op == WORK:
-                    working.setdefault(round, set()).add(self.places[client][0])
+            for step in todo:
+                asked.setdefault(step, set()).add(self.places[client][0])
 
         def enough(replied: Collection[str]) -> bool:
             return all(
-                len(names.intersection(replied)) >= min(self.needed(round), len(names))
-                for round, names in working.items()
+                len(names.intersection(replied)) >= min(self.needed(*step), len(names))
+                for step, names in asked.items()
             )
 
         return enough

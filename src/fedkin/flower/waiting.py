@@ -4,17 +4,19 @@ it.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import read_file, write_file
-from fedkin.flower.dispatcher import Dispatcher
+from fedkin.flower.dispatcher import Between, Dispatcher
 from fedkin.flower.envelope import Facts
 from fedkin.flower.stopping import stop_if_asked
 
 SHOWN = 20  # names, at most
+SLOW = 3.0  # seconds after which it is said that a node is connected and does not answer
+SOON = 1.0  # seconds that a node which is connected has at least, however late it came
 LARGEST = 1 << 16  # bytes of the word
 
 
@@ -152,18 +154,38 @@ def _called(
         open_names = [name for name in names if name not in facts]
         nodes = dispatcher.nodes()
         here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
-        why = {name: dispatcher.why_unreachable(name) for name in open_names}
-        for name, reply in (dispatcher.exchange(here) if here else {}).items():
+        why = {name: dispatcher.why_unreachable(name) for name in open_names if name not in here}
+        left = min(dispatcher.deployment.deadline, max(end - time.monotonic(), SOON))
+        between = _while_silent(waiting, open_names, list(why), stop)
+        answers = dispatcher.exchange(here, left, between=between) if here else {}
+        for name, reply in answers.items():
             if isinstance(reply, str):
                 why[name] = reply
             else:
                 facts[name] = reply[0].facts
-                del why[name]
+        why = {name: why[name] for name in open_names if name in why}
         waiting.tell(list(why))
         if not why or time.monotonic() > end or len(here) == len(open_names):
             return facts, why
         stop_if_asked(stop, f"stopped while waiting for {some(list(why), SHOWN)}")
         time.sleep(1)
+
+
+def _while_silent(
+    waiting: Waiting, names: Sequence[str], away: Collection[str], stop: Path | None
+) -> Between:
+    """What is done while nodes that are connected do not answer. They are not asked anew meanwhile:
+    a slow one would then have two messages.
+    """
+    asked = time.monotonic()
+
+    def between(silent: Collection[str]) -> None:
+        missing = [name for name in names if name in silent or name in away]
+        if time.monotonic() - asked > SLOW:
+            waiting.tell(missing)
+        stop_if_asked(stop, f"stopped while waiting for {some(missing, SHOWN)}")
+
+    return between
 
 
 def _not_ready(why: dict[str, str], clients: int) -> FedkinError:

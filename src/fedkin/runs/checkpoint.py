@@ -37,21 +37,6 @@ def name(client: int, round: int) -> str:
     return f"{'server' if client == SERVER else client}.{round}.safetensors"
 
 
-def sync(folder: Path) -> None:
-    """Make renames in a folder durable, where a folder can be opened: on Windows it cannot.
-
-    Args:
-        folder: The folder, which is there.
-    """
-    if not POSIX:
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def named(run: Path, database: Database) -> dict[int, Path]:
     """The file of each last committed state, whether it is there or not.
 

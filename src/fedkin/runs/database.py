@@ -38,6 +38,8 @@ PART = 50_000  # rows that are held as Python objects at a time
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
 WRITER_WAITS = 1.0  # seconds for readers, at once: meanwhile new readers wait for it
 READER_WAITS = 5.0  # seconds for the writer
+# also of the folder, once the journal is removed: that is the commit, and FULL syncs files alone
+DURABLE = "PRAGMA synchronous = EXTRA"
 
 SCHEMA = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -243,7 +245,7 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
         part.unlink(missing_ok=True)
         with closing(sqlite3.connect(part, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(DURABLE)
             with Database(part, connection).commit() as transaction:
                 for statement in SCHEMA.split(";"):  # executescript would commit
                     transaction.execute(statement)
@@ -305,7 +307,7 @@ def _connect(
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=busy)
     try:
         if write:
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(DURABLE)
         else:
             short_values(connection)
         with ends(connection, file):

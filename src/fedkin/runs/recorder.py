@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import Halted, reason
+from fedkin.core.files import sync_folder
 from fedkin.core.kinds import KINDS
 from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import COUNTED, MEASURES, MOVED, Database, locked, put_facts, put_rows
@@ -130,7 +131,7 @@ class Recorder:
             return Saved(-1, [], [])
         at, folder = self.waiting[-1].round, states_of(self.run)
         changed = self.save(folder, at)
-        checkpoint.sync(folder)
+        sync_folder(folder)
         self._saved = Saved(at, self.waiting, changed)
         self.waiting = []
         return self._saved

@@ -20,6 +20,7 @@ from fedkin.core.system.posix import POSIX
 from fedkin.core.system.private import private_folder
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # torch reads it whenever it needs the folder
+PATIENCE = 120.0  # seconds for another process to make the file: one that hangs holds nobody up
 KEPT = 200  # files, a megabyte or two each; those that were not used for longest go first
 
 
@@ -27,7 +28,7 @@ def kept(name: str, make: Callable[[], Path]) -> Path:
     """The file of that name; one that ``make`` makes, and of which a copy is kept where there is
     room, if none is.
 
-    Of processes that want the same one, the first makes it, and the others wait.
+    Of processes that want the same one, the first makes it, and the others wait, but not for ever.
 
     Args:
         name: Of the file, without its digest and ending; it changes whenever the code would.
@@ -46,8 +47,8 @@ def kept(name: str, make: Callable[[], Path]) -> Path:
         return make()
     lock = FileLock(folder / f"{name}.lock")
     try:
-        lock.acquire()
-    except (OSError, NotImplementedError):  # a file system without locks
+        lock.acquire(timeout=PATIENCE)
+    except (OSError, NotImplementedError):  # a file system without locks, or Timeout
         return make()
     try:
         return _found(folder, name) or _copied(folder, name, make())

@@ -28,6 +28,8 @@ HAS_A_MODEL = "whoever is given a client's model"  # where nothing is sent
 ZERO_OUT = "a client's update or none in its place (zero-out)"
 LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
+SEEDED_NOISE = "NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"
+SEEDED_MASKS = "NOT PRIVATE: privacy.seeded makes the keys of masks from run.seed"
 PLAIN_AT_HOME = "personal models, trained without noise"
 PERSONAL = "personal models, made of their client's own rows"
 
@@ -206,6 +208,21 @@ def outside_of(spec: Spec, personal_outside: bool = False) -> str:
     return f"{', '.join(uncovered)} and {FITTED}"
 
 
+def seeded_remarks(spec: Spec) -> list[str]:
+    """What is said loudly of an experiment whose noise or masks protect nobody.
+
+    Args:
+        spec: The experiment.
+
+    Returns:
+        [] where neither comes from its seed.
+    """
+    if not spec.privacy.seeded:
+        return []
+    masks = spec.privacy.secure_aggregation is not None
+    return [*([SEEDED_NOISE] if spec.privacy.on else []), *([SEEDED_MASKS] if masks else [])]
+
+
 def remarks_of(facts: Mapping[str, Any] | None) -> list[str]:
     """One sentence of what holds, and a loud one where nothing does.
 
@@ -218,7 +235,7 @@ def remarks_of(facts: Mapping[str, Any] | None) -> list[str]:
     if facts is None:
         return []
     if facts["seeded"]:
-        return ["NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"]
+        return [SEEDED_NOISE]
     replaced = ""
     if "epsilon_replaced" in facts:
         replaced = f" ({facts['epsilon_replaced']:.3g} for other data in the place of a client's)"

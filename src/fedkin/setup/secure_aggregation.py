@@ -16,6 +16,7 @@ from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import LEAST, Bounds, usual_threshold
 from fedkin.runs.spec import Spec
+from fedkin.setup.privacy import SEEDED_MASKS
 
 IN_THE_CLEAR = "numbers of samples arrive client by client"
 
@@ -186,7 +187,7 @@ def masking_remarks(spec: Spec, federation: Federation) -> list[str]:
     if federation.threshold is None:
         return []
     if spec.privacy.seeded:
-        return ["NOT PRIVATE: privacy.seeded makes the keys of masks from run.seed"]
+        return [SEEDED_MASKS]
     return [
         f"secure aggregation: the server sees sums of at least {federation.threshold} of "
         f"{participants_of(federation)} updates and scores, and no update or score of a client: "

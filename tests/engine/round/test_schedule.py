@@ -6,7 +6,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.round.federation import participants, participants_of
 from fedkin.engine.round.panel import panel
-from fedkin.engine.round.schedule import synchronous
+from fedkin.engine.round.schedule import replies_for, synchronous
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.resume import resume
@@ -88,6 +88,19 @@ def test_rounds_between_two_evaluations_are_evaluated_by_nobody_but_the_last_is(
 def test_so_many_replies_are_needed_as_run_asks_for():
     _, schedule = decided(run__min_replies=3)
     assert [schedule.replies_needed(n) for n in (0, 1, 2)] == [3, 3, 3]
+
+
+def test_under_masks_every_stage_needs_as_many_replies_as_the_threshold_says():
+    parts, schedule = decided(run__min_replies=2)
+    hidden = parts.federation._replace(threshold=4, scoring=lambda number: 3 + number)
+
+    def needed(federation, number=1):
+        ops = ("local", "shares", "reveal", "evaluate", "count_agree", "score_keys", "finish")
+        return [replies_for(op, number, schedule, federation) for op in ops]
+
+    assert needed(parts.federation) == [2, 0, 0, 0, 0, 0, 0]
+    assert needed(hidden) == [4, 4, 4, 4, 4, 4, 0]
+    assert needed(hidden._replace(threshold=1), 2) == [2, 2, 2, 5, 5, 5, 0]
 
 
 def test_the_coordinator_asks_whom_the_schedule_names():

@@ -8,9 +8,12 @@ from jsonschema import Draft202012Validator
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.node.checked import checked
+from fedkin.flower.node.host import Node
+from fedkin.runs.spec import parse
+from fedkin.setup.privacy import SEEDED_MASKS, SEEDED_NOISE
 from tests.cli.command import fedkin
 from tests.cli.json_outputs import as_written, looks
-from tests.engine.small import small
+from tests.engine.small import content, small
 from tests.flower.node.host_examples import made
 from website.json_page import schemas
 from website.json_schema import of
@@ -42,6 +45,23 @@ def test_what_is_found_of_a_table(tmp_path: Path) -> None:
     assert none == "no validation samples: nothing is chosen by this node's scores"
     assert far.startswith("columns enter the model as they are, far from 0: age (mean ")
     assert "bmi" not in far
+
+
+def test_noise_and_masks_of_the_seed_are_told_loudly(tmp_path: Path) -> None:
+    privacy = {
+        "secure_aggregation": {"threshold": 3},
+        "noise": 1.0,
+        "clip": 1.0,
+        "where": "client",
+        "delta": 1e-5,
+    }
+    for seeded in (False, True):
+        asked = {**content("fedavg"), "privacy": {**privacy, "seeded": seeded}}
+        made(tmp_path, parse(asked)[0], data="data.csv")
+        (tmp_path / "data.csv").write_text(table())
+        loud = [SEEDED_NOISE, SEEDED_MASKS] if seeded else []
+        assert [one for one in checked(tmp_path)["notes"] if "NOT PRIVATE" in one] == loud
+        assert Node(tmp_path).look().splitlines()[:-1] == loud
 
 
 def test_columns_that_are_scaled_are_no_note(tmp_path: Path) -> None:

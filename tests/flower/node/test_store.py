@@ -24,7 +24,7 @@ def test_a_damaged_commit_is_said_to_be_damaged(tmp_path):
 
 def test_what_is_kept_comes_back_as_it_was(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr(store, "sync", synced.append)
+    monkeypatch.setattr("fedkin.core.files.sync_folder", synced.append)
     node_store = NodeStore(tmp_path / "deep" / "run")
     for message in (None, b"", b"up"):
         commit = Commit("key", b"state", message, {"weight": 2.0})

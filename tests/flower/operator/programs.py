@@ -32,8 +32,9 @@ class Programs:
         self.homes: list[str] = []
         self.answers: list[tuple[int, str, str]] = []
 
-    def run(self, command, *, env, capture_output, text, check):
+    def run(self, command, *, env, capture_output, start_new_session, text, check):
         assert capture_output
+        assert start_new_session
         assert text
         assert not check
         self.asked.append(command)

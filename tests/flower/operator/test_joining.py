@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 pytest.importorskip("flwr")
 
@@ -57,6 +58,14 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, t
     monkeypatch.setattr(submit.Submitted, "over", slow)
     assert joining.join(site, "late", None, None) == {"of": "10"}
     assert slept == [0.5, 0.5]
+
+
+def test_two_terminals_begin_no_join_of_a_node_at_once(site, told):
+    (site / "runs" / "1").mkdir(parents=True)
+    held = pytest.raises(FedkinError, match="a run or a join is being begun in another terminal")
+    with FileLock(site / "submit.lock"), held:
+        joining.join(site, "late", None, None)
+    assert not told
 
 
 def told_of(site):

@@ -38,7 +38,11 @@ def test_certificates_are_renewed_with_the_same_authority(short_path, monkeypatc
     assert "ca.crt expires on" in capsys.readouterr().err
     old = x509.load_pem_x509_certificate((folder / "certs" / "ca.crt").read_bytes())
     monkeypatch.setattr(keys, "DAYS", 365)
+    key, elsewhere = folder / "certs" / "ca.key", short_path / "stick.key"
+    key.rename(elsewhere)
+    key.symlink_to(elsewhere)
     assert renew(folder) == ["north", "south"]
+    assert key.is_symlink()  # the key stays where it is kept
     server = x509.load_pem_x509_certificate((folder / "certs" / "server.crt").read_bytes())
     server.verify_directly_issued_by(old)  # a node that has the old ca.crt is served until it ends
     names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -71,6 +71,19 @@ def test_who_is_connected_and_how_far_the_last_run_is(tmp_path, programs):
     assert {command[1] for command in programs.asked} == {"supernode", "ls"}  # nothing is started
 
 
+def test_the_rounds_are_those_of_the_run_and_not_of_the_experiment_of_the_next_one(
+    tmp_path, programs
+):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    (folder / SUBMITTED).write_text(json.dumps({"run": "1", "flower": "12"}))
+    (folder / "experiment.toml").write_text("rounds = [")
+    programs.answers = [listed("online"), said(runs=[{"status": "running"}])] * 2
+    assert told(folder).splitlines()[-1] == "run 1      going on, round 0 committed"
+    (folder / "runs" / "1").mkdir(parents=True)
+    create(folder / "runs" / "1" / RECORD, {"rounds": 7}).close()
+    assert told(folder).splitlines()[-1] == "run 1      going on, round 0 of 7 committed"
+
+
 def test_without_keys_nobody_knows_which_node_it_is(tmp_path, programs):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     programs.answers = [listed("online", "offline")]

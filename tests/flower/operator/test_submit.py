@@ -1,6 +1,7 @@
 """``fedkin deploy run`` and Ctrl-C, without processes: a server app that is played by the test."""
 
 import json
+import signal
 import threading
 import time
 
@@ -249,9 +250,30 @@ def test_data_of_the_nodes_are_not_looked_for_here(own, tmp_path, monkeypatch, c
 
 
 def test_two_terminals_begin_no_run_at_once(site):
-    held = pytest.raises(FedkinError, match="a run is being begun in another terminal")
+    held = pytest.raises(FedkinError, match="a run or a join is being begun in another")
     with FileLock(site / "submit.lock"), held:
         submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_that_ends_while_a_run_is_begun_leaves_its_note(number, site, monkeypatch):
+    """Else it would go on, and nobody would know of it."""
+
+    def ended(*_):
+        raise KeyboardInterrupt
+
+    def begun(self, config):
+        signal.raise_signal(number)
+        self.number = "12"
+
+    monkeypatch.setattr(submit.Submitted, "submit", begun)
+    before = signal.signal(number, ended)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            submit.submit(site, site / "runs" / "1", lambda record: None)
+    finally:
+        signal.signal(number, before)
+    assert json.loads((site / SUBMITTED).read_text()) == {"run": "1", "flower": "12"}
 
 
 def test_the_client_app_refuses_what_is_too_large_for_its_node():

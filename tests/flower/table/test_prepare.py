@@ -1,6 +1,7 @@
 """A node's raw table becomes the file that it trains on, alike on all nodes."""
 
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def prepared(folder: Path, table: pd.DataFrame, **options: object) -> dict[str, 
 def test_a_table_becomes_the_nodes_file(tmp_path: Path) -> None:
     folder = node(tmp_path)
     found = prepared(folder, raw())
+    assert stat.S_IMODE((folder / "data.csv").stat().st_mode) == 0o600  # whatever the umask
     assert found == {
         "file": str(folder / "data.csv"),
         "rows": 80,

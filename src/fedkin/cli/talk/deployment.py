@@ -31,7 +31,8 @@ def tell(status: Mapping[str, Any], costs: Sequence[PrivacyCost], as_json: bool)
         say("run        none yet")
     else:
         more = f", {run['waiting']}" if run["waiting"] else ""
-        done = f"round {run['round']} of {run['rounds']} committed"
+        of = "" if run["rounds"] is None else f" of {run['rounds']}"
+        done = f"round {run['round']}{of} committed"
         say(f"run {run['run']:<6} {run['status']}, {done}{more}")
     if costs:  # runs of other deployments are not known here
         say(f"privacy    {costs_in_words(costs)}")

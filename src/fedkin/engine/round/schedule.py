@@ -5,6 +5,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from fedkin.core.method import Method
+from fedkin.engine.op import EVALUATIONS, SCORING, STAGES, WORK, Op
 from fedkin.engine.round.federation import Federation, participants
 from fedkin.engine.round.panel import PARTICIPANTS, panel
 
@@ -12,6 +13,7 @@ __all__ = [
     "Draw",
     "RoundSchedule",
     "Scheduling",
+    "replies_for",
     "synchronous",
 ]
 
@@ -64,3 +66,22 @@ def synchronous(method: Method, federation: Federation, draw: Draw | None = None
         return everyone if last else fixed()
 
     return RoundSchedule(introduced, draw, evaluated, lambda number: federation.min_replies)
+
+
+def replies_for(op: Op, number: int, schedule: RoundSchedule, federation: Federation) -> int:
+    """How many replies to one op a run needs, so that it can go on.
+
+    Args:
+        op: What clients are asked.
+        number: Of the round.
+        schedule: Says it of the work of a round.
+        federation: Its thresholds, where masks hide updates and scores.
+
+    Returns:
+        A number of clients; 0 where the run goes on without any reply.
+    """
+    if op == WORK or (op in STAGES and federation.masked):
+        return max(schedule.replies_needed(number), federation.threshold or 0)
+    if op in (*EVALUATIONS, *SCORING) and federation.scoring is not None:
+        return federation.scoring(number)
+    return 0

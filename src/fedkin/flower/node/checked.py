@@ -18,6 +18,7 @@ from fedkin.flower.node.held_data import HeldData
 from fedkin.flower.node.reasons import of_failure
 from fedkin.flower.node.usable import check_fit, experiment_at, own_data
 from fedkin.runs.spec import Spec
+from fedkin.setup.privacy import seeded_remarks
 
 FAR = 5.0  # the mean of a column, or its deviation, from which on steps overshoot
 REHEARSAL = "its data are its part of the experiment's: a rehearsal"
@@ -55,7 +56,11 @@ def checked(folder: Path) -> dict[str, Any]:
         "shape": list(population.x.shape[1:]),
         "task": population.task,
         "classes": {str(k): count for k, count in enumerate(counts)},
-        "notes": [*_without_samples(population), *_unscaled(enter, population)],
+        "notes": [
+            *seeded_remarks(spec),
+            *_without_samples(population),
+            *_unscaled(enter, population),
+        ],
     }
 
 
@@ -67,7 +72,8 @@ def first_look(held: HeldData, experiment: Callable[[], tuple[Spec, str]]) -> st
         experiment: Reads the experiment, and its fingerprint.
 
     Returns:
-        A line. Cells go to the log alone.
+        A line, and loud ones above it where the experiment's noise or masks protect nobody. Cells
+        go to the log alone.
     """
     if held.config.data is None:
         return REHEARSAL
@@ -80,7 +86,8 @@ def first_look(held: HeldData, experiment: Callable[[], tuple[Spec, str]]) -> st
         return f"no run can have this node until this is mended: {why}"
     facts = loaded.facts
     assert facts is not None
-    return f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
+    sizes = f"its data: {facts.train:,} train, {facts.val:,} val, {facts.test:,} test samples"
+    return "\n".join([*seeded_remarks(spec), sizes])
 
 
 def _without_samples(population: Population) -> list[str]:

@@ -60,6 +60,7 @@ from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import names_of, with_measure
 from fedkin.setup.build import adapt_to_models, method_of, schedule_of
+from fedkin.setup.privacy import seeded_remarks
 from fedkin.setup.secure_aggregation import check_clients, masking_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
@@ -170,7 +171,7 @@ class Node:
         """What a start says of the node's data.
 
         Returns:
-            A line: their sizes, or why no run can have them.
+            Lines: their sizes, or why no run can have them.
         """
         return first_look(self._data, self._experiment)
 
@@ -206,6 +207,8 @@ class Node:
         """
         cached, key = self._host, (loaded.experiment, place, run)
         if cached is None or cached[0] != key or cached[1] is not loaded.population:
+            for loud in seeded_remarks(spec):
+                print(f"run {run}: {loud}", flush=True)
             self._host = cached = (
                 key,
                 loaded.population,

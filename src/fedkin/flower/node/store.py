@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from fedkin.core.files import write_file, write_secret
 from fedkin.engine.store import StoreError
 from fedkin.flower.node.reasons import logged
-from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"
 NAMED = 32  # digits of a key in the name of a round's second commit
@@ -100,7 +99,6 @@ class NodeStore:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_file(self._path(round, commit.key), line + b"\n" + rest)
-            sync(self._folder)
         except OSError as error:
             raise StoreError(f"{self._folder} cannot be written: {error.strerror}") from None
 

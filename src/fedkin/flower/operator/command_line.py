@@ -111,6 +111,7 @@ class CommandLine:
             [program("flwr"), *arguments, "--format", "json"],
             env=environment(self.home),
             capture_output=True,
+            start_new_session=True,  # a Ctrl-C is for fedkin, which ends it where it may
             text=True,
             check=False,
         )

@@ -11,7 +11,7 @@ from fedkin.flower.commands import flwr
 from fedkin.flower.config import DEPLOYMENT, Deployment, joining_of, load, stop_of
 from fedkin.flower.operator.command_line import LINK
 from fedkin.flower.operator.site import write_app
-from fedkin.flower.operator.submit import Submitted, check_over
+from fedkin.flower.operator.submit import Submitted, check_over, one_at_a_time
 from fedkin.newcomers.join import FOLDER, FOUND
 
 
@@ -28,7 +28,8 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
         What ``join.json`` then holds.
 
     Raises:
-        FedkinError: The server app's sentence, or an earlier join of this node goes on.
+        FedkinError: The server app's sentence, or an earlier join of this node goes on, or is being
+            begun.
         Interrupted: After Ctrl-C.
     """
     folder = folder.absolute()
@@ -37,18 +38,17 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
         raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
     out = _run(folder, number)
     note = joining_of(folder, name)
-    check_over(folder, deployment, note, name)
-    write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
     flower = Submitted(folder, deployment)
-    flower.submit(
-        {
-            "deployment": str(folder),
-            "out": str(out),
-            "join": name,
-            "rounds": "" if rounds is None else str(rounds),
-        }
-    )
-    flower.note(note, out)
+    told = {
+        "deployment": str(folder),
+        "out": str(out),
+        "join": name,
+        "rounds": "" if rounds is None else str(rounds),
+    }
+    with one_at_a_time(folder):
+        check_over(folder, deployment, note, name)
+        write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
+        flower.begin(told, note, out)
     asked = False
     try:
         flower.wait()

@@ -20,14 +20,14 @@ WARNING = 30  # days before a certificate expires
 
 
 def certificates(folder: Path, hosts: Sequence[str], anew: bool = True) -> None:
-    """Write ca.crt, ca.key, server.crt, server.key. The server's is for ``hosts``, and for
-    loopback.
+    """Write ca.crt, server.crt, server.key, and ca.key where it is new. The server's is for
+    ``hosts``, and for loopback.
 
     Args:
         folder: Is made where it is not there.
         hosts: Names or addresses; the first one is the subject.
-        anew: Whether the authority gets a new key; else its key stays, so that nodes with the old
-            ca.crt are served too.
+        anew: Whether the authority gets a new key; else its key stays as it is, perhaps a link to
+            where it is kept, and nodes with the old ca.crt are served too.
 
     Raises:
         FedkinError: The authority's key is to stay, and is not there.
@@ -59,14 +59,13 @@ def certificates(folder: Path, hosts: Sequence[str], anew: bool = True) -> None:
     )
     for name, certificate, key in (("ca", ca, authority), ("server", crt, server)):
         write_file(folder / f"{name}.crt", certificate.public_bytes(serialization.Encoding.PEM))
-        write_secret(
-            folder / f"{name}.key",
-            key.private_bytes(
+        if key is server or anew:
+            private = key.private_bytes(
                 serialization.Encoding.PEM,
                 serialization.PrivateFormat.PKCS8,
                 serialization.NoEncryption(),
-            ),
-        )
+            )
+            write_secret(folder / f"{name}.key", private)
 
 
 def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.errors import FedkinError
 from fedkin.flower.config import DEPLOYMENT, SUBMITTED, Deployment, load, spec_of, waiting_of
 from fedkin.flower.operator.command_line import LINK, CommandLine
 from fedkin.flower.operator.submit import GOES_ON, Submitted
@@ -78,21 +79,31 @@ def _run(folder: Path, deployment: Deployment) -> dict[str, Any] | None:
         name, number = str(kept["run"]), str(kept["flower"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    out, done, finished = folder / "runs" / name, 0, False
+    out, done, facts = folder / "runs" / name, 0, dict[str, Any]()
     if recorded(out):
         with read_only(out) as database:
-            done, finished = database.last_trained(), bool(database.facts().get("finished"))
+            done, facts = database.last_trained(), database.facts()
     flower = Submitted(folder, deployment, number)
     # the server app leaves word, or the SuperLink knows that it is at work
     works = not flower.word.is_file() and flower.status().startswith(GOES_ON)
     status = "going on" if works else "stopped"
     return {
         "run": name,
-        "status": "finished" if finished else status,
+        "status": "finished" if facts.get("finished") else status,
         "round": done,
-        "rounds": spec_of(folder).run.rounds,
+        "rounds": facts["rounds"] if "rounds" in facts else _planned(folder),
         "waiting": _waiting(waiting_of(folder, number)) if works else "",
     }
+
+
+def _planned(folder: Path) -> int | None:
+    """Rounds of a run that has no record yet. Whoever edits the experiment for the next run may
+    not be done.
+    """
+    try:
+        return spec_of(folder).run.rounds
+    except FedkinError:
+        return None
 
 
 def _waiting(path: Path) -> str:

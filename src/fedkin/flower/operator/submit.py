@@ -29,6 +29,7 @@ from fedkin.flower.config import (
 )
 from fedkin.flower.identities import masked
 from fedkin.flower.operator.command_line import LINK, CommandLine
+from fedkin.flower.operator.held_signals import signals_held
 from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.stopping import run_again
@@ -104,13 +105,12 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     deployment = load(Deployment, folder, DEPLOYMENT)
     warn_of(folder)
     flower = Submitted(folder, deployment)
-    with _one_at_a_time(folder):
+    with one_at_a_time(folder):
         check_over(folder, deployment, folder / SUBMITTED)
         if begun(out):
             with checkpoint.alone(out):  # a server app may still be writing its last round
                 pass
-        flower.submit({"deployment": str(folder), "out": str(out)})
-        flower.note(folder / SUBMITTED, out)
+        flower.begin({"deployment": str(folder), "out": str(out)}, folder / SUBMITTED, out)
     asked = False
     try:
         for record in follow(out, flower.over):
@@ -124,13 +124,24 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
 
 
 @contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Two terminals that begin a run at once would both find that none goes on."""
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Two terminals that begin a run at once, or a join of one node, would both find that none goes
+    on.
+
+    Args:
+        folder: The deployment's.
+
+    Yields:
+        Nothing; nobody else begins one meanwhile.
+
+    Raises:
+        FedkinError: Another terminal is beginning one.
+    """
     try:
         with FileLock(folder / "submit.lock", timeout=0):
             yield
     except Timeout:
-        raise FedkinError(f"{folder}: a run is being begun in another terminal") from None
+        raise FedkinError(f"{folder}: a run or a join is being begun in another terminal") from None
 
 
 def check_over(folder: Path, deployment: Deployment, note: Path, newcomer: str = "") -> None:
@@ -205,6 +216,22 @@ class Submitted:
     def word(self) -> Path:
         """Where the server app leaves word how it ended."""
         return ended_of(self.folder, self.number)
+
+    def begin(self, config: dict[str, str], note: Path, out: Path) -> None:
+        """Start it, and note it. What ends this terminal waits until both are done: nobody would
+        know of a run that is not noted.
+
+        Args:
+            config: What the server app is told.
+            note: Where the note is left.
+            out: The run directory.
+
+        Raises:
+            FedkinError: The SuperLink does not answer, or does not take it.
+        """
+        with signals_held():
+            self.submit(config)
+            self.note(note, out)
 
     def submit(self, config: dict[str, str]) -> None:
         """Start it (``flwr run``).

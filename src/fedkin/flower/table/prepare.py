@@ -79,7 +79,7 @@ def prepare(
     file = pd.DataFrame({name: _plain(x[:, k]) for k, name in enumerate(encoding.outputs)})
     file = file.assign(**{label: y, SPLIT: parts})
     try:
-        write_file(target, file.to_csv(index=False).encode())
+        write_file(target, file.to_csv(index=False).encode(), private=True)
     except OSError as error:
         raise FedkinError(f"{target} cannot be written: {reason(error)}") from None
     used = {*wanted.columns, wanted.label, wanted.group}
