@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import difference, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.labels import labels
@@ -125,7 +125,7 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> dict[Pair, float]:
     """
     of_runs = by_pair((one, _shared(one, base)) for one, base in pairs)
     of_bases = by_pair((one, _shared(base, one)) for one, base in pairs)
-    return {pair: round(value - of_bases[pair], 12) for pair, value in of_runs.items()}
+    return {pair: difference(value, of_bases[pair]) for pair, value in of_runs.items()}
 
 
 def _shared(one: Seen, other: Seen) -> dict[int, float]:

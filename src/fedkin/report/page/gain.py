@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import ASIDE, measure_named
+from fedkin.core.measures import ASIDE, gain_on
 from fedkin.report.comparison.setting import setting
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
@@ -100,9 +100,8 @@ def _paired(
     theirs: Mapping[int, float],
     run: str = "",
 ) -> Gain | None:
-    sign = measure_named(measure).sign
     both = [client for client in own if client in theirs]
-    apart = np.round([sign * (own[k] - theirs[k]) for k in both], 12)
+    apart = np.array([gain_on(measure, own[k], theirs[k]) for k in both])
     if not both or not np.isfinite(apart).all():
         return None
     low, high = interval(apart)
