@@ -61,10 +61,21 @@ def test_the_chart_of_pairs_has_the_places_of_its_runs(tmp_path) -> None:
 
 def test_the_shorter_the_bar_the_more_equal_the_clients(seen) -> None:
     fair = rows(drawn(seen)["fairness"])
-    assert [row["low"] for row in fair] == sorted((row["low"] for row in fair), reverse=True)
+    assert [row["worst"] for row in fair] == sorted((row["worst"] for row in fair), reverse=True)
     local = next(row for row in fair if row["run"] == "local")
     values = sorted(seen[1].personal.values())
-    assert (local["low"], local["high"]) == (round(values[0], 5), round(values[-1], 5))
+    assert (local["worst"], local["best"]) == (round(values[0], 5), round(values[-1], 5))
+
+
+def test_the_worst_of_errors_are_the_largest(tmp_path) -> None:
+    folders = [write(tmp_path / name, accuracy=False) for name in ("far", "near")]
+    with sqlite3.connect(folders[0] / "run.db") as connection:
+        connection.execute("UPDATE metrics SET loss = loss + 1")
+    fair = rows(drawn([read_run(folder, folder.name) for folder in folders])["fairness"])
+    assert [(row["run"], row["worst"], row["best"]) for row in fair] == [
+        ("near", 3.0, 1.0),
+        ("far", 4.0, 2.0),
+    ]
 
 
 def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:

@@ -136,35 +136,35 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
     rows: list[Row] = []
     for one in whole:
         if one.measure == what:
-            values = np.sort(list(one.personal.values()))
+            values = np.sort(list(one.personal.values()))[:: measure_named(what).sign]
             decile = tenth(len(values))
             rows.append(
                 {
                     "run": one.name,
-                    "low": _mean(values[:decile]),
+                    "worst": _mean(values[:decile]),
                     "mean": _mean(values),
-                    "high": _mean(values[-decile:]),
+                    "best": _mean(values[-decile:]),
                 }
                 | {"std": rounded(float(values.std()))}
             )
     if not rows:
         return None
-    rows.sort(key=lambda row: -row["low"])
+    rows.sort(key=lambda row: -measure_named(what).sign * row["worst"])
     x = alt.X(
-        "low:Q",
+        "worst:Q",
         title=f"test {formatting.label(what)} of clients",
         scale=alt.Scale(zero=False),
         axis=measured_axis(what, tickCount=TICKS),
     )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
-    base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
-    bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="high:Q")
+    base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "worst:Q", "mean:Q", "best:Q", "std:Q"])
+    bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="best:Q")
     means = base.mark_tick(thickness=3, color="#000").encode(x="mean:Q")
     note = (
         "Bars: from the mean of the worst tenth of the clients to that of the best tenth. "
         "Black: the mean. "
     )
-    note += "The shorter the bar, the more equal the clients; ordered by the left end."
+    note += "The shorter the bar, the more equal the clients; ordered by the worst tenth."
     return figure(
         "fairness",
         "How equal the clients are",
