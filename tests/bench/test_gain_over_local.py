@@ -16,10 +16,18 @@ def test_a_gain_is_upwards_where_less_is_better() -> None:
 def test_clients_that_are_as_well_off_are_neither_helped_nor_hurt() -> None:
     row = ROW.model_copy(update={"clients": {"0": 0.1 + 0.2, "1": 0.3, "2": 0.5, "3": 0.9}})
     alone = {"0": 0.3, "1": 0.1 + 0.2, "2": 0.6, "3": 0.8}
-    assert min(map(abs, gains(row, alone)[:2])) > 0  # in the last bit
+    assert row.clients["0"] != alone["0"]  # in the last bit
+    assert gains(row, alone)[:2] == [0, 0]
     compared = with_helped_and_hurt(row, alone)
     assert (compared.helped, compared.hurt) == (0.25, 0.25)
     assert hurt(gains(row, alone)) == 0.25
+
+
+def test_a_report_and_the_leaderboard_agree_on_who_is_helped() -> None:
+    """By one rounding: 1e-10 is a difference for both."""
+    row = ROW.model_copy(update={"clients": {"0": 0.3 + 1e-10, "1": 0.3}})
+    compared = with_helped_and_hurt(row, {"0": 0.3, "1": 0.3 + 1e-10})
+    assert (compared.helped, compared.hurt) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize("alone", [None, {}, {"none of them": 0.5}])

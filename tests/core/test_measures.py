@@ -8,6 +8,8 @@ from fedkin.core.measures import (
     MEASURES,
     check_measure,
     chosen_for,
+    difference,
+    gain_on,
     kind_of,
     measure_named,
     misleads,
@@ -65,3 +67,10 @@ def test_what_is_recorded_beside_measures_has_facts_too() -> None:
     assert measure_named("threshold") is ASIDE["threshold"]
     assert measure_named("se").label == "standard error"
     assert not measure_named("threshold").percent
+
+
+def test_a_gain_is_upwards_and_without_what_rounding_makes() -> None:
+    assert gain_on("accuracy", 0.5, 0.25) == gain_on("rmse", 0.25, 0.5) == 0.25
+    assert 0.1 + 0.2 != 0.3
+    assert difference(0.1 + 0.2, 0.3) == gain_on("rmse", 0.3, 0.1 + 0.2) == 0
+    assert gain_on("rmse", 1e-10, 0.0) < 0 < gain_on("accuracy", 1e-10, 0.0)

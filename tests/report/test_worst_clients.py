@@ -43,25 +43,35 @@ def test_of_losses_the_highest(folder) -> None:
     assert row["interval"] is None  # nobody sent an error
 
 
+def sent(folder, errors, rows=FEW) -> None:
+    """The clients' errors of their measure, each with so many test rows."""
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE clients SET test = ?", (rows,))
+        database.executemany(
+            "INSERT INTO measures VALUES (?, ?, 'personal', 'test', 'se', ?)",
+            [(AT, k, error) for k, error in enumerate(errors)],
+        )
+
+
 def test_other_measures_have_the_error_that_the_client_sent(folder) -> None:
     known = {k: auc(AT, k, "personal", "test") for k in range(6)}
     value, client = min((v, k) for k, v in known.items() if v is not None)
-    with sqlite3.connect(folder / "run.db") as database:
-        database.executemany(
-            "INSERT INTO measures VALUES (?, ?, 'personal', 'test', 'se', ?)",
-            [(AT, k, 0.01 * (k + 1)) for k in range(6)],
-        )
+    sent(folder, [0.01 * (k + 1) for k in range(6)])
     (row,) = worst(folder, "auc")
     assert (row["client"], row["value"]) == (SHUFFLED[client].name, value)
     assert row["interval"] == of_error(value, 0.01 * (client + 1), AT_ONCE)
 
 
+@pytest.mark.parametrize(("error", "rows"), [(0.0, 4), (0.0, FEW), (0.1, FEW - 1)])
+def test_rows_that_say_nothing_of_others_give_no_interval(folder, error: float, rows: int) -> None:
+    """An AUC of 0 of two positives and two negatives is 0 however they are drawn again."""
+    sent(folder, [error] * 6, rows)
+    (row,) = worst(folder, "auc")
+    assert row["interval"] is None
+
+
 def test_no_interval_goes_beyond_what_the_measure_can_be(folder) -> None:
-    with sqlite3.connect(folder / "run.db") as database:
-        database.executemany(
-            "INSERT INTO measures VALUES (?, ?, 'personal', 'test', 'se', 9.0)",
-            [(AT, k) for k in range(6)],
-        )
+    sent(folder, [9.0] * 6)
     (row,) = worst(folder, "auc")
     assert row["interval"] == (0.0, 1.0)
 

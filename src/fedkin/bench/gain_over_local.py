@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from fedkin.bench.row import Row
 from fedkin.bench.suite import ALONE
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import gain_on
 
-SAME = 1e-9  # accuracies that differ by less are equal
+SAME = 1e-9  # scores of the leaderboard that differ by less share a place
 
 
 def with_gain_over_local(
@@ -43,7 +43,7 @@ def with_helped_and_hurt(row: Row, alone: Mapping[str, float] | None) -> Row:
     found = gains(row, alone or {})
     if not found:
         return row
-    helped = sum(gain > SAME for gain in found) / len(found)
+    helped = sum(gain > 0 for gain in found) / len(found)
     return row.model_copy(update={"helped": helped, "hurt": hurt(found)})
 
 
@@ -55,10 +55,13 @@ def gains(row: Row, alone: Mapping[str, float]) -> list[float]:
         alone: client's name → its score of local.
 
     Returns:
-        In the measure's unit, above 0 where the row is better.
+        In the measure's unit, above 0 where the row is better, and 0 where only rounding differs.
     """
-    sign = measure_named(row.measure).sign
-    return [sign * (value - alone[name]) for name, value in row.clients.items() if name in alone]
+    return [
+        gain_on(row.measure, value, alone[name])
+        for name, value in row.clients.items()
+        if name in alone
+    ]
 
 
 def hurt(gained: Sequence[float]) -> float:
@@ -70,4 +73,4 @@ def hurt(gained: Sequence[float]) -> float:
     Returns:
         In 0..1.
     """
-    return sum(gain < -SAME for gain in gained) / len(gained)
+    return sum(gain < 0 for gain in gained) / len(gained)

@@ -31,6 +31,7 @@ Name = Literal[
 Kind = Literal["two classes", "classes", "text", "numbers"]
 TWO = 2  # classes
 RARE, VERY_RARE = 0.2, 0.02  # samples of the rare class for one of the frequent one
+DIGITS = 12  # after the point, of a difference: the rest is rounding
 MISLEADS = 0.8  # share of the most frequent class from which accuracy says little
 
 
@@ -112,6 +113,35 @@ def measure_named(name: str) -> Measure:
     if name == "loss":
         return LOSS
     return ASIDE[name] if name in ASIDE else MEASURES[name]
+
+
+def difference(value: float, other: float) -> float:
+    """value − other, and exactly 0 where they differ by rounding alone, as sums in another order
+    do.
+
+    Args:
+        value: Of a measure.
+        other: Of the same measure.
+
+    Returns:
+        In the measure's own unit.
+    """
+    return round(value - other, DIGITS)
+
+
+def gain_on(measure: str, value: float, other: float) -> float:
+    """By how much a value is better than another: who has it is helped where that is above 0, and
+    hurt where it is below.
+
+    Args:
+        measure: The name of the measure.
+        value: Of a client, say.
+        other: The same client's without federation, say.
+
+    Returns:
+        In the measure's own unit; more is better, whatever the measure.
+    """
+    return measure_named(measure).sign * difference(value, other)
 
 
 def is_measure(name: str) -> bool:

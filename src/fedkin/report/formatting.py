@@ -15,7 +15,9 @@ LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
 )
 FOR_BOOTSTRAP = 30  # values, below which an interval of their mean is Student's t
-WAYS = f"Student's t below {FOR_BOOTSTRAP} values, else bootstrap"
+WAYS = (
+    f"Student's t below {FOR_BOOTSTRAP} values, bootstrap to {LARGE:,}, normal distribution above"
+)
 
 LONGEST = 1000  # letters of a note in a cell: a stranger's may have a million
 

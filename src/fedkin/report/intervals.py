@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import difference, measure_named
 from fedkin.report.formatting import FOR_BOOTSTRAP, LARGE
 
 Floats = NDArray[np.float64]
@@ -440,6 +440,6 @@ def apart(
     Returns:
         False without two pairs in common.
     """
-    differences = {pair: round(one[pair] - other[pair], 12) for pair in one if pair in other}
+    differences = {pair: difference(one[pair], other[pair]) for pair in one if pair in other}
     low, high = over_pairs(differences, weights)
     return low is not None and high is not None and (low > 0 or high < 0)

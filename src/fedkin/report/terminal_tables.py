@@ -122,7 +122,8 @@ def _worst(summary: Mapping[str, Any]) -> Fitting:
     if few:
         rule = f"few: fewer than {FEW} test rows, whose number may be chance"
         caption = f"{more}{rule} ({few} of {len(worst)})"
-    numbers = ["test rows", formatting.label(measure), "simultaneous 95% interval"]
+    how = "simultaneous" if measure == "accuracy" else "approximate"
+    numbers = ["test rows", formatting.label(measure), f"{how} 95% interval"]
     return _table("The worst decile, client by client", ["client"], numbers, rows, caption)
 
 

@@ -15,11 +15,13 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     first.
 
     ``test``: its test rows; ``interval``: of an accuracy Clopper and Pearson's, of other measures
-    by the bootstrap error that the client sent, None where it sent none; ``few``: whether it has
-    fewer than FEW test rows, whose number is coarse.
+    by the bootstrap error that the client sent; ``few``: whether it has fewer than FEW test rows,
+    whose number is coarse.
 
-    The worst of many is the worst by chance, too. So the intervals hold all clients' true values at
-    once, 95 % of the time (Bonferroni): each alone has 1 − 0.05 / clients.
+    The worst of many is the worst by chance, too. So each interval has the level 1 − 0.05 / clients
+    (Bonferroni): those of an accuracy hold all clients' true values at once, 95 % of the time.
+    Those of other measures are approximate. There is none where the error is missing or 0 (at an
+    end of the measure's range the rows drawn again say nothing of others), or test rows are few.
 
     Args:
         run: An open run.
@@ -61,7 +63,7 @@ def _interval(
 ) -> tuple[float, float] | None:
     if measure == "accuracy":
         return exact_of_share(value, rows, level) if rows else None
-    if error is None or not math.isfinite(error):
+    if error is None or not math.isfinite(error) or error <= 0 or rows < FEW:
         return None
     low, high = of_error(value, error, level)
     if measure in ASIDE:

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from fedkin.report.charts.runs import run_figures
+from fedkin.report.charts.runs import _places, run_figures
 from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
 from tests.report.charts.test_rounds import ended_early
 from tests.report.comparison.compare_examples import shift
@@ -40,12 +40,42 @@ def test_client_by_client_against_the_baseline_of_the_same_seed(seen) -> None:
     assert "against" not in drawn(seen[1:])  # alone under its seed
 
 
+@pytest.mark.parametrize("measure", ["accuracy", "log_loss"])
+def test_who_is_helped_is_told_by_places_and_not_by_rounded_values(measure: str) -> None:
+    """Values that differ in the sixth digit do; in the last bit they do not. Places are whole."""
+    assert _places([0.1 + 0.2, None, 0.3, 0.5, 0.500001], measure) == (
+        [0, None, 0, 1, 2] if measure == "accuracy" else [2, None, 2, 1, 0]
+    )
+    assert _places([None, None], measure) == [None, None]
+
+
+def test_the_chart_of_pairs_has_the_places_of_its_runs(tmp_path) -> None:
+    folders = [
+        shift(write(tmp_path / "local", method="local"), [0.0000001, 0.3 - 0.1 - 0.2, 0.0]),
+        write(tmp_path / "comet"),
+    ]
+    figure = drawn([read_run(folder, folder.name) for folder in folders])["against"]
+    assert [row["place"] for row in rows(figure)] == [[1, 0], [0, 0], [0, 0]]
+    assert "place[run_up]" in str(figure.spec)
+
+
 def test_the_shorter_the_bar_the_more_equal_the_clients(seen) -> None:
     fair = rows(drawn(seen)["fairness"])
-    assert [row["low"] for row in fair] == sorted((row["low"] for row in fair), reverse=True)
+    assert [row["worst"] for row in fair] == sorted((row["worst"] for row in fair), reverse=True)
     local = next(row for row in fair if row["run"] == "local")
     values = sorted(seen[1].personal.values())
-    assert (local["low"], local["high"]) == (round(values[0], 5), round(values[-1], 5))
+    assert (local["worst"], local["best"]) == (round(values[0], 5), round(values[-1], 5))
+
+
+def test_the_worst_of_errors_are_the_largest(tmp_path) -> None:
+    folders = [write(tmp_path / name, accuracy=False) for name in ("far", "near")]
+    with sqlite3.connect(folders[0] / "run.db") as connection:
+        connection.execute("UPDATE metrics SET loss = loss + 1")
+    fair = rows(drawn([read_run(folder, folder.name) for folder in folders])["fairness"])
+    assert [(row["run"], row["worst"], row["best"]) for row in fair] == [
+        ("near", 3.0, 1.0),
+        ("far", 4.0, 2.0),
+    ]
 
 
 def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:

@@ -78,6 +78,13 @@ def test_shares_of_a_loss_count_the_other_way() -> None:
     assert loss["difference"] == accuracy["difference"] == pytest.approx(0.0)
 
 
+def test_no_end_of_an_interval_goes_beyond_the_largest_difference() -> None:
+    few = statistics(pairs([0.0, 0.2]), "accuracy")
+    assert (few["low"], few["high"]) == (-1.0, 1.0)
+    error = statistics(pairs([0.0, 0.2]), "rmse")  # which has no largest
+    assert (error["low"], error["high"]) == interval(np.array([0.0, 0.2]))
+
+
 # --- against a baseline
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.what_next import what_next
+from fedkin.runs.record import FEDERATION
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import OF_SAFE, write
 
@@ -32,6 +33,34 @@ def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
     ]
     assert "--seed 0 --out" in steps[1].command
     assert steps[2].text.startswith("33 % of the clients do worse.")
+
+
+def test_commands_are_of_the_experiment_that_the_advice_is_about(tmp_path: Path) -> None:
+    """The setting that gains most is under two seeds; another one, whose data have no baseline, has
+    a higher test mean and a third seed.
+    """
+    runs = [write(tmp_path / f"local{seed}", method="local", seed=seed) for seed in (0, 1)]
+    for seed, more in ((0, 0.05), (1, 0.15)):
+        tuned = write(tmp_path / f"tuned{seed}", hyper={"lam": 2.0}, seed=seed)
+        runs.append(shift(tuned, [more, more, -0.01]))
+    other = shift(write(tmp_path / "other", data_digest="d8", seed=2), [0.2, 0.2, 0.2])
+    commands = [step.command for step in what_next(comparison([other, *runs]))]
+    assert commands[1].endswith("--seed 2 --out tuned0-seed2")
+    assert commands[2] == "fedkin run tuned0/experiment.toml --set method.safe=true"
+    assert commands[3] == "fedkin report tuned0"
+
+
+def test_a_run_without_clients_scores_is_not_the_one_to_go_on_with(tmp_path: Path) -> None:
+    local, comet = (
+        write(tmp_path / "local", method="local", accuracy=False),
+        write(tmp_path / "comet", accuracy=False),
+    )
+    hidden = write(tmp_path / "hidden", accuracy=False, seed=8)
+    with sqlite3.connect(hidden / "run.db") as database:
+        database.execute("DELETE FROM metrics WHERE client > 0")
+        database.execute("UPDATE metrics SET client = ?", (FEDERATION,))
+    commands = [step.command for step in what_next(comparison([hidden, local, comet]))]
+    assert commands[-1] == "fedkin report comet"
 
 
 def test_without_a_baseline_it_says_nothing(tmp_path: Path) -> None:

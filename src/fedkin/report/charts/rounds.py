@@ -51,7 +51,7 @@ def view_colour(views: Iterable[str]) -> alt.Color:
 def over_rounds(
     matrices: Mapping[str, Matrix], what: str, last: int | None, own: Own | None
 ) -> Figure:
-    """The mean over clients with a band from the worst to the best decile, a view in a colour.
+    """The mean over clients with a band from the lowest to the highest decile, a view in a colour.
 
     Args:
         matrices: {view: scores}.
@@ -91,8 +91,8 @@ def over_rounds(
         .encode(x="round:Q", y="value:Q")
     )
     note = (
-        "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients "
-        "to that of the best tenth."
+        "Lines: mean over clients. Bands: from the mean of the lowest tenth of the clients "
+        "to that of the highest tenth."
     )
     if last is not None and rounds[-1] > last:
         note += f" Round {rounds[-1]} is the finish, after the last round."

@@ -4,13 +4,13 @@ equal clients are.
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import gain_on, measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.base import (
     GREEN,
@@ -136,35 +136,35 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
     rows: list[Row] = []
     for one in whole:
         if one.measure == what:
-            values = np.sort(list(one.personal.values()))
+            values = np.sort(list(one.personal.values()))[:: measure_named(what).sign]
             decile = tenth(len(values))
             rows.append(
                 {
                     "run": one.name,
-                    "low": _mean(values[:decile]),
+                    "worst": _mean(values[:decile]),
                     "mean": _mean(values),
-                    "high": _mean(values[-decile:]),
+                    "best": _mean(values[-decile:]),
                 }
                 | {"std": rounded(float(values.std()))}
             )
     if not rows:
         return None
-    rows.sort(key=lambda row: -row["low"])
+    rows.sort(key=lambda row: -measure_named(what).sign * row["worst"])
     x = alt.X(
-        "low:Q",
+        "worst:Q",
         title=f"test {formatting.label(what)} of clients",
         scale=alt.Scale(zero=False),
         axis=measured_axis(what, tickCount=TICKS),
     )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
-    base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
-    bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="high:Q")
+    base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "worst:Q", "mean:Q", "best:Q", "std:Q"])
+    bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="best:Q")
     means = base.mark_tick(thickness=3, color="#000").encode(x="mean:Q")
     note = (
         "Bars: from the mean of the worst tenth of the clients to that of the best tenth. "
         "Black: the mean. "
     )
-    note += "The shorter the bar, the more equal the clients; ordered by the left end."
+    note += "The shorter the bar, the more equal the clients; ordered by the worst tenth."
     return figure(
         "fairness",
         "How equal the clients are",
@@ -188,7 +188,11 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
         return None
     names = [one.name for one in same]
     rows = [
-        {"client": str(k), "of": [_value(one.personal, k) for one in same]}
+        {
+            "client": str(k),
+            "of": [_value(one.personal, k) for one in same],
+            "place": _places([one.personal.get(k) for one in same], first.measure),
+        }
         for k in sorted(set.union(*(set(one.personal) for one in same)))
     ]
     note = (
@@ -204,13 +208,15 @@ def _pair_chart(names: list[str], measure: str) -> Layers:
     """Two runs against each other, client by client, with a menu for each axis."""
     menus = [_menu(name, at, names) for at, name in enumerate(("across", "up"))]
     gain = "datum.up - datum.across" if measure_named(measure).higher else "datum.across - datum.up"
+    better = "datum.place[run_up] - datum.place[run_across]"
     scale = alt.Scale(domain=["helped", "hurt", "equal"], range=[GREEN, ORANGE, "#777777"])
     base = (
         alt.Chart(ROWS)
         .transform_calculate(across="datum.of[run_across]", up="datum.of[run_up]")
         .transform_filter("isValid(datum.across) && isValid(datum.up)")
+        .transform_calculate(gain=gain, better=better)
         .transform_calculate(
-            gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'"
+            who="datum.better > 0 ? 'helped' : datum.better < 0 ? 'hurt' : 'equal'"
         )
     )
     axis = measured_axis(measure, tickCount=TICKS)
@@ -248,6 +254,17 @@ def _menu(name: str, at: int, runs: list[str]) -> alt.Parameter:
 
 def _value(values: Mapping[int, float], client: int) -> float | None:
     return rounded(values[client]) if client in values else None
+
+
+def _places(values: Sequence[float | None], measure: str) -> list[int | None]:
+    """The places of one client's values, from the worst on, which is 0. Equal ones share a place,
+    which the rounded values of the chart cannot tell.
+    """
+    sign = measure_named(measure).sign
+    order = sorted({one for one in values if one is not None}, key=lambda one: sign * one)
+    steps = (gain_on(measure, one, worse) > 0 for worse, one in pairwise(order))
+    place = dict(zip(order, accumulate(steps, initial=0), strict=False))
+    return [None if one is None else place[one] for one in values]
 
 
 def _mean(values: Any) -> float:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError, many, some, unknown
-from fedkin.core.measures import MEASURES, is_measure, measure_named
+from fedkin.core.errors import FedkinError, some, unknown
+from fedkin.core.measures import MEASURES, gain_on, is_measure
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
+from fedkin.report.words.run_words import unequal_rounds
 
 __all__ = [
     "Comparison",
@@ -244,11 +245,9 @@ def helped_and_hurt(seen: Sequence[Seen]) -> None:
         base = next(fitting, {})
         both = [k for k in one.personal if k in base]
         if both and one.row["method"] != "local":
-            apart = [round(one.personal[k] - base[k], 12) for k in both]  # as ``paired`` has them
-            above = sum(one > 0 for one in apart) / len(both)
-            below = sum(one < 0 for one in apart) / len(both)
-            higher = measure_named(one.measure).higher
-            one.row["helped"], one.row["hurt"] = (above, below) if higher else (below, above)
+            gains = [gain_on(one.measure, one.personal[k], base[k]) for k in both]
+            one.row["helped"] = sum(gain > 0 for gain in gains) / len(both)
+            one.row["hurt"] = sum(gain < 0 for gain in gains) / len(both)
 
 
 def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
@@ -313,14 +312,7 @@ def _longer(seen: Sequence[Seen]) -> list[str]:
     for one in seen:
         if one.finished:
             groups.setdefault(one.row["rounds"], []).append(one.name)
-    if len(groups) < 2:
-        return []
-    parts = "; ".join(
-        f"{many(rounds, 'round')}: {some(names, 3)}" for rounds, names in sorted(groups.items())
-    )
-    return [
-        f"not the same number of rounds, so a difference may be one of training longer: {parts}"
-    ]
+    return [unequal_rounds(groups)] if len(groups) > 1 else []
 
 
 def _said(seen: Sequence[Seen]) -> list[str]:

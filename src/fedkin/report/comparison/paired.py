@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import difference, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.labels import labels
@@ -125,7 +125,7 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> dict[Pair, float]:
     """
     of_runs = by_pair((one, _shared(one, base)) for one, base in pairs)
     of_bases = by_pair((one, _shared(base, one)) for one, base in pairs)
-    return {pair: round(value - of_bases[pair], 12) for pair, value in of_runs.items()}
+    return {pair: difference(value, of_bases[pair]) for pair, value in of_runs.items()}
 
 
 def _shared(one: Seen, other: Seen) -> dict[int, float]:
@@ -149,11 +149,7 @@ def statistics(apart: Mapping[Pair, float], measure: str) -> dict[str, Any]:
     every = np.array(list(apart.values()))
     gain = measure_named(measure).sign * every
     alone = len({pair.seed for pair in apart}) == 1
-    low, high = over_pairs(apart)
-    if not alone and low is not None and high is not None:
-        # no end goes beyond the largest difference: that of two seeds would
-        most = measure_named(measure).most - measure_named(measure).least
-        low, high = max(low, -most), min(high, most)
+    low, high = possible_ends(over_pairs(apart), measure)
     return {
         "clients": len(every),
         "measure": measure,
@@ -164,6 +160,26 @@ def statistics(apart: Mapping[Pair, float], measure: str) -> dict[str, Any]:
         "better": float((gain > 0).mean()),
         "worse": float((gain < 0).mean()),
     }
+
+
+def possible_ends(
+    ends: tuple[float | None, float | None], measure: str
+) -> tuple[float | None, float | None]:
+    """An interval of differences, whose ends do not go beyond the largest that can be: those of two
+    clients, or of two seeds, would.
+
+    Args:
+        ends: (low, high); None: there is no interval.
+        measure: Of which the differences are.
+
+    Returns:
+        (low, high), in the measure's unit.
+    """
+    low, high = ends
+    if low is None or high is None:
+        return ends
+    most = measure_named(measure).most - measure_named(measure).least
+    return max(low, -most), min(high, most)
 
 
 def told_apart(row: Mapping[str, Any]) -> bool:

@@ -2,15 +2,13 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from math import inf
-from statistics import mean
 from typing import Any
 
 from fedkin.core.errors import percent
-from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.best_setting import rivalries
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.paired import DEFAULT, best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen, by_experiment
 from fedkin.report.page.next_steps import NextStep, shown
@@ -31,15 +29,10 @@ def what_next(comparison: Comparison) -> list[NextStep]:
     best = best_of(comparison.pairs)
     if best is None:
         return []
-    sign = measure_named(best["measure"]).sign
-    rivals = [
-        one for one in comparison.seen if one.finished and one.row["method"] == best["method"]
-    ]
-    run = max(rivals, key=lambda one: sign * _mean(one), default=None)
+    groups = by_experiment(comparison.seen)
     steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
-    if run is not None and run.folder is not None:
-        steps += _of_best(best, run, comparison)
-    if not comparison.settings and rivalries(by_experiment(comparison.seen)):
+    steps += _of_best(best, _runs_of(best, groups))
+    if not comparison.settings and rivalries(groups):
         names = " ".join(shown(one.folder) for one in comparison.seen if one.folder)
         advice = "Several settings of a method: validation data choose one of each."
         steps.append(NextStep(advice, f"fedkin compare {names} --best{_against(comparison)}"))
@@ -54,8 +47,14 @@ def _against(comparison: Comparison) -> str:
     return f" --against {shlex.quote(comparison.baseline)}"
 
 
-def _mean(one: Seen) -> float:
-    return mean(one.personal.values()) if one.personal else -inf
+def _runs_of(row: Mapping[str, Any], groups: Sequence[list[Seen]]) -> list[Seen]:
+    """The finished runs of a row's experiment that have clients' scores: test data choose none of
+    them, and no other setting of the method is among them.
+    """
+    for group, label in zip(groups, labels(groups), strict=True):
+        if (group[0].row["method"], label) == (row["method"], row["setting"]):
+            return [one for one in group if one.personal]
+    return []
 
 
 def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
@@ -70,11 +69,14 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     )
 
 
-def _of_best(best: Mapping[str, Any], run: Seen, comparison: Comparison) -> list[NextStep]:
+def _of_best(best: Mapping[str, Any], runs: Sequence[Seen]) -> list[NextStep]:
+    """What to do with the first of the experiment's runs."""
+    run = next((one for one in runs if one.folder is not None), None)
+    if run is None or run.folder is None:
+        return []
     folder = run.folder
-    assert folder is not None
     spec, steps = shown(folder / SPEC), []
-    seeds = {row["seed"] for row in comparison.rows if row["method"] == best["method"]}
+    seeds = {one.row["seed"] for one in runs}
     if len(seeds) < ENOUGH:
         fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
         target = shown(folder.parent / f"{folder.name}-seed{fresh}")

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import ASIDE, measure_named
-from fedkin.report.comparison.setting import setting
+from fedkin.core.measures import ASIDE, gain_on
+from fedkin.report.comparison.paired import possible_ends
+from fedkin.report.comparison.setting import Setting, setting
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import values
+from fedkin.report.words.run_words import unequal_rounds
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import RECORD
 from fedkin.runs.record import FEDERATION
@@ -30,7 +32,8 @@ class Gain(NamedTuple):
     """``against``: local, linear or constant. ``by_client``: > 0 is better, whatever the measure.
 
     ``mean``, ``low``, ``high``: over clients, 95 %, in the same sense. ``p``:
-    Wilcoxon's signed-rank test.
+    Wilcoxon's signed-rank test. ``rounds``: a sentence where the baseline's run had others than
+    this one.
     """
 
     against: str
@@ -42,6 +45,7 @@ class Gain(NamedTuple):
     low: float | None
     high: float | None
     p: float | None
+    rounds: str = ""
 
     @property
     def helped(self) -> list[int]:
@@ -84,8 +88,9 @@ def gain_of(run: Run, summary: Mapping[str, Any]) -> Gain | None:
         for client, value in known.items()
         if value is not None and client != FEDERATION  # whose mean is no client's
     }
-    if run.facts.get("method") != LOCAL and (beside := _local_beside(run, measure)):
-        return _paired(LOCAL, measure, own, beside[1], beside[0])
+    if run.facts.get("method") != LOCAL and (alone := _local_beside(run, measure)):
+        gain = _paired(LOCAL, measure, own, alone.scores, str(alone.folder))
+        return gain and gain._replace(rounds=_rounds(run, alone))
     recorded: Mapping[str, Mapping[str, float]] = run.facts.get("baselines") or {}
     for name in ("linear", "constant"):
         if measure == run.facts.get("measure") and recorded.get(name):
@@ -100,36 +105,59 @@ def _paired(
     theirs: Mapping[int, float],
     run: str = "",
 ) -> Gain | None:
-    sign = measure_named(measure).sign
     both = [client for client in own if client in theirs]
-    apart = np.round([sign * (own[k] - theirs[k]) for k in both], 12)
+    apart = np.array([gain_on(measure, own[k], theirs[k]) for k in both])
     if not both or not np.isfinite(apart).all():
         return None
-    low, high = interval(apart)
+    low, high = possible_ends(interval(apart), measure)
     by_client = dict(zip(both, apart.tolist(), strict=True))
     mean = float(apart.mean())
     return Gain(against, measure, run, theirs, by_client, mean, low, high, signed_rank(apart))
 
 
-def _local_beside(run: Run, measure: str) -> tuple[str, dict[int, float]] | None:
-    """(its folder, {client: its final score}) of a run of ``local`` with the same data and seed."""
-    mine = setting(run.facts, len(run.clients))
+class _Alone(NamedTuple):
+    """A finished run of ``local``; ``scores``: {client: its final score}."""
+
+    folder: Path
+    rounds: int
+    scores: dict[int, float]
+
+
+def _local_beside(run: Run, measure: str) -> _Alone | None:
+    """The first with the same data, seed and number of rounds; else the first of another length."""
+    mine, another = setting(run.facts, len(run.clients)), None
     for folder in _beside(run.folder):
         try:
-            with read_only(folder) as database:
-                facts = database.facts()
-            if facts.get("method") != LOCAL or facts.get("finished") is not True:
-                continue
-            theirs = setting(facts, int(facts.get("clients") or 0))
-            if facts.get("seed") != run.facts.get("seed") or not theirs.same(mine):
-                continue
-            with opened(folder) as other:
-                scores = _final(other, measure)
+            found = _alone(folder, run, mine, measure)
         except (FedkinError, OSError, TypeError, ValueError, KeyError, AttributeError):
             continue  # a neighbour that cannot be read is no baseline
-        if scores:
-            return str(folder), scores
-    return None
+        if found is not None and found.rounds == run.committed():
+            return found
+        another = another or found
+    return another
+
+
+def _alone(folder: Path, run: Run, mine: Setting, measure: str) -> _Alone | None:
+    """None where it is no such run, or nobody has a score in it."""
+    with read_only(folder) as database:
+        facts = database.facts()
+    if facts.get("method") != LOCAL or facts.get("finished") is not True:
+        return None
+    theirs = setting(facts, int(facts.get("clients") or 0))
+    if facts.get("seed") != run.facts.get("seed") or not theirs.same(mine):
+        return None
+    with opened(folder) as other:
+        scores = _final(other, measure)
+        return _Alone(folder, other.committed(), scores) if scores else None
+
+
+def _rounds(run: Run, alone: _Alone) -> str:
+    """A sentence where one of them trained longer; else ""."""
+    if alone.rounds == run.committed():
+        return ""
+    return unequal_rounds(
+        {run.committed(): [run.folder.resolve().name], alone.rounds: [alone.folder.name]}
+    )
 
 
 def _beside(folder: Path) -> list[Path]:

@@ -13,7 +13,8 @@ Card = tuple[str, str, str]  # what it is, the number, what is to be known of it
 
 
 def lead(summary: Mapping[str, Any], gain: Gain | None) -> str:
-    """The sentence and the cards; "" where nothing was evaluated.
+    """The sentence (and one more where the baseline trained for other rounds) and the cards; ""
+    where nothing was evaluated.
 
     Args:
         summary: The run's ``summary``.
@@ -24,7 +25,10 @@ def lead(summary: Mapping[str, Any], gain: Gain | None) -> str:
     """
     if not summary["headline"]:
         return ""
-    paragraph = f'<p class="lead">{escape(sentence(summary, gain))}</p>'
+    said = sentence(summary, gain)
+    if gain is not None and gain.rounds:
+        said += f" {gain.rounds[:1].upper()}{gain.rounds[1:]}."
+    paragraph = f'<p class="lead">{escape(said)}</p>'
     cards = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd>"
         f'<dd class="soft">{escape(note)}</dd></div>'

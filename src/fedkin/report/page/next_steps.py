@@ -137,11 +137,14 @@ def _verdict(gain: Gain) -> str:
             f"Not certain: the interval of the {what} leaves 0 out ({ends_of(gain)}), the "
             f"signed-rank test does not{p}. More seeds or more clients would tell."
         )
-    return f"Significant: the {what} is unlikely to be chance ({ends_of(gain)}{p})."
+    return (
+        f"Significant for clients like these under this seed: the {what} is unlikely to be chance "
+        f"({ends_of(gain)}{p}). Another seed may differ."
+    )
 
 
 def _who(run: Run, gain: Gain) -> str:
-    """Who is hurt, the most first, and whether size is a reason."""
+    """Who is hurt, the most first, and how much data they and the helped have."""
     worst = sorted(gain.hurt, key=lambda k: gain.by_client[k])
     named = ", ".join(
         f"{run.name(k)} ({signed(gain.measure, gain.by_client[k])})" for k in worst[:NAMED]
@@ -152,12 +155,9 @@ def _who(run: Run, gain: Gain) -> str:
     if min(len(gain.hurt), len(gain.helped)) * 2 < FEW:
         return sentence
     here, there = (_median_size(run, clients) for clients in (gain.hurt, gain.helped))
-    sizes = f"median {here:.0f} training samples, the helped {there:.0f}"
-    if here > 1.5 * there:
-        return f"{sentence} They hold more data ({sizes}): they need others less."
-    if there > 1.5 * here:
-        return f"{sentence} They hold less data ({sizes}): others may outweigh them."
-    return f"{sentence} Their size is not the reason: {sizes}."
+    return (
+        f"{sentence} Median training samples: theirs {here:.0f}, those of the helped {there:.0f}."
+    )
 
 
 def _median_size(run: Run, clients: Sequence[int]) -> float:

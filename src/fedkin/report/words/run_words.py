@@ -1,11 +1,11 @@
 """The sentences about a run, from its ``summary``: the same in the terminal and on the page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import many
+from fedkin.core.errors import many, some
 from fedkin.report.formatting import NONE, interval_method, label, plain
 from fedkin.report.words.deployed import summed_up
 
@@ -169,6 +169,21 @@ def progress(summary: Mapping[str, Any]) -> str:
         f"{summary['rounds']} of {planned} rounds, "
         f"{'finished' if summary['finished'] else 'NOT finished'}"
     )
+
+
+def unequal_rounds(names: Mapping[int, Sequence[str]]) -> str:
+    """Of runs that are compared and did not train for equally many rounds.
+
+    Args:
+        names: {number of rounds: names of the runs that had so many}, of at least two numbers.
+
+    Returns:
+        A sentence, without its capital and full stop.
+    """
+    parts = "; ".join(
+        f"{many(rounds, 'round')}: {some(list(each), 3)}" for rounds, each in sorted(names.items())
+    )
+    return f"not the same number of rounds, so a difference may be one of training longer: {parts}"
 
 
 def data_name(summary: Mapping[str, Any]) -> str:
