@@ -31,6 +31,7 @@ Name = Literal[
 Kind = Literal["two classes", "classes", "text", "numbers"]
 TWO = 2  # classes
 RARE, VERY_RARE = 0.2, 0.02  # samples of the rare class for one of the frequent one
+DIGITS = 12  # of a mean that say something: its last bits are by the order of its sum
 MISLEADS = 0.8  # share of the most frequent class from which accuracy says little
 
 
@@ -112,6 +113,22 @@ def measure_named(name: str) -> Measure:
     if name == "loss":
         return LOSS
     return ASIDE[name] if name in ASIDE else MEASURES[name]
+
+
+def comparable(mean: float) -> float:
+    """A mean as it is compared: equal ones are equal whatever the order of their sums, so that the
+    first of them is kept.
+
+    >>> 0.1 + 0.2 > 0.3, comparable(0.1 + 0.2) > comparable(0.3)
+    (True, False)
+
+    Args:
+        mean: Of a measure; it may be infinite.
+
+    Returns:
+        The mean, rounded; what is stored stays as it is.
+    """
+    return round(mean, DIGITS)
 
 
 def is_measure(name: str) -> bool:
