@@ -35,7 +35,7 @@ def with_helped_and_hurt(row: Row, alone: Mapping[str, float] | None) -> Row:
 
     Args:
         row: Of one run.
-        alone: client's name → its score of local; None: there is none.
+        alone: {client's number, as text: its score of local}; None: there is none.
 
     Returns:
         A copy, whose shares are in 0..1; the same where nothing can be compared.
@@ -52,7 +52,7 @@ def gains(row: Row, alone: Mapping[str, float]) -> list[float]:
 
     Args:
         row: Of one run.
-        alone: client's name → its score of local.
+        alone: {client's number, as text: its score of local}.
 
     Returns:
         In the measure's unit, above 0 where the row is better.
