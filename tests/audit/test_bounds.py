@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.stats import binom
 
-from fedkin.audit.bounds import clopper_pearson, lower_epsilon, p_value
+from fedkin.audit.bounds import lower_epsilon, p_value
 
 
 def test_all_right_at_delta_zero_has_a_closed_form():
@@ -33,12 +33,3 @@ def test_a_bound_falls_with_delta_and_with_mistakes():
     assert bounds[0] < 0.2 < bounds[1]
     assert lower_epsilon(200, 100, 90, 1e-2) < lower_epsilon(200, 100, 90, 1e-4) < bounds[2]
     assert lower_epsilon(200, 100, 50) == 0.0
-
-
-def test_a_counted_share_has_its_interval():
-    """Rule of three: none of n is at most 1 − 0.025^(1/n)."""
-    assert clopper_pearson(0, 20) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
-    assert clopper_pearson(20, 20) == (pytest.approx(0.025 ** (1 / 20)), 1.0)
-    low, high = clopper_pearson(8, 31)
-    assert binom.sf(7, 31, low) == pytest.approx(0.025)
-    assert binom.cdf(8, 31, high) == pytest.approx(0.025)

@@ -8,6 +8,7 @@ from fedkin.bench import case as cases
 from fedkin.bench.budgets import Allowance, Used
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError
+from fedkin.report.comparison.run_row import Seen
 from fedkin.runs.spec import parse
 from fedkin.setup.own_code import permit
 from tests.bench.tiny import SPEC, tiny
@@ -109,3 +110,19 @@ def test_a_model_of_ones_own_whose_file_changed_is_another_case(
         assert list(one.code) == ["nets42:Net"]
         found.append(one.digest)
     assert found[0] != found[1]
+
+
+def test_of_equal_trials_the_first_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their means may differ in their last bits, by the order of a sum."""
+    means = iter([0.3, 0.1 + 0.2])
+
+    def run_trial(content: object, folder: Path, data_dir: str | None) -> Ran:
+        seen = Seen({}, measure="accuracy")
+        return Ran(seen, {}, Used(), Used(), 1.0, next(means))
+
+    monkeypatch.setattr(cases, "run_trial", run_trial)
+    given = cases.case_of("tiny", tiny(), "digits", "fedavg", "digest", own=[])
+    tried, best = cases._searched(given, tmp_path, None)
+    assert [one.validation for one in tried] == [0.3, 0.1 + 0.2]
+    assert best is not None
+    assert best[1].validation == 0.3

@@ -40,6 +40,16 @@ def test_friedman_is_that_of_scipy_with_ties_too() -> None:
     assert sum(found.ranks) == pytest.approx(15)
 
 
+def test_means_that_differ_in_their_last_bits_share_a_rank() -> None:
+    """0.1 + 0.2 is not 0.3: the order of a sum decides its last bits, and no rank."""
+    sums = {"a": 0.1 + 0.2, "b": 0.3, "c": 0.6}
+    assert sums["a"] > sums["b"]
+    found = ranked({name: {"one": value, "two": value} for name, value in sums.items()})
+    assert found is not None
+    assert dict(zip(found.names, found.ranks, strict=True)) == {"c": 1.0, "a": 2.5, "b": 2.5}
+    assert agreement(np.array([[0.1 + 0.2, 0.3, 0.6], [0.3, 0.1 + 0.2, 0.6]])) == 1.0
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -1,10 +1,17 @@
 """One run of the leaderboard: what it scored, sent and computed."""
 
+from contextlib import nullcontext
+from math import inf
+from types import SimpleNamespace
+
 import pytest
 
+from fedkin.bench import trial
 from fedkin.bench.trial import largest_epsilon, method_of, run_trial, spec_of, up_and_down
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.report.comparison.run_row import Seen
 from fedkin.runs.record import EPSILON
+from fedkin.sweep import without_score
 
 CONTENT = {
     "data": {"name": "digits"},
@@ -73,3 +80,25 @@ def test_a_folder_that_cannot_be_made_is_no_fault_of_what_is_tried(tmp_path) -> 
     (tmp_path / "runs").write_text("")
     with pytest.raises(Halted, match="cannot be made: Not a directory"):
         run_trial({**CONTENT, "run": {"rounds": 1, "clients": 3}}, tmp_path / "runs" / "run", None)
+
+
+@pytest.mark.parametrize(
+    ("measure", "samples", "validation", "why"),
+    [
+        ("auc", 20, None, "no client's validation samples define auc: choose another"),
+        ("auc", 0, None, "clients have no validation samples"),
+        ("accuracy", 20, None, "clients have no validation samples"),
+        ("accuracy", 20, -inf, "the validation score is no finite number"),
+    ],
+)
+def test_a_run_without_a_validation_score_says_why(
+    measure, samples, validation, why, tmp_path, monkeypatch
+) -> None:
+    """One that no sample defines has not diverged."""
+    seen = Seen({}, measure=measure, validation=validation)
+    record = SimpleNamespace(clients={"a": SimpleNamespace(val=samples)})
+    monkeypatch.setattr(trial, "_trained", lambda *given: None)
+    monkeypatch.setattr(trial, "read_with_summary", lambda *given: (seen, {}))
+    monkeypatch.setattr(without_score, "opened", lambda run: nullcontext(record))
+    with pytest.raises(FedkinError, match=f"^{why}"):
+        run_trial(CONTENT, tmp_path / "run", None)

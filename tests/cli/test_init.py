@@ -66,7 +66,10 @@ def test_the_method_that_is_advised_can_be_made_safe(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fedkin.doctor.plan.diagnosis", lambda *_, **__: found)
     table(Path("sensors.csv"), "plant,a,b,failure", "{site},{a},{b},{label}")
     output = answered("", "sensors.csv", "--client", "plant", "--yes")
-    told_of = "with [method] safe = true each client deploys a federated model only where its"
+    told_of = (
+        "fewer clients lose by it: with [method] safe = true each client deploys a federated "
+        "model, or a mixture with the one that it trained alone, only where its"
+    )
     assert told_of in " ".join(output.split())
     (line,) = (line for line in output.splitlines() if "method.safe" in line)
     assert fedkin(*line.split()[1:], *SHORT).exit_code == 0

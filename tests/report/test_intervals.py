@@ -5,14 +5,17 @@ import math
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from fedkin.report import intervals
 from fedkin.report.intervals import (
     LARGE,
+    LEVEL,
     Pair,
     apart,
     by_seed,
+    exact_of_share,
     interval,
     of_error,
     of_seeds,
@@ -187,6 +190,31 @@ def test_many_clients_have_their_bootstrap_and_who_counts_nothing_is_not_there()
     assert interval(values[:5], np.full(5, 7.0)) == pytest.approx(interval(values[:5]))
 
 
+@pytest.mark.parametrize("count", [29, 30, 300])
+def test_values_of_which_few_count_are_few(count: int) -> None:
+    """One with nearly all of the weight says of no other how it differs, however many there are."""
+    values, weights = np.linspace(0.1, 0.3, count), np.ones(count)
+    weights[0] = 1000.0
+    low, high = interval(values, weights)
+    assert low is not None
+    assert high is not None
+    assert low < 0 < high
+    assert high - np.average(values, weights=weights) == pytest.approx((high - low) / 2)
+
+
+@pytest.mark.parametrize("heavy", [3.0, 1000.0])
+def test_of_very_many_uneven_values_nothing_is_drawn(
+    heavy: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(np.random, "default_rng", None)
+    values, weights = np.linspace(0, 1, LARGE + 1000), np.ones(LARGE + 1000)
+    weights[:60] = heavy
+    low, high = interval(values, weights)
+    mean = np.average(values, weights=weights)
+    error = math.sqrt(float(((weights * (values - mean)) ** 2).sum())) / float(weights.sum())
+    assert (low, high) == pytest.approx(of_error(mean, error), rel=0.05)
+
+
 def test_the_last_digits_of_an_interval_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """They depend on the processor; a page would differ by them."""
     few = interval(np.linspace(0.1, 0.9, 7) ** 3)
@@ -291,3 +319,13 @@ def test_how_often_the_interval_of_several_seeds_holds_the_true_mean(
         low, high = over_seeds_and_clients(each)
         hit += low <= 0 <= high
     assert hit / 1000 > least
+
+
+def test_a_counted_share_has_its_interval() -> None:
+    """Rule of three: none of n is at most 1 − 0.025^(1/n)."""
+    assert exact_of_share(0.0, 20, LEVEL) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
+    assert exact_of_share(1.0, 20, LEVEL) == (pytest.approx(0.025 ** (1 / 20)), 1.0)
+    for right, rows in ((8, 31), (1, 3), (70_001, 99_999)):
+        low, high = exact_of_share(right / rows, rows, LEVEL)
+        assert binom.sf(right - 1, rows, low) == pytest.approx(0.025)
+        assert binom.cdf(right, rows, high) == pytest.approx(0.025)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedkin.audit.bounds import clopper_pearson
 from fedkin.audit.guesses import LOW_RATE, proved, separation
 from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.kinds import by_kind, guarantee
@@ -21,6 +20,7 @@ from fedkin.data.canaries import Canaries, canaries_of
 from fedkin.engine.host import Host
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
+from fedkin.report.intervals import exact_of_share
 from fedkin.runtime.progress import tracked
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import Loaded, load, states_used
@@ -217,7 +217,7 @@ def _canaries(
             continue
         upper, delta = guarantee(parts, target)
         best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
-        low, high = clopper_pearson(best.right, best.guesses, CONFIDENCE)
+        low, high = exact_of_share(best.right / best.guesses, best.guesses, CONFIDENCE)
         rows.append(
             {
                 "target": target,

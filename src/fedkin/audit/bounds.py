@@ -7,7 +7,7 @@ import math
 from functools import cache
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 STEPS = 30  # of a bisection
 LARGEST = 64.0  # ε beyond which nobody asks
@@ -64,20 +64,3 @@ def lower_epsilon(
         refuted = p_value(canaries, guesses, right, middle, delta) <= doubt
         low, high = (middle, high) if refuted else (low, middle)
     return low
-
-
-def clopper_pearson(right: int, of: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of a share that was counted, by Clopper & Pearson (1934).
-
-    Args:
-        right: How often.
-        of: Of how many, at least one.
-        confidence: Of both sides together.
-
-    Returns:
-        (low, high).
-    """
-    half = (1 - confidence) / 2
-    low = float(beta.ppf(half, right, of - right + 1)) if right else 0.0
-    high = float(beta.ppf(1 - half, right + 1, of - right)) if right < of else 1.0
-    return low, high

@@ -16,7 +16,7 @@ from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import Ran, largest_epsilon, run_trial, up_and_down
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import comparable, measure_named
 from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
@@ -232,10 +232,14 @@ def _searched(
             tried.append(Tried(hyper=hyper, lost=sentence(str(error))))
             continue
         tried.append(Tried(hyper=hyper, validation=done.validation))
-        sign = measure_named(done.seen.measure).sign
-        if best is None or sign * done.validation > sign * best[1].validation:
+        if best is None or _better(done, best[1]):
             best = content, done
     return tried, best
+
+
+def _better(one: Ran, other: Ran) -> bool:
+    sign = measure_named(one.seen.measure).sign
+    return sign * comparable(one.validation) > sign * comparable(other.validation)
 
 
 def _plan(

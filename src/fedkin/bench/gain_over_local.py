@@ -6,8 +6,6 @@ from fedkin.bench.row import Row
 from fedkin.bench.suite import ALONE
 from fedkin.core.measures import gain_on
 
-SAME = 1e-9  # scores of the leaderboard that differ by less share a place
-
 
 def with_gain_over_local(
     rows: Sequence[Row], local_digest: str | None, all_rows: Sequence[Row]
@@ -35,7 +33,7 @@ def with_helped_and_hurt(row: Row, alone: Mapping[str, float] | None) -> Row:
 
     Args:
         row: Of one run.
-        alone: client's name → its score of local; None: there is none.
+        alone: {client's number, as text: its score of local}; None: there is none.
 
     Returns:
         A copy, whose shares are in 0..1; the same where nothing can be compared.
@@ -52,7 +50,7 @@ def gains(row: Row, alone: Mapping[str, float]) -> list[float]:
 
     Args:
         row: Of one run.
-        alone: client's name → its score of local.
+        alone: {client's number, as text: its score of local}.
 
     Returns:
         In the measure's unit, above 0 where the row is better, and 0 where only rounding differs.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedkin.core.measures import DIGITS
 from fedkin.report.intervals import of_seeds
 
 LEVEL = 0.05
@@ -92,10 +93,8 @@ def ranks_of_blocks(scores: Mapping[str, Mapping[str, float]]) -> OfBlocks | Non
     kept = whole(scores)
     if kept is None:
         return None
-    from scipy.stats import rankdata  # late: slow to load
-
     table = np.array([[scores[name][block] for name in kept.names] for block in kept.blocks])
-    each = rankdata(-table, axis=1)
+    each = _ranks(-table)
     return OfBlocks(kept.names, kept.blocks, each, each.mean(0).tolist())
 
 
@@ -286,6 +285,11 @@ def agreement(scores: NDArray[np.float64]) -> float | None:
     orders, methods = scores.shape
     if orders < FEWEST or methods < FEWEST:
         return None
-    from scipy.stats import rankdata
+    return float(round(friedman(_ranks(scores)) / (orders * (methods - 1)), 6))
 
-    return float(round(friedman(rankdata(scores, axis=1)) / (orders * (methods - 1)), 6))
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each row, the least first: equal values share the mean of their ranks (``comparable``)."""
+    from scipy.stats import rankdata  # late: slow to load
+
+    return np.asarray(rankdata(np.round(values, DIGITS), axis=1), dtype=float)

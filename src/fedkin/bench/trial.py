@@ -1,6 +1,7 @@
 """One run of the leaderboard: from a specification to what it scored, sent and computed."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
@@ -26,6 +27,7 @@ from fedkin.runs.directory import begun, own
 from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import base_method
+from fedkin.sweep.without_score import why_without_score
 
 KEPT = "multiplied.json"  # of a run, beside its record
 LARGEST = 1 << 24  # bytes of it
@@ -100,7 +102,7 @@ def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
         Bytes and FLOPs round by round, seconds of the processor, and the scores.
 
     Raises:
-        FedkinError: It cannot be run, is a link, or has no finite validation score.
+        FedkinError: It cannot be run, is a link, or has no validation score, or no finite one.
         Halted: The bench is stopped, or the folder cannot be written.
     """
     own(folder.parent, folder.name)
@@ -117,7 +119,9 @@ def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
 def _run_and_read(content: Content, folder: Path, data_dir: str | None) -> Ran:
     _trained(content, folder, data_dir)
     seen, summary = read_with_summary(folder, folder.name)
-    if seen.validation is None or not abs(seen.validation) < float("inf"):
+    if seen.validation is None:
+        raise FedkinError(why_without_score(seen, folder))
+    if not math.isfinite(seen.validation):
         raise FedkinError(DIVERGED)
     spent = cost(folder)
     seconds = summary["seconds"]["total"] if spent is None else spent.total

@@ -126,12 +126,16 @@ def _verdict_lines(verdict: dict[str, Any] | None) -> list[str]:
     alone, together, constant = (
         formatting.value(measure, verdict[name]) for name in ("alone", "federated", "constant")
     )
-    of = "it gains nothing" if verdict["federate"] else "federating has a gain worth having"
+    gain_of = (
+        "such a gain if there were none"
+        if verdict["federate"]
+        else "so small a gain if there were one worth having"
+    )
     gain = f"{verdict['gain']:+.4f} [{verdict['low']:+.4f}, {verdict['high']:+.4f}]"
     return [
         "",
-        f"Verdict: {verdict['says']} (chance that {of} "
-        f"{formatting.percent_or_dash(verdict['wrong'])})",
+        f"Verdict: {verdict['says']} ({formatting.percent_or_dash(verdict['wrong'])} chance of "
+        f"{gain_of})",
         f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
         f"the most frequent class, or the mean: {constant}",
         f"  gain {gain} (95 %) over {formatting.many(verdict['clients'], 'client')}, linear and "
@@ -155,9 +159,9 @@ def _may_lose_line(caution: dict[str, Any], asked: str) -> str:
 
 def _safe_line(methods: list[str]) -> str:
     from fedkin.doctor.kinds import listed
-    from fedkin.doctor.never_worse import PROMISE, SETTING
+    from fedkin.doctor.seldom_worse import SETTING, WHAT_IT_DOES
 
-    return f"Nobody has to lose by {listed(methods)}: with --set {SETTING} {PROMISE}"
+    return f"Fewer clients lose by {listed(methods)}: with --set {SETTING} {WHAT_IT_DOES}"
 
 
 def _candidate_table(

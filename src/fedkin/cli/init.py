@@ -165,9 +165,9 @@ def _tell(out: Path, proposal: "Plan") -> None:
 
 
 def _tell_of_safe(file: str, method: str) -> None:
-    from fedkin.doctor.never_worse import PROMISE, SETTING
+    from fedkin.doctor.seldom_worse import SETTING, WHAT_IT_DOES
 
-    say(f"nobody has to lose by it: with [method] safe = true {PROMISE}")
+    say(f"fewer clients lose by it: with [method] safe = true {WHAT_IT_DOES}")
     say(f"  fedkin run {file} --set {SETTING} --out runs/{method}-safe")
 
 

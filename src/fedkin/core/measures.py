@@ -31,7 +31,7 @@ Name = Literal[
 Kind = Literal["two classes", "classes", "text", "numbers"]
 TWO = 2  # classes
 RARE, VERY_RARE = 0.2, 0.02  # samples of the rare class for one of the frequent one
-DIGITS = 12  # after the point, of a difference: the rest is rounding
+DIGITS = 12  # of a mean or a difference that say something: the rest is by the order of sums
 MISLEADS = 0.8  # share of the most frequent class from which accuracy says little
 
 
@@ -115,6 +115,22 @@ def measure_named(name: str) -> Measure:
     return ASIDE[name] if name in ASIDE else MEASURES[name]
 
 
+def comparable(mean: float) -> float:
+    """A mean as it is compared: equal ones are equal whatever the order of their sums, so that the
+    first of them is kept.
+
+    >>> 0.1 + 0.2 > 0.3, comparable(0.1 + 0.2) > comparable(0.3)
+    (True, False)
+
+    Args:
+        mean: Of a measure; it may be infinite.
+
+    Returns:
+        The mean, rounded; what is stored stays as it is.
+    """
+    return round(mean, DIGITS)
+
+
 def difference(value: float, other: float) -> float:
     """value − other, and exactly 0 where they differ by rounding alone, as sums in another order
     do.
@@ -126,7 +142,7 @@ def difference(value: float, other: float) -> float:
     Returns:
         In the measure's own unit.
     """
-    return round(value - other, DIGITS)
+    return comparable(value - other)
 
 
 def gain_on(measure: str, value: float, other: float) -> float:

@@ -11,9 +11,9 @@ from fedkin.core.system.own_code import is_own
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
-from fedkin.doctor.never_worse import takes, takes_safe
 from fedkin.doctor.probe import probe
 from fedkin.doctor.risky_methods import risky_methods
+from fedkin.doctor.seldom_worse import takes, takes_safe
 from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.experiment.run_facts import privacy_of

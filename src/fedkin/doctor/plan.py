@@ -9,7 +9,7 @@ from fedkin.doctor.candidates import split_name
 from fedkin.doctor.data_checks import check_data
 from fedkin.doctor.diagnosis import diagnosis
 from fedkin.doctor.fixed_spec import fixed_spec
-from fedkin.doctor.never_worse import takes_safe
+from fedkin.doctor.seldom_worse import takes_safe
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import assemble
 

@@ -22,7 +22,7 @@ from fedkin.experiment.plain_baselines import STEEP
 
 # of a gain that is worth having; of a measure without an upper end a share of its value
 LEAST = 0.005
-SURE = 0.05  # chance of being wrong, below which federating is advised
+SURE = 0.05  # chance of such a gain if there were none, below which federating is advised
 DRAWS = 40  # bootstrap samples of a client's rows, or of what its rows belong to
 
 
@@ -53,18 +53,19 @@ class Gain(NamedTuple):
         half = float(t.ppf(0.975, self.freedom)) * self.error
         return self.mean - half, self.mean + half
 
-    def chance_above(self, least: float) -> float:
-        """The chance that the gain is above ``least``.
+    def chance_of_so_little(self, true: float) -> float:
+        """The chance of so small a gain, or a smaller one, if the true one were ``true``: a
+        one-sided p-value.
 
         Args:
-            least: In the measure's unit.
+            true: In the measure's unit.
 
         Returns:
             A probability, by Student's t over clients.
         """
         if self.error == 0:
-            return float(self.mean > least)
-        return float(t.cdf((self.mean - least) / self.error, self.freedom))
+            return float(self.mean > true)
+        return float(t.cdf((self.mean - true) / self.error, self.freedom))
 
 
 class Examined(NamedTuple):
@@ -124,14 +125,16 @@ def verdict(examination: Examined) -> dict[str, Any]:
         examination: What ``examined`` gave.
 
     Returns:
-        {"federate": true or false, "says": a sentence, "wrong": the chance that the advice is
-        wrong, "gain", "low", "high": of the mean over clients, in the measure's unit, …}.
+        {"federate": true or false, "says": a sentence, "wrong": the chance of such a gain if there
+        were none, or, where the advice is to stay alone, of so small a gain if there were one worth
+        having (a one-sided p-value, not the chance that the advice is wrong), "gain", "low",
+        "high": of the mean over clients, in the measure's unit, …}.
     """
     best = examination.best
     low, high = best.interval()
-    helps = 1 - best.chance_above(0.0)
-    worth = best.chance_above(examination.worth)
-    federate = helps < SURE and best.mean > examination.worth
+    none = 1 - best.chance_of_so_little(0.0)
+    worth = best.chance_of_so_little(examination.worth)
+    federate = none < SURE and best.mean > examination.worth
     if federate:
         says = "federate: it is likely to help"
     elif worth < SURE:
@@ -141,7 +144,7 @@ def verdict(examination: Examined) -> dict[str, Any]:
     return {
         "federate": federate,
         "says": says,
-        "wrong": helps if federate else worth,
+        "wrong": none if federate else worth,
         "gain": best.mean,
         "low": low,
         "high": high,

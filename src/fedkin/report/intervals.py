@@ -29,7 +29,8 @@ def interval(values: Floats, weights: Floats | None = None) -> tuple[float | Non
 
     Percentiles of means of values drawn again with replacement. Below ``FOR_BOOTSTRAP`` values
     Student's t, for such percentiles would leave out the true mean in a quarter of all samples of
-    three; above ``LARGE`` the normal distribution's, which they come to be.
+    three; above ``LARGE`` the normal distribution's, which they come to be. Values that count
+    differently are as few as equal ones that say as much (``effective``).
 
     Args:
         values: Of clients, say.
@@ -42,10 +43,12 @@ def interval(values: Floats, weights: Floats | None = None) -> tuple[float | Non
         values, weights = values[weights > 0], weights[weights > 0]
     if len(values) < 2:
         return None, None
-    if len(values) < FOR_BOOTSTRAP:
+    count = len(values) if weights is None else round(effective(weights), 9)
+    # so many values, of which few count, would take the bootstrap minutes
+    if count < FOR_BOOTSTRAP or len(values) > LARGE >= count:
         low, high = _students(values, np.ones(len(values)) if weights is None else weights)
         return round(low, 12), round(high, 12)
-    if len(values) > LARGE:
+    if count > LARGE:
         low, high = of_error(*_mean_and_error(values, weights))
         return round(low, 12), round(high, 12)
     rng = np.random.default_rng(SEED)
@@ -60,6 +63,21 @@ def interval(values: Floats, weights: Floats | None = None) -> tuple[float | Non
         means = [(values[at] * weights[at]).sum(1) / weights[at].sum(1) for at in drawn]
     low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return round(float(low), 12), round(float(high), 12)
+
+
+def effective(weights: Floats) -> float:
+    """How many equal values say as much as those that count differently (Kish).
+
+    >>> effective(np.array([2.0, 2.0])), round(effective(np.array([1000.0, 1.0])), 3)
+    (2.0, 1.002)
+
+    Args:
+        weights: How much each counts, above 0.
+
+    Returns:
+        From 1 to the number of values.
+    """
+    return float(weights.sum()) ** 2 / float((weights**2).sum())
 
 
 def _mean_and_error(values: Floats, weights: Floats | None) -> tuple[float, float]:
@@ -78,12 +96,11 @@ def _students(values: Floats, weights: Floats) -> tuple[float, float]:
 
 
 def _of_sample(values: Floats, weights: Floats) -> tuple[float, float, float]:
-    """(mean, its standard error in the population, degrees of freedom). Values that count
-    differently are as good as fewer equal ones (Kish); one alone shows no error.
+    """(mean, its standard error in the population, degrees of freedom). One value alone shows no
+    error.
     """
     mean, error = _mean_and_error(values, weights)
-    effective = float(weights.sum()) ** 2 / float((weights**2).sum())
-    degrees = max(effective - 1, 1e-9)  # near 0 where one value has nearly all of the weight
+    degrees = max(effective(weights) - 1, 1e-9)  # near 0 where one has nearly all of the weight
     # Bessel's correction, √(n / (n − 1))
     return mean, error * math.sqrt((degrees + 1) / degrees), degrees
 

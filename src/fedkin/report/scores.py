@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedkin.core.measures import is_measure
+from fedkin.core.measures import comparable, is_measure
 from fedkin.report.records import Run, number
 from fedkin.runs.record import FEDERATION
 
@@ -294,7 +294,7 @@ def _best(rounds: list[int], values: list[float | None], higher: bool) -> int | 
     sign = 1 if higher else -1
     best: tuple[float, int] | None = None
     for at, value in zip(rounds, values, strict=True):
-        # Rounded, for equal means may differ in their last bits; then the earliest round has it.
-        if value is not None and (best is None or sign * round(value, 12) > best[0]):
-            best = sign * round(value, 12), at
+        # of equal means the earliest round has it
+        if value is not None and (best is None or sign * comparable(value) > best[0]):
+            best = sign * comparable(value), at
     return None if best is None else best[1]

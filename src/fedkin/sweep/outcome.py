@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import comparable
 from fedkin.report.privacy_costs import PrivacyCost, cost_of_record, costs_as_json
 from fedkin.runs.directory import recorded
 from fedkin.sweep.score import LEFT, lost, places, scored
@@ -28,7 +29,8 @@ def outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, An
         FedkinError: No trial has a value.
     """
     done = sorted(
-        (t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number)
+        (t for t in study.trials if t.value is not None),
+        key=lambda t: (-comparable(t.value), t.number),
     )
     known = [(t, one) for t in done if (one := scored(study, t)) is not None]
     shared = places([one for _, one in known])

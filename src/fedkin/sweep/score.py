@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import comparable, measure_named
 from fedkin.report.intervals import Pair, ranks
 
 MEASURE = "measure"  # of the trials' scores, a fact of the study
@@ -87,7 +87,7 @@ def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
     return ranks(
         [_of_one_seed(score.clients) for score in scores],
         measure_named(scores[0].measure).higher,
-        [score.value for score in scores],
+        [comparable(score.value) for score in scores],
         _of_one_seed(scores[0].samples) or None,
     )
 

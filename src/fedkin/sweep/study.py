@@ -29,7 +29,6 @@ from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.terminal import note
 from fedkin.report.comparison.run_row import read_run
-from fedkin.report.records import opened
 from fedkin.runs.directory import begun, check_home, own
 from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.output_files import make_folder
@@ -37,8 +36,9 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
-from fedkin.sweep.space import NO_VALIDATION, Space, changed, check, drawn, grid
+from fedkin.sweep.space import Space, changed, check, drawn, grid
 from fedkin.sweep.study_file import address, check_database, other_search, usable
+from fedkin.sweep.without_score import why_without_score
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
@@ -208,22 +208,10 @@ def _score(base: Spec, claim: Claim) -> Score:
         run(changed(base, claim.values), claim.run, progress=reporter)
     seen = read_run(claim.run, claim.run.name)
     if seen.validation is None:
-        if seen.measure not in ("accuracy", "loss", "log_loss") and any(
-            n for n in _validation_sizes(claim.run)
-        ):
-            raise NoValidation(
-                f"no client's validation samples define {seen.measure}: choose another, such "
-                "as --measure log_loss"
-            )
-        raise NoValidation(NO_VALIDATION)
+        raise NoValidation(why_without_score(seen, claim.run))
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
     return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored)
-
-
-def _validation_sizes(run: Path) -> list[int]:
-    with opened(run) as record:
-        return [client.val for client in record.clients.values()]
 
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from fedkin.bench.gain_over_local import SAME
 from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.leaderboard.entries import EQUAL_ROUNDS, POOLED, Entry, entries
 from fedkin.bench.leaderboard.ranking import against_best
@@ -12,6 +11,7 @@ from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.report import formatting
 
+SAME = 1e-9  # scores that differ by less share a place
 ENDINGS = {1: "st", 2: "nd", 3: "rd"}  # of 1, 21, 31 …; 11, 12 and 13 have "th"
 
 

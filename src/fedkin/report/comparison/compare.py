@@ -316,8 +316,9 @@ def _longer(seen: Sequence[Seen]) -> list[str]:
 
 
 def _said(seen: Sequence[Seen]) -> list[str]:
-    """What is to be said of single runs. Means and pairs are without clients that diverged, so that
-    a run may look better for having hurt them; and some means are of the clients that were asked.
+    """What is to be said of single runs. By accuracy a client that diverged counts with 0; by any
+    other measure means and pairs are without it, so that a run may look better for having hurt it.
+    And some means are of the clients that were asked.
     """
     return [f"{one.name}: {sentence}" for one in seen for sentence in one.said]
 

@@ -85,7 +85,7 @@ def _of_best(best: Mapping[str, Any], runs: Sequence[Seen]) -> list[NextStep]:
     if best["worse"] > 0 and not run.safe:
         advice = (
             f"{percent(best['worse'], 0)} of the {pairs_of(best)}s do worse. With safe = true "
-            "nobody has to:"
+            "each client keeps what its validation prefers, and fewer lose:"
         )
         steps.append(NextStep(advice, f"fedkin run {spec} --set method.safe=true"))
     steps.append(

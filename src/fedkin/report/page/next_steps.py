@@ -107,9 +107,7 @@ def _of_gain(run: Run, summary: Mapping[str, Any], gain: Gain, folder: str) -> l
         steps.append(NextStep(_who(run, gain)))
     safe = _spec(run, "method").get("safe")
     if gain.hurt and not safe and summary["method"] != LOCAL:
-        advice = (
-            "No client has to lose: with safe = true each one keeps what its validation prefers."
-        )
+        advice = "Fewer clients lose: with safe = true each one keeps what its validation prefers."
         steps.append(NextStep(advice, f"fedkin run {_spec_file(run)} --set method.safe=true"))
     if gain.mean < 0 and gain.sure:
         advice = f"Better here: {gain.name}. The doctor says whether federating can help."

@@ -1,4 +1,4 @@
-"""Whether a method takes [method] safe = true here, with which no client has to lose by it."""
+"""Whether a method takes [method] safe = true here, with which fewer clients lose by it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from fedkin.runs.spec import MethodSection
 from fedkin.setup.build import Assembled, assemble_with_population
 
 SETTING = "method.safe=true"
-PROMISE = (
-    "each client deploys a federated model only where its validation samples say that it is "
-    "better than the one that it trained alone"
+WHAT_IT_DOES = (
+    "each client deploys a federated model, or a mixture with the one that it trained alone, only "
+    "where its validation samples say that it is better"
 )
 
 

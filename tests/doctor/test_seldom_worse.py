@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedkin.doctor.never_worse import takes_safe
+from fedkin.doctor.seldom_worse import takes_safe
 from fedkin.setup.build import assemble
 from tests.engine.small import small
 
