@@ -52,6 +52,11 @@ class Deployment(Section):
     poll: float = Field(default=0.2, gt=0)  # seconds between two looks for replies
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
 
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Of all nodes, each once: a newcomer may have become a client."""
+        return tuple(dict.fromkeys((*self.clients, *self.newcomers)))
+
 
 class NodeConfig(Section):
     """What one node is. Paths are relative to the folder of node.toml."""

@@ -8,6 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
+from fedkin.flower.operator.ports import next_port
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
 
@@ -44,3 +45,10 @@ def test_after_the_last_port_one_is_asked_for(tmp_path):
         add(folder, "later")
     add(folder, "later", port=9300)
     assert node_of(folder, "later").port == 9300
+
+
+def test_a_newcomer_that_became_a_client_counts_once(tmp_path):
+    asked = {"address": "127.0.0.1:9", "clients": ("north", "late"), "newcomers": ("late", "last")}
+    deployment = config.Deployment(**asked, node_port=9100)
+    assert deployment.names == ("north", "late", "last")
+    assert next_port(tmp_path, deployment) == 9103

@@ -24,7 +24,6 @@ def next_port(folder: Path, deployment: Deployment) -> int:
     Raises:
         FedkinError: The file, or a node.toml that is still here, cannot be read.
     """
-    names = (*deployment.clients, *deployment.newcomers)
     here = (folder / "nodes").glob(f"*/{NODE}")
     ports = [load(NodeConfig, path.parent, NODE).port + 1 for path in here]
     noted = folder / NEXT
@@ -35,7 +34,7 @@ def next_port(folder: Path, deployment: Deployment) -> int:
             raise FedkinError(
                 f"{noted} is no number: write one above the highest port of any node into it"
             ) from None
-    return max([deployment.node_port + len(names), *ports])
+    return max([deployment.node_port + len(deployment.names), *ports])
 
 
 def note_port(folder: Path, port: int) -> None:

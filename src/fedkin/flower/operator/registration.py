@@ -35,8 +35,7 @@ class Registration:
     ) -> None:
         self._keys, self._deployment = folder / "keys", deployment
         self._flower = CommandLine(folder, deployment)
-        everybody = (*deployment.clients, *deployment.newcomers)
-        self._names = list(dict.fromkeys(everybody if names is None else names))
+        self._names = list(dict.fromkeys(deployment.names if names is None else names))
         self._left = list(self._names)
         self._listed = False
         self._said, self._again = "", 0.0

@@ -249,7 +249,7 @@ def spread_peers(folder: Path, deployment: Deployment) -> None:
     Raises:
         FedkinError: A key is not there.
     """
-    names = list(dict.fromkeys((*deployment.clients, *deployment.newcomers)))
+    names = list(deployment.names)
     for name in names:
         if not (path := folder / "keys" / f"{name}.pub").is_file():
             raise FedkinError(f"{path} does not exist, and belongs into {PEERS}: bring it back")
@@ -295,7 +295,7 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
         FedkinError: The name is taken, or there is no port left.
     """
     deployment = load(Deployment, folder, DEPLOYMENT)
-    names = (*deployment.clients, *deployment.newcomers)
+    names = deployment.names
     if client in names:
         raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
     next_free = next_port(folder, deployment)

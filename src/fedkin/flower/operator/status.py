@@ -56,7 +56,7 @@ def status(folder: Path, costs: Sequence[PrivacyCost]) -> dict[str, Any]:
 def _named(folder: Path, deployment: Deployment, states: dict[str, str]) -> list[dict[str, str]]:
     """Flower gives its numbers alone: which node has which was noted when it was registered."""
     nodes = []
-    for name in dict.fromkeys((*deployment.clients, *deployment.newcomers)):
+    for name in deployment.names:
         number = folder / "keys" / f"{name}.node"
         known = number.read_text(encoding="utf-8").strip() if number.is_file() else ""
         state = states.get(known)
