@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.op import WORK
 from fedkin.flower.backend import FlowerBackend, known_facts, shared_model
 from fedkin.flower.config import Deployment
 from fedkin.flower.dispatcher import RunIdentity
@@ -82,7 +83,7 @@ def test_what_follows_an_evaluation_is_the_next_work_or_the_end(method, tmp_path
         end = [("evaluate_all", 4, [0, 1, 2])]
         finish = [("finish", 4, [0, 1, 2])] if method == "finetune" else []
         assert transport.then(3) == [*finish, *end]
-        assert transport.needed(1) == 2
+        assert transport.needed(WORK, 1) == 2
         assert transport.dispatcher is of.dispatcher
 
 

@@ -16,7 +16,9 @@ from fedkin.flower.stopping import stop_if_asked
 
 SHOWN = 20  # names, at most
 SLOW = 3.0  # seconds after which it is said that a node is connected and does not answer
-SOON = 1.0  # seconds that a node which is connected has at least, however late it came
+# seconds that a node which is connected has at least, however little is left of [wait]: it may read
+# a large file first
+LEAST = 60.0
 LARGEST = 1 << 16  # bytes of the word
 
 
@@ -155,7 +157,7 @@ def _called(
         nodes = dispatcher.nodes()
         here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
         why = {name: dispatcher.why_unreachable(name) for name in open_names if name not in here}
-        left = min(dispatcher.deployment.deadline, max(end - time.monotonic(), SOON))
+        left = min(dispatcher.deployment.deadline, max(end - time.monotonic(), LEAST))
         between = _while_silent(waiting, open_names, list(why), stop)
         answers = dispatcher.exchange(here, left, between=between) if here else {}
         for name, reply in answers.items():
