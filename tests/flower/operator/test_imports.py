@@ -3,12 +3,11 @@
 import json
 
 import tomli_w
-from typer.testing import CliRunner
 
-from fedkin.cli import deploy
 from fedkin.flower import config
 from fedkin.flower.envelope import Request, sealed
 from fedkin.flower.node.host import Node
+from tests.cli.command import fedkin
 from tests.engine.small import small
 
 HALVED = "tests.parity.halved:halved"
@@ -21,8 +20,8 @@ def site(folder, method):
     content["method"]["name"] = method
     (folder / "experiment.toml").write_text(tomli_w.dumps(content))
     options = ["--spec", str(folder / "experiment.toml"), "--clients", "north,south", "--insecure"]
-    made = CliRunner().invoke(deploy.app, ["init", str(folder / "site"), *options, "--trust-code"])
-    assert made.exception is None
+    made = fedkin("deploy", "init", folder / "site", *options, "--trust-code")
+    assert made.exit_code == 0, made.output
     return folder / "site", made.output
 
 
