@@ -130,7 +130,8 @@ def noised_mean(asked: Guarantee, expected: float, kinds: tuple[str, ...], first
                 raise Halted("[privacy]: clients are sent different models: their sum hides nobody")
             update = flattened(reply.message) - base
             total += clipped(update, now.clip)
-            short += is_short(update, now.clip)
+            if asked.quantile is not None:
+                short += is_short(update, now.clip)
         total += noise_of(given.secret, given.round, len(base), now)
         combined = Combined(unflattened(base + total / expected, like))
         if asked.quantile is None:

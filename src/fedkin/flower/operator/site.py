@@ -249,7 +249,7 @@ def spread_peers(folder: Path, deployment: Deployment) -> None:
     Raises:
         FedkinError: A key is not there.
     """
-    names = list(deployment.names)
+    names = deployment.names
     for name in names:
         if not (path := folder / "keys" / f"{name}.pub").is_file():
             raise FedkinError(f"{path} does not exist, and belongs into {PEERS}: bring it back")

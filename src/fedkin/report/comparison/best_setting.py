@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import comparable, measure_named
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.pairs import by_pair, weights_by_pair
 from fedkin.report.comparison.run_row import Seen, by_experiment
@@ -128,8 +128,6 @@ def _shares(one: Seen) -> dict[int, float]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Rounded, so that equal ones are equal whatever the order of their sum; then the first setting
-    given has it.
-    """
+    """As it is compared: of equal means the first setting given has it."""
     known = [value for value in values if value is not None]
-    return round(sum(known) / len(known), 12) if known and len(known) == len(values) else None
+    return comparable(sum(known) / len(known)) if known and len(known) == len(values) else None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import comparable, measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
@@ -89,7 +89,7 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     return {
         "seeds": [one.row["seed"] for one in known],
         "measure": group[0].measure,
-        "mean": round(fmean(means), 12),
+        "mean": comparable(fmean(means)),
         "low": low,
         "high": high,
         "low over seeds": lowest,

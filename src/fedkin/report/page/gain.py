@@ -125,13 +125,13 @@ class _Alone(NamedTuple):
 
 def _local_beside(run: Run, measure: str) -> _Alone | None:
     """The first with the same data, seed and number of rounds; else the first of another length."""
-    mine, another = setting(run.facts, len(run.clients)), None
+    mine, rounds, another = setting(run.facts, len(run.clients)), run.committed(), None
     for folder in _beside(run.folder):
         try:
             found = _alone(folder, run, mine, measure)
         except (FedkinError, OSError, TypeError, ValueError, KeyError, AttributeError):
             continue  # a neighbour that cannot be read is no baseline
-        if found is not None and found.rounds == run.committed():
+        if found is not None and found.rounds == rounds:
             return found
         another = another or found
     return another
@@ -153,11 +153,10 @@ def _alone(folder: Path, run: Run, mine: Setting, measure: str) -> _Alone | None
 
 def _rounds(run: Run, alone: _Alone) -> str:
     """A sentence where one of them trained longer; else ""."""
-    if alone.rounds == run.committed():
+    rounds = run.committed()
+    if alone.rounds == rounds:
         return ""
-    return unequal_rounds(
-        {run.committed(): [run.folder.resolve().name], alone.rounds: [alone.folder.name]}
-    )
+    return unequal_rounds({rounds: [run.folder.resolve().name], alone.rounds: [alone.folder.name]})
 
 
 def _beside(folder: Path) -> list[Path]:
