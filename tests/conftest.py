@@ -6,9 +6,15 @@ import sys
 
 import pytest
 
-from tests.evidence import pytest_addoption, pytest_collection_modifyitems, pytest_configure
+from tests import evidence, thirds
+from tests.evidence import pytest_addoption, pytest_collection_modifyitems
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    evidence.pytest_configure(config)
+    config.pluginmanager.register(thirds, "thirds")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -77,6 +77,7 @@ def until(used: Used) -> list[float]:
     return marks
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", ODD)
 def test_every_round_is_counted_as_it_was(method: str, tmp_path: Path) -> None:
     given = content(method)

@@ -83,6 +83,7 @@ METHOD_CASES = (
 )
 
 
+@pytest.mark.many
 @pytest.mark.certifies("masks", "law")
 @pytest.mark.parametrize("method", METHOD_CASES)
 def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):

@@ -60,6 +60,7 @@ def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(session.run(["y"], {"x": x.numpy()})[0])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("method", "formats"),
     [

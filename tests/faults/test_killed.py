@@ -141,6 +141,7 @@ def test_killed_at_every_step_of_every_method(method, tmp_path, plain):
 
 
 # every third: the nightly test above has all methods, at every step
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("method", "state"), list(zip(list(METHODS)[::3], cycle(["memory", "disk"])))
 )

@@ -424,6 +424,7 @@ class Killed(Exception):
     pass
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "stage",
     [*STAGES, *(pytest.param(stage, marks=pytest.mark.slow) for stage in SCORING)],
@@ -440,6 +441,7 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, at_once, tmp
     assert unsigned(found) == at_once
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("stage", "name"),
     [
@@ -481,6 +483,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     assert max(event[0] for event in found["events"]) == 2
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ["c0", pytest.param("c3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", ["evaluate_all", *SCORING])
 def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(

@@ -47,6 +47,7 @@ def agree(a, b, dtype):
                     )
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)

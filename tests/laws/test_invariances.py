@@ -36,6 +36,7 @@ from tests.methods.federation import arrays
 # --- order
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_orders_and_answers_does_not_matter(name):
@@ -46,6 +47,7 @@ def test_the_order_of_orders_and_answers_does_not_matter(name):
     assert runs[0].coordinator.fingerprint() == runs[1].coordinator.fingerprint()
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_of_clients_do_not_matter(name):
@@ -93,6 +95,7 @@ def with_other_data(group, client, keep_labels):
     return replace(group, x=x, y=y)
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", PARTIAL)
 def test_a_client_that_does_not_take_part_changes_nothing(name):
@@ -114,6 +117,7 @@ def test_a_client_that_does_not_take_part_changes_nothing(name):
     assert run.host.store.get(idle) is None
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", PARTIAL)
 def test_only_participants_change(name):
@@ -173,6 +177,7 @@ def test_a_reply_of_weight_0_changes_nothing(name):
     close(arrays(merged[part]), arrays(without[part]), 1e-12)
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", WEIGHED)
 def test_uniform_weights_do_not_see_samples(name):
@@ -205,6 +210,7 @@ def test_an_unknown_rule_of_weights():
         fedavg(lr=0.1, weights="sample")  # type: ignore[arg-type]
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_looking_changes_nothing(name):
@@ -220,6 +226,7 @@ def test_looking_changes_nothing(name):
 # --- own data and messages only
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", FEDERATED)
 @pytest.mark.parametrize("client", [1, 3])

@@ -52,6 +52,7 @@ def normed(seed=0):
 # --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -161,6 +161,7 @@ def kinds(scalars):
     return {kind: number for kind, number in scalars.items() if number}
 
 
+@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("case", EXPECTED)
 def test_what_is_sent(case, record_property):
@@ -203,6 +204,7 @@ def test_what_is_sent(case, record_property):
     assert len(last) == expected.copies
 
 
+@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("name", NAMES)
 def test_messages_have_known_kinds_and_finite_numbers(name):
@@ -269,6 +271,7 @@ PERSONAL = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("name", PERSONAL)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

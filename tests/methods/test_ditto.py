@@ -42,6 +42,7 @@ def federated(kind, hyper, work):
     )
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("hyper", HYPER.values(), ids=HYPER)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

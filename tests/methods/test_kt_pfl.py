@@ -37,6 +37,7 @@ CASES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))]
 )

@@ -71,6 +71,7 @@ def test_every_model_is_here():
     assert set(SHAPES) == set(MODELS)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("name", "shape"),
     [(name, shape) for name, shapes in SHAPES.items() for shape in shapes],

@@ -46,6 +46,7 @@ def kept(folder: Path) -> list[dict]:
         return database.facts()["newcomers"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("method", some(METHODS))
 def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
     spec = small(method, run__holdout_clients=0.2, run__holdout_labels=[], run__rounds=2)

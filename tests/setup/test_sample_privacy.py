@@ -232,6 +232,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.many
 @pytest.mark.certifies("sample_noise", "law")
 @pytest.mark.parametrize(
     ("method", "personal"), [("scaffold", "protected"), ("cgpfl", "protected"), ("apfl", "plain")]

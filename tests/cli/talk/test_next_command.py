@@ -28,6 +28,7 @@ def test_every_command_has_its_next_one() -> None:
     assert set(NEXT) & ALREADY == set()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("words", "following"),
     [
@@ -135,10 +136,15 @@ def test_a_method_that_was_added_stands_beside_the_rows_that_fedkin_has_of_its_s
     assert NEXT["bench add"]({"out": Path("mine"), "suite": "small.toml"}) == "bench page mine"
 
 
-def test_what_stands_around_a_method_has_a_command_that_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stands_around_a_method_has_a_command() -> None:
     assert set(AROUND) == set(CERTIFIED)
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_the_command_of_what_stands_around_a_method_works(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     short = (
         "--clients",
@@ -150,11 +156,10 @@ def test_what_stands_around_a_method_has_a_command_that_works(
         "--set",
         "engine.name=inprocess",
     )
-    for name in CERTIFIED:
-        said = fedkin("methods", name, "--certificate").stderr.splitlines()[-1]
-        words = shlex.split(said.removeprefix("next: fedkin "))
-        done = fedkin(*words, "--data", "digits", *short, "--out", f"runs/{name}")
-        assert done.exit_code == 0, (said, done.output)
+    said = fedkin("methods", name, "--certificate").stderr.splitlines()[-1]
+    words = shlex.split(said.removeprefix("next: fedkin "))
+    done = fedkin(*words, "--data", "digits", *short, "--out", "run")
+    assert done.exit_code == 0, (said, done.output)
 
 
 def test_programs_and_mistakes_get_none(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -45,6 +45,7 @@ def deploy(*asked: object) -> str:
     return done.stdout
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "method", ["fedavg", "ditto", "pfedme", "ppfl", "apfl", "per_fedavg", "persfl", "comet"]
 )

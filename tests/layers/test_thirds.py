@@ -1,0 +1,65 @@
+"""A third of many cases: the three thirds have every case once, and all else whole."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.thirds import THIRDS, VARIABLE, pytest_collection_modifyitems
+
+CASES = {"many": 7, "few": 2, "other": 4, "nightly": 5}
+MARKS = {"many": ["many"], "few": ["many"], "other": [], "nightly": ["many", "slow"]}
+
+
+class Item:
+    """What the hook reads of a test."""
+
+    def __init__(self, name: str, case: int) -> None:
+        self.nodeid = f"tests/test_cases.py::test_{name}[{case}]"
+        self.marks = MARKS[name]
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self.marks else None
+
+
+def chosen(certify: str | None = None) -> list[str]:
+    """The names of the tests that stay."""
+    items: list[Any] = [Item(name, case) for name, cases in CASES.items() for case in range(cases)]
+    told: list[Any] = []
+    config: Any = SimpleNamespace(
+        getoption=lambda name, default: {"--certify": certify}.get(name, default),
+        hook=SimpleNamespace(pytest_deselected=lambda items: told.extend(items)),
+    )
+    count = len(items)
+    pytest_collection_modifyitems(config, items)
+    assert len(items) + len(told) == count, "what is left out is told"
+    return [item.nodeid.partition("test_")[2] for item in items]
+
+
+def test_three_thirds_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    whole = chosen()
+    assert len(whole) == sum(CASES.values())
+    parts = []
+    for third in range(THIRDS):
+        monkeypatch.setenv(VARIABLE, str(third))
+        parts.append(chosen())
+    many = [name for name in whole if "::test_many" in name]
+    others = [name for name in whole if name not in many]
+    assert sorted(name for part in parts for name in part) == sorted(many + THIRDS * others)
+    assert [len(part) - len(others) for part in parts] == [3, 2, 2]
+
+
+@pytest.mark.parametrize("given", ["3", "", "first"])
+def test_another_third_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, given)
+    with pytest.raises(pytest.UsageError, match=f"{VARIABLE}={given}: want 0, 1 or 2"):
+        chosen()
+
+
+def test_a_third_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+    with pytest.raises(pytest.UsageError, match=f"of all cases: unset {VARIABLE}"):
+        chosen(certify="found.json")
+    monkeypatch.delenv(VARIABLE)
+    assert chosen(certify="found.json")
