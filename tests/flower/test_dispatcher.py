@@ -63,6 +63,7 @@ class Grid:
         self.offline: set[str] = set()
         self.blobs: list[bytes] = []
         self.changed: dict[str, object] = {}
+        self.changed_of: dict[str, dict[str, object]] = {}  # name → the same for it alone
         self.newer: dict[str, object] = {}  # of a header that this version does not know
         TaskIdentity._run_id = TaskIdentity._task_id = TaskIdentity._node_id = 1
 
@@ -89,7 +90,8 @@ class Grid:
             waited = self.clock.now - self.sent
             if message.metadata.message_id in ids and waited >= self.after.get(name, 0):
                 content = {"version": "1", "experiment": "", "run": ABOUT.run, "name": name}
-                reply = NodeReply(**{**content, **self.changed})
+                own = self.changed_of.get(name, {})
+                reply = NodeReply(**{**content, **self.changed, **own})
                 header = json.dumps(json.loads(sealed(reply)) | self.newer).encode()
                 yield Message(pack([header, *self.blobs]), reply_to=message)
 
@@ -141,6 +143,8 @@ def test_a_reply_is_waited_for_until_the_deadline_itself(clock):
 
 
 STEPS = (RemoteStep(op="finish", round=0),)
+DONE = Done(op="finish", round=0, own=Base(digest=ONE))
+FAILED = Done(op="finish", round=0, error="its loss is not finite", own=Base(digest=ONE))
 
 
 @pytest.mark.parametrize(
@@ -149,6 +153,7 @@ STEPS = (RemoteStep(op="finish", round=0),)
 )
 def test_a_quorum_closes_a_round_after_its_soft_deadline(quorum, soft, closed, clock):
     grid = Grid(clock, after={"b": 1, "c": 99})
+    grid.changed = {"steps": (DONE,)}
     of = dispatching(grid, quorum=quorum, soft_deadline=soft)
     found = of.exchange(asking(of, steps=STEPS))
     said = "no reply within 2 seconds, when 2 others had replied"
@@ -156,8 +161,29 @@ def test_a_quorum_closes_a_round_after_its_soft_deadline(quorum, soft, closed, c
     assert sum(clock.slept) == (closed or 10.5)
 
 
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ({"steps": (FAILED,)}, None),
+        ({"error": "not me"}, "not me"),
+        ({"run": "f" * 16}, f"its reply is of another run: {'f' * 16}"),
+        ({"steps": ()}, "its reply is of another round or work: "),
+    ],
+)
+def test_a_reply_that_gives_nothing_to_the_round_counts_for_no_quorum(reply, said, clock):
+    grid = Grid(clock, after={"c": 5})
+    grid.changed, grid.changed_of = {"steps": (DONE,)}, {"b": reply}
+    of = dispatching(grid, quorum=0.6, soft_deadline=2)
+    found = of.exchange(asking(of, steps=STEPS))
+    assert not isinstance(found["c"], str), "the round waits for the one who can still give"
+    assert (found["b"] if said else found["b"][0].steps[0].error) == (said or FAILED.error)
+    assert sum(clock.slept) == 5
+
+
 def test_a_round_waits_for_everybody_where_somebody_does_no_work_or_it_is_not_enough(clock):
-    of = dispatching(Grid(clock, after={"c": 99}), quorum=0.6, soft_deadline=2)
+    grid = Grid(clock, after={"c": 99})
+    grid.changed = {"steps": (DONE,)}
+    of = dispatching(grid, quorum=0.6, soft_deadline=2)
     mixed = {**asking(of, "ab", STEPS), **asking(of, "c")}
     assert of.exchange(mixed)["c"] == "no reply within 10 seconds"
     seen = []

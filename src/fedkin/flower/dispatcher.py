@@ -6,7 +6,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
@@ -35,6 +34,7 @@ LATE = 60  # seconds that a message outlives its deadline in the SuperLink
 MOST_HELD = 3  # replies of one node that are still being received, at most
 PACE = 0.01  # seconds between two looks for each reply that is waited for: a look is a request each
 
+Reply = tuple[NodeReply, list[bytes]]  # of a node, with its messages
 Between = Callable[[Collection[str]], None]  # names that have not replied yet → what is done then
 Enough = Callable[[Collection[str]], bool]  # names that replied → whether their round can count
 
@@ -124,7 +124,7 @@ class Dispatcher:
         deadline: float | None = None,
         enough: Enough = bool,
         between: Between = _nothing,
-    ) -> dict[str, tuple[NodeReply, list[bytes]] | str]:
+    ) -> dict[str, Reply | str]:
         """name → (reply, its messages), or in one sentence why there is none.
 
         Args:
@@ -139,7 +139,7 @@ class Dispatcher:
         """
         deadline = deadline or self.deployment.deadline
         nodes = self.nodes()
-        replies: dict[str, tuple[NodeReply, list[bytes]] | str] = {}
+        replies: dict[str, Reply | str] = {}
         messages: dict[str, Message] = {}
         for name, (request, blob) in requests.items():
             if name not in nodes:
@@ -150,18 +150,18 @@ class Dispatcher:
                 content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run
             )
         sent = time.time()
-        soft = self._soft(requests)
-        limit = self.deployment.max_bytes + HEADER_BYTES
-        for name, answer in self._send(messages, deadline, limit, soft, enough, between).items():
-            if isinstance(answer, str):
-                replies[name] = answer
-                continue
+
+        def read(name: str, parts: Parts) -> Reply | str:
             request = requests[name][0]
-            replies[name] = reply = self._open(answer, request)
+            reply = self._open(parts, request)
             # work asks for no clock: a node that told one all the same could say something a round
             if not isinstance(reply, str) and reply[0].clock is not None and not request.steps:
                 self.remarks += skew_remarks(name, reply[0].clock, sent, time.time())
-        return replies
+            return reply
+
+        soft = self._soft(requests)
+        limit = self.deployment.max_bytes + HEADER_BYTES
+        return replies | self._send(messages, read, deadline, limit, soft, enough, between)
 
     def nodes(self) -> dict[str, int]:
         """name → node of the clients that are connected, each by one node.
@@ -210,10 +210,16 @@ class Dispatcher:
         messages = {
             key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()
         }
-        for key, reply in self._send(messages, 60, HEADER_BYTES).items():
+
+        def read(key: str, parts: Parts) -> Reply | str:
+            try:
+                return opened(NodeReply, parts[0]), []
+            except Refused as error:
+                return str(error)
+
+        for key, reply in self._send(messages, read, 60, HEADER_BYTES).items():
             if not isinstance(reply, str):
-                with suppress(Refused):
-                    self._introduced[new[key]] = opened(NodeReply, reply[0]).name
+                self._introduced[new[key]] = reply[0].name
         return [(self._introduced[node], node) for node in nodes if node in self._introduced]
 
     def _soft(self, requests: Mapping[str, tuple[Request, bytes | None]]) -> float:
@@ -225,20 +231,22 @@ class Dispatcher:
     def _send(
         self,
         messages: Mapping[str, Message],
+        read: Callable[[str, Parts], Reply | str],
         deadline: float,
         limit: int,
         soft: float = math.inf,
         enough: Enough = bool,
         between: Between = _nothing,
-    ) -> dict[str, Parts | str]:
-        """Push all, then look for replies until all are there or the time is over.
+    ) -> dict[str, Reply | str]:
+        """Push all, then look for replies until all are there or the time is over; each is read
+        when it comes.
 
         After ``soft`` seconds a quorum of replies without errors closes the round, where it is
         ``enough``.
         """
         began = time.monotonic()
         needed = math.ceil(without_rounding_error(self.deployment.quorum * len(messages)))
-        replies: dict[str, Parts | str] = dict.fromkeys(
+        replies: dict[str, Reply | str] = dict.fromkeys(
             self._overloaded(messages), "its earlier replies are still on their way"
         )
         sent = {name: one for name, one in messages.items() if name not in replies}
@@ -250,10 +258,11 @@ class Dispatcher:
         pulls = Pulls(lambda id: self._pull(id, nodes[id], limit))
         try:
             while waiting:
-                for id, reply in pulls.look(waiting).items():
-                    replies[waiting.pop(id)] = reply
+                for id, parts in pulls.look(waiting).items():
+                    name = waiting.pop(id)
+                    replies[name] = parts if isinstance(parts, str) else read(name, parts)
                 gone = time.monotonic() - began
-                usable = [name for name, reply in replies.items() if not isinstance(reply, str)]
+                usable = [name for name, reply in replies.items() if _without_errors(reply)]
                 closed = gone > soft and len(usable) >= needed and enough(usable)
                 if waiting and (gone > deadline or closed):
                     why = f"no reply within {deadline:g} seconds"
@@ -321,6 +330,11 @@ class Dispatcher:
         except Refused as error:
             return str(error)
         return reply, blobs
+
+
+def _without_errors(reply: Reply | str) -> bool:
+    """Whether a node did all that it was asked for."""
+    return not isinstance(reply, str) and all(done.error is None for done in reply[0].steps)
 
 
 def skew_remarks(name: str, clock: float, sent: float, received: float) -> list[str]:
