@@ -93,10 +93,9 @@ temporary_in_memory() {
 
 # suite [pytest's arguments]: all tests that are neither slow nor of Flower's processes.
 # A module's tests stay in one process, so that what they share (a built site, runs) is made once.
-# Three processes: on two cores one of them often waits for what it started, or for the disk.
 suite() {
   export OMP_NUM_THREADS=1 # one thread a process: two intra-op threads make small steps many times slower
   BASE=()
   temporary_in_memory
-  "$PY" -m pytest -n 3 --dist loadscope -m "not slow and not flower" ${BASE[@]+"${BASE[@]}"} "$@"
+  "$PY" -m pytest -n 2 --dist loadscope -m "not slow and not flower" ${BASE[@]+"${BASE[@]}"} "$@"
 }

@@ -1,14 +1,17 @@
-"""Continuous integration runs a third of the cases of a test that is marked ``many``, and another
-third at the next commit; without FEDKIN_THIRD all of them run.
+"""Of tests that are marked ``rotating``, and of those that are evidence for certificates,
+continuous integration runs a third, and another third at the next commit. Without FEDKIN_THIRD all
+of them run; scripts/certify runs the evidence for every method whose source changed.
 """
 
 import os
+import zlib
 from collections import defaultdict
 
 import pytest
 
 VARIABLE = "FEDKIN_THIRD"
 THIRDS = 3
+ROTATING = ("rotating", "certifies")
 
 
 @pytest.hookimpl(tryfirst=True)  # before other hooks deselect: places are those of all cases
@@ -17,19 +20,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if given is None:
         return
     if given not in {str(third) for third in range(THIRDS)}:
-        raise pytest.UsageError(f"{VARIABLE}={given}: want 0, 1 or 2, or nothing for all cases")
+        raise pytest.UsageError(f"{VARIABLE}={given}: want 0, 1 or 2, or nothing for all tests")
     if config.getoption("--certify", None):
-        raise pytest.UsageError(f"certificates are of all cases: unset {VARIABLE}")
-    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+        raise pytest.UsageError(f"certificates are of all tests: unset {VARIABLE}")
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("many") and not item.get_closest_marker("slow"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+        if any(map(item.get_closest_marker, ROTATING)) and not item.get_closest_marker("slow"):
+            tests[item.nodeid.partition("[")[0]].append(item)
     out = {
         item
-        for of_one_test in cases.values()
-        if len(of_one_test) >= THIRDS
-        for place, item in enumerate(of_one_test)
-        if place % THIRDS != int(given)
+        for name, cases in tests.items()
+        for item, third in zip(cases, thirds(name, len(cases)), strict=True)
+        if third != int(given)
     }
     items[:] = [item for item in items if item not in out]
     config.hook.pytest_deselected(items=list(out))
+
+
+def thirds(name: str, cases: int) -> list[int]:
+    """The third of each case: in turn, or by the test's name where there are too few to divide."""
+    first = zlib.crc32(name.encode()) % THIRDS
+    return [(first + (place if cases >= THIRDS else 0)) % THIRDS for place in range(cases)]

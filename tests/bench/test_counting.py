@@ -77,7 +77,7 @@ def until(used: Used) -> list[float]:
     return marks
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ODD)
 def test_every_round_is_counted_as_it_was(method: str, tmp_path: Path) -> None:
     given = content(method)
@@ -197,6 +197,7 @@ def test_a_watched_layer_has_the_bits_that_it_has_alone(kind: type[torch.nn.Modu
     assert torch.equal(watched, alone)
 
 
+@pytest.mark.rotating
 def test_counting_does_not_load_the_compiler(tmp_path: Path) -> None:
     """FedPAC takes products in and out of scans: torch's compiler takes a second to load."""
     script = """

@@ -25,6 +25,7 @@ def command(beginning: str) -> list[str]:
     return line.partition("#")[0].split()[1:]
 
 
+@pytest.mark.rotating
 @pytest.mark.usefixtures("own_modules")
 def test_an_outside_method_enters_and_its_row_is_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

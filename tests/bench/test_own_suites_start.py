@@ -66,7 +66,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("label", LABELS)
 def test_a_federation_of_fedkins_own_suites_starts(label: str, data: Path, tmp_path: Path) -> None:
     name, setting = label.split()

@@ -152,6 +152,7 @@ def test_a_seed_that_diverges_stops_nobody_else(
     assert bench(tiny_request(tmp_path, suite=suite), quiet) == found
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("run", [{}, {"seed": 4}])
 @pytest.mark.parametrize("method", ["ditto", "fedavg"])
 def test_whatever_an_error_says_its_row_can_be_read_again(
@@ -167,6 +168,7 @@ def test_whatever_an_error_says_its_row_can_be_read_again(
     assert {row.method for row in found} == {"local", "fedavg", "ditto"}
 
 
+@pytest.mark.rotating
 def test_a_federation_without_fedavg_keeps_equal_rounds_and_stops_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +230,7 @@ def test_a_budget_without_room_for_one_round_is_a_row_that_says_so(tmp_path: Pat
     assert row.missing == cases.NO_ROOM
 
 
+@pytest.mark.rotating
 def test_a_changed_suite_is_held_against_its_own_baselines(tmp_path: Path) -> None:
     bench(tiny_request(tmp_path), quiet)
     spec = tiny().settings["digits"].spec
@@ -244,6 +247,7 @@ def test_a_changed_suite_is_held_against_its_own_baselines(tmp_path: Path) -> No
 ODD = ["fedala", "hypcluster", "l2sgd"]
 
 
+@pytest.mark.rotating
 def test_no_row_uses_more_of_a_budget_than_it_names(tmp_path: Path) -> None:
     """Methods of which one round is not like the next; fedavg's row of the seed is the measure."""
     spec = tiny().settings["digits"].spec

@@ -118,6 +118,7 @@ def test_a_method_that_ends_its_process_is_named(
         list(workers.results(request, [(case, None)]))
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
 @pytest.mark.parametrize("loses_it", [False, True])
 def test_a_bench_that_is_told_to_end_waits_for_no_case(

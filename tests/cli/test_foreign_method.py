@@ -50,6 +50,7 @@ def fedkin(site: Path, *arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.rotating
 def test_it_is_listed_and_has_no_certificate(site: Path) -> None:
     (one,) = json.loads(fedkin(site, "methods", "fedavgm", "--json"))
     assert (
@@ -60,6 +61,7 @@ def test_it_is_listed_and_has_no_certificate(site: Path) -> None:
     assert "no certificate" in fedkin(site, "methods", "fedavgm", "--certificate")
 
 
+@pytest.mark.rotating
 def test_it_runs(site: Path, tmp_path: Path) -> None:
     small = [*SMALL[:2], *SMALL[4:]]  # without its --method
     fedkin(site, "run", *small, "--method", "fedavgm:beta=0.5", "--out", tmp_path / "run")
@@ -68,6 +70,7 @@ def test_it_runs(site: Path, tmp_path: Path) -> None:
     assert set(found["accuracy"]) == {"personal", "global"}
 
 
+@pytest.mark.rotating
 def test_one_that_cannot_be_imported_says_why_and_spoils_no_other(tmp_path: Path) -> None:
     facts = tmp_path / "broken-1.dist-info"
     facts.mkdir()

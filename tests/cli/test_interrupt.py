@@ -50,6 +50,7 @@ def after_ctrl_c(folder: Path) -> tuple[int, str]:
     return stopped.returncode, told
 
 
+@pytest.mark.rotating
 def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
     for _ in range(9):
         code, told = after_ctrl_c(tmp_path)
@@ -94,6 +95,7 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert without_reader("data", folder=tmp_path).stderr == ""
 
 
+@pytest.mark.rotating
 def test_a_closed_pipe_ends_no_training(tmp_path: Path) -> None:
     usual = fedkin("run", *RUN, "--out", tmp_path / "whole").stderr.splitlines()
     done = without_reader("run", *RUN, "--out", "piped", folder=tmp_path)
@@ -103,6 +105,7 @@ def test_a_closed_pipe_ends_no_training(tmp_path: Path) -> None:
     assert (piped["finished"], piped["fingerprint"]) == (True, whole["fingerprint"])
 
 
+@pytest.mark.rotating
 def test_the_console_script_and_its_workers_find_a_users_module(tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(MODULE)
     arguments = [*SMALL[2:], "--engine", "processes:1", "--model", "nets:Net", "--out", "run"]

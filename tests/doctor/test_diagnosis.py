@@ -27,6 +27,7 @@ def test_ctrl_c_ends_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fedkin("doctor", "--data", "digits", *settings).exit_code == 130
 
 
+@pytest.mark.rotating
 def test_the_command_tells_costs_that_the_run_then_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

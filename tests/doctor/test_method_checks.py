@@ -93,6 +93,7 @@ def verdicts(text: str, *rules: str) -> dict[str, bool | None]:
         return {check.rule: check.holds for check in check_method(text)}
 
 
+@pytest.mark.rotating
 def test_a_method_of_fedkin_keeps_them_all() -> None:
     assert set(verdicts("ditto:lam=0.5").values()) == {True}
 

@@ -40,7 +40,7 @@ def cases() -> list[ParameterSet]:
     ]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", cases())
 def test_no_method_loses_two_points_without_the_doctor_having_said_so(
     case: Case, tmp_path: Path

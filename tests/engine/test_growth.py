@@ -40,7 +40,7 @@ def written(method: str, clients: int) -> tuple[int, int]:
     return len(json.dumps(record.server_metrics)), len(encode(one.state))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", some(sorted({*METHODS} - {*SQUARE})))
 def test_what_is_written_does_not_grow_with_the_square_of_the_clients(method: str) -> None:
     """Of 15, 30 and 60 clients: the second step is twice the first where bytes grow with the

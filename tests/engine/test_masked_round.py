@@ -83,7 +83,6 @@ METHOD_CASES = (
 )
 
 
-@pytest.mark.many
 @pytest.mark.certifies("masks", "law")
 @pytest.mark.parametrize("method", METHOD_CASES)
 def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):
@@ -512,6 +511,7 @@ def test_every_method_with_a_sum_is_taken_or_refused_in_one_sentence():
     assert not {"comet", "kt_pfl", "ifca", "fedamp", "krum", "ppfl", "centralized"} & set(taken)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "ds_fl"])
 def test_noise_at_the_clients_goes_with_masks(method, tmp_path):
     noise = {"noise": 0.5, "clip": 1.0, "delta": 1e-5, "where": "client", "seeded": True}

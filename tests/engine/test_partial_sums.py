@@ -87,7 +87,7 @@ def expected(method):
     return told(*trained(method, plain, **FULL))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedproto", "ppfl", "ifca", "hypcluster"])
 @pytest.mark.parametrize(("hosts", "fan_in"), [(1, 2), (6, 2), (5, 3), (6, 8)])
 def test_no_tree_changes_a_bit(method, hosts, fan_in, tmp_path):

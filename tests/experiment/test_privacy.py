@@ -45,7 +45,6 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
 @pytest.mark.certifies("client_noise", "prediction_noise", "votes", "law")
 @pytest.mark.parametrize(
     ("method", "where", "more"),
@@ -76,7 +75,7 @@ def test_a_resumed_round_repeats_its_noise_whatever_the_engine(
     assert outcome(resume(tmp_path / "stopped")) == plain
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("engine", ["inprocess", "processes"])
 @pytest.mark.parametrize(
     ("privacy", "splits"),

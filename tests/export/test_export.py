@@ -60,7 +60,7 @@ def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(session.run(["y"], {"x": x.numpy()})[0])
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "formats"),
     [
@@ -93,6 +93,7 @@ class Net(nn.Sequential):
 """
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "fedem:components=2"])
 def test_running_statistics_become_a_program_too(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -343,6 +344,7 @@ def test_a_table_that_changed_is_not_taken_for_the_runs(tmp_path: Path) -> None:
         assert "the data are not those that this run began with" in " ".join(done.output.split())
 
 
+@pytest.mark.rotating
 def test_a_client_that_joined_has_a_model_like_the_others(tmp_path: Path) -> None:
     run = trained(tmp_path, "--method", "ppfl:models=2", "--holdout-clients", "0.2")
     names = Result(run)._population.names

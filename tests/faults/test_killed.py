@@ -114,6 +114,7 @@ def spread(total: int, number: int, seed: int) -> list[int]:
     return sorted(random.Random(seed).sample(range(1, total + 1), min(number, total)))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -141,7 +142,7 @@ def test_killed_at_every_step_of_every_method(method, tmp_path, plain):
 
 
 # every third: the nightly test above has all methods, at every step
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "state"), list(zip(list(METHODS)[::3], cycle(["memory", "disk"])))
 )
@@ -152,6 +153,7 @@ def test_killed_at_some_steps(method, state, tmp_path, plain):
         killed_at(fatal, tmp_path, method, plain(method, **QUICK), **settings)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["comet", "persfl"])
 def test_killed_again_and_again(method, tmp_path, plain):
     """Every attempt is killed a few steps later than it began; each still gets further than the one
@@ -220,6 +222,7 @@ def began(folder: Path, process: subprocess.Popen, limit: float = 600) -> None:
     )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "whole_group",
     [pytest.param(True, marks=pytest.mark.slow), False],

@@ -94,6 +94,7 @@ def test_with_fewer_participants_and_evaluated_clients_nodes_work(tmp_path):
     assert unsigned(deployed) == sizeless(result(run(asked, tmp_path / "one")))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "seeded"), [("fedavg", False), ("ditto", True), ("scaffold", True)]
 )
@@ -112,6 +113,7 @@ def test_a_deployment_gives_the_bits_of_one_process(method, seeded, tmp_path, ca
     assert not deployed["events"]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("slow", ["local", "masked", "reveal", "evaluate_all", "score_shares"])
 def test_a_quorum_below_the_threshold_closes_no_stage(slow, tmp_path):
     """Closed at a quorum of two, a stage that needs three replies would end the run."""
@@ -188,6 +190,7 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["ditto", "scaffold"])
 def test_what_a_node_calls_its_state_confirms_no_guess_of_its_data(method, tmp_path):
     """Whoever guesses all of them makes the state in one process, to the bit. A server under masks
@@ -372,6 +375,7 @@ def test_a_server_that_names_few_clients_has_no_sum_of_few(tmp_path, monkeypatch
     assert "client 0: deployment.toml names 3 clients, and run.clients" in str(ended.value)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("change", ["missing", "another", "none"])
 def test_a_node_without_the_others_keys_does_no_work(change, tmp_path, monkeypatch):
     fleet = Fleet(tmp_path, experiment())
@@ -424,7 +428,7 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "stage",
     [*STAGES, *(pytest.param(stage, marks=pytest.mark.slow) for stage in SCORING)],
@@ -441,7 +445,7 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, at_once, tmp
     assert unsigned(found) == at_once
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("stage", "name"),
     [
@@ -483,7 +487,7 @@ def test_a_server_that_was_killed_after_masks_were_taken_off_goes_on(
     assert max(event[0] for event in found["events"]) == 2
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["c0", pytest.param("c3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", ["evaluate_all", *SCORING])
 def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(

@@ -48,7 +48,7 @@ def plain(method: str) -> dict[str, Any]:
         return result(run(experiment(method), Path(folder)))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", some(CASES))
 def test_every_method_gives_the_bits_of_one_process(method, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method)).run())
@@ -71,7 +71,7 @@ def test_optimizers_of_clients_and_of_the_server(method, settings, tmp_path):
     assert deployed == result(run(experiment(method, **settings), tmp_path / "plain"))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "settings",
     [
@@ -265,7 +265,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize("method", ["comet", "ditto", "scaffold", "finetune"])
 def test_a_server_that_was_killed_continues_with_the_same_result(

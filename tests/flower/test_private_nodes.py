@@ -55,7 +55,7 @@ CASES = {
 }
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", CASES)
 def test_a_deployment_gives_the_bits_of_one_process(case, tmp_path):
     deployed = result(Fleet(tmp_path, CASES[case]).run())

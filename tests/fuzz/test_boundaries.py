@@ -12,7 +12,7 @@ NIGHTLY = 10_000
 QUICK = 200  # where nobody asks for another number: FEDKIN_FUZZ=60
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", BOUNDARIES)
 def test_a_stranger_at_the_boundary(name: str) -> None:
     cases = int(os.environ.get("FEDKIN_FUZZ", QUICK))

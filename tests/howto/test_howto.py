@@ -28,7 +28,7 @@ def written(command: str) -> list[str]:
     return [name for word in words for name in (sorted(glob.glob(word)) if "*" in word else [word])]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.usefixtures("own_modules")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

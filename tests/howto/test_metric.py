@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # A process of its own: the two lines of the page are there before anything reads the catalogues.
 ADDED = """
 import sys
@@ -28,6 +30,7 @@ closing(Path(made.folder), Console(width=200))
 """
 
 
+@pytest.mark.rotating
 def test_it_is_in_every_table(tmp_path: Path) -> None:
     words = [sys.executable, "-c", ADDED, str(tmp_path / "run")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

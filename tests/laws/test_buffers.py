@@ -208,7 +208,7 @@ def test_a_server_that_runs_models_is_refused(name):
         keep_batch_norm_local(method(name))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", AT_HOME)
 def test_every_methods_statistics_stay_at_home(name):
     """With momentum 1 a step leaves the statistics of all the client's samples. Whatever the method

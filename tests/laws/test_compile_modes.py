@@ -47,7 +47,6 @@ def agree(a, b, dtype):
                     )
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)

@@ -36,7 +36,6 @@ from tests.methods.federation import arrays
 # --- order
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_orders_and_answers_does_not_matter(name):
@@ -47,7 +46,6 @@ def test_the_order_of_orders_and_answers_does_not_matter(name):
     assert runs[0].coordinator.fingerprint() == runs[1].coordinator.fingerprint()
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_of_clients_do_not_matter(name):
@@ -95,7 +93,6 @@ def with_other_data(group, client, keep_labels):
     return replace(group, x=x, y=y)
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", PARTIAL)
 def test_a_client_that_does_not_take_part_changes_nothing(name):
@@ -117,7 +114,6 @@ def test_a_client_that_does_not_take_part_changes_nothing(name):
     assert run.host.store.get(idle) is None
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", PARTIAL)
 def test_only_participants_change(name):
@@ -177,7 +173,6 @@ def test_a_reply_of_weight_0_changes_nothing(name):
     close(arrays(merged[part]), arrays(without[part]), 1e-12)
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", WEIGHED)
 def test_uniform_weights_do_not_see_samples(name):
@@ -210,7 +205,6 @@ def test_an_unknown_rule_of_weights():
         fedavg(lr=0.1, weights="sample")  # type: ignore[arg-type]
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_looking_changes_nothing(name):
@@ -226,7 +220,6 @@ def test_looking_changes_nothing(name):
 # --- own data and messages only
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", FEDERATED)
 @pytest.mark.parametrize("client", [1, 3])

@@ -52,7 +52,6 @@ def normed(seed=0):
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -143,7 +143,6 @@ def test_finetune_is_fedavg_until_the_end():
             assert scores == pytest.approx((mean_loss(model, x, y), accuracy(model, x, y)))
 
 
-@pytest.mark.many
 @pytest.mark.certifies("apfl", "law")
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @EVERY

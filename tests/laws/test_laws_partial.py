@@ -33,7 +33,6 @@ def whole(name, personal):
     return {**one_rate, **at_once, key: "all" if personal == (key == "personal") else ()}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("fedper", "fedsim", "partial_fl", "lg_fedavg", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
@@ -49,7 +48,6 @@ def test_nothing_personal_is_fedavg(name, kind, work):
             assert a.record.scores[k]["personal"] == b.record.scores[k]["personal"]
 
 
-@pytest.mark.many
 @pytest.mark.certifies("fedper", "fedsim", "partial_fl", "lg_fedavg", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

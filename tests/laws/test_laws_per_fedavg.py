@@ -26,7 +26,6 @@ WORK = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.certifies("per_fedavg", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("hessian", ["hf", "fo"])

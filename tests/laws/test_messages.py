@@ -161,7 +161,6 @@ def kinds(scalars):
     return {kind: number for kind, number in scalars.items() if number}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("case", EXPECTED)
 def test_what_is_sent(case, record_property):
@@ -204,7 +203,6 @@ def test_what_is_sent(case, record_property):
     assert len(last) == expected.copies
 
 
-@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("name", NAMES)
 def test_messages_have_known_kinds_and_finite_numbers(name):
@@ -271,7 +269,6 @@ PERSONAL = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.certifies("messages")
 @pytest.mark.parametrize("name", PERSONAL)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
@@ -334,6 +331,7 @@ def test_who_keeps_nothing_personal(name, record_property):
     record_property("personal", f"none: {SHARED[name] if kept else 'a client keeps no tensor'}")
 
 
+@pytest.mark.rotating
 def test_data_is_never_sent():
     """No sample and no label of a client is in any message of any method; PPFL's label counts are
     said so.

@@ -1,4 +1,4 @@
-"""A third of many cases: the three thirds have every case once, and all else whole."""
+"""Rotating tests: the three thirds have every case once, and all else whole."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,8 +7,9 @@ import pytest
 
 from tests.thirds import THIRDS, VARIABLE, pytest_collection_modifyitems
 
-CASES = {"many": 7, "few": 2, "other": 4, "nightly": 5}
-MARKS = {"many": ["many"], "few": ["many"], "other": [], "nightly": ["many", "slow"]}
+CASES = {"many": 7, "few": 2, "one": 1, "proof": 3, "other": 4, "nightly": 5}
+MARKS = {name: ["rotating"] for name in ("many", "few", "one")}
+MARKS |= {"proof": ["certifies"], "other": [], "nightly": ["rotating", "slow"]}
 
 
 class Item:
@@ -33,7 +34,7 @@ def chosen(certify: str | None = None) -> list[str]:
     count = len(items)
     pytest_collection_modifyitems(config, items)
     assert len(items) + len(told) == count, "what is left out is told"
-    return [item.nodeid.partition("test_")[2] for item in items]
+    return [item.nodeid.rpartition("::test_")[2] for item in items]
 
 
 def test_three_thirds_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,10 +45,13 @@ def test_three_thirds_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for third in range(THIRDS):
         monkeypatch.setenv(VARIABLE, str(third))
         parts.append(chosen())
-    many = [name for name in whole if "::test_many" in name]
-    others = [name for name in whole if name not in many]
-    assert sorted(name for part in parts for name in part) == sorted(many + THIRDS * others)
-    assert [len(part) - len(others) for part in parts] == [3, 2, 2]
+    others = [name for name in whole if name.startswith(("other", "nightly"))]
+    rotating = [name for name in whole if name not in others]
+    assert sorted(name for part in parts for name in part) == sorted(rotating + THIRDS * others)
+    many = [[name for name in part if name.startswith("many")] for part in parts]
+    assert sorted(map(len, many)) == [2, 2, 3]
+    few = [[name for name in part if name.startswith("few")] for part in parts]
+    assert sorted(map(len, few)) == [0, 0, 2], "too few to divide"
 
 
 @pytest.mark.parametrize("given", ["3", "", "first"])
@@ -59,7 +63,7 @@ def test_another_third_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_third_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0")
-    with pytest.raises(pytest.UsageError, match=f"of all cases: unset {VARIABLE}"):
+    with pytest.raises(pytest.UsageError, match=f"of all tests: unset {VARIABLE}"):
         chosen(certify="found.json")
     monkeypatch.delenv(VARIABLE)
     assert chosen(certify="found.json")

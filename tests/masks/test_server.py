@@ -15,7 +15,6 @@ SCHEDULES = 200
 MOST = 11  # clients of one
 
 
-@pytest.mark.many
 @pytest.mark.certifies("masks", "closed form")
 @pytest.mark.parametrize("tens", range(SCHEDULES // 20))
 def test_any_losses_up_to_n_minus_t_give_the_plain_sum(tens: int) -> None:

@@ -47,7 +47,6 @@ def both(kind, hyper, work, lr=LR):
     return run, reference.apfl(start, run.data, plan, who, rates, **{"alpha": 0.5, **hyper})
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("hyper", HYPER.values(), ids=HYPER)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

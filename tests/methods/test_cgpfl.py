@@ -39,7 +39,6 @@ from tests.reference import pfedme_cgpfl as reference
 START = {"persistent": {"persist": True}, "received": {"persist": False, "restart": "round"}}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("cgpfl", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "alpha"), [("mlr", 1.0), ("mlr", 0.5), ("dnn", 0.5)])

@@ -23,7 +23,6 @@ from tests.reference.kmeans import lloyd
 GROUPS = {"sizes": (5, 9, 4, 11, 7, 6, 5, 8), "seed": 6, "groups": 3}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("cgpfl_heur", "reference")
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ CASES = {  # hyper-parameters, and how many clusters there are after each of six
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @pytest.mark.parametrize("case", CASES)

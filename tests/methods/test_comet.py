@@ -36,7 +36,6 @@ CASES = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.certifies("comet", "reference")
 @pytest.mark.parametrize(
     ("case", "kinds"),
@@ -80,7 +79,6 @@ CHOICES = {
 GROUPED = (11, 9, 14, 11, 8, 9, 10, 12, 9)  # of three groups, each with a truth of its own
 
 
-@pytest.mark.many
 @pytest.mark.certifies("comet", "reference")
 @pytest.mark.parametrize("kinds", [("mlr",), ("dnn", "mlr")], ids="-".join)
 @pytest.mark.parametrize("case", CHOICES)

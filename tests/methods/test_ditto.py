@@ -42,7 +42,6 @@ def federated(kind, hyper, work):
     )
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("hyper", HYPER.values(), ids=HYPER)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -44,7 +44,6 @@ def received(run):
     return [{k: chosen[k].tolist() for k in run.infos} for chosen in states]
 
 
-@pytest.mark.many
 @pytest.mark.certifies("fedfomo", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -28,7 +28,6 @@ from tests.reference import ifca as reference
 from tests.reference.model import mean_loss
 
 
-@pytest.mark.many
 @pytest.mark.certifies("hypcluster", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -32,7 +32,6 @@ from tests.reference import ifca as reference
 SHARED = {"mlr": ["weight"], "dnn": ["hidden.weight", "hidden.bias"]}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("ifca", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

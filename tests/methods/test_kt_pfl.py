@@ -37,7 +37,6 @@ CASES = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(
     ("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))]
 )

@@ -31,7 +31,6 @@ WORK = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.certifies("per_fedavg", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])

@@ -60,7 +60,6 @@ def make(**case):
     return run, theirs
 
 
-@pytest.mark.many
 @pytest.mark.certifies("persfl", "reference")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_persfl(case):

@@ -19,7 +19,6 @@ from tests.reference import pfedme_cgpfl as reference
 START = {"persistent": {"persist": True}, "received": {"persist": False, "restart": "round"}}
 
 
-@pytest.mark.many
 @pytest.mark.certifies("pfedme", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "beta"), [("mlr", 1.0), ("dnn", 0.5), ("mlr", 2.0)])

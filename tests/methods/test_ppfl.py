@@ -235,7 +235,6 @@ GRID = list(
 )
 
 
-@pytest.mark.many
 @pytest.mark.certifies("ppfl", "reference")
 @pytest.mark.parametrize(
     ("number", "combination"), list(enumerate(GRID)), ids=["-".join(map(str, c)) for c in GRID]
@@ -283,7 +282,6 @@ def test_affinities(affinity, lam, shape):
     check(run, replay(run, parts, **hyper), matrix(run, affinity), lam=lam)
 
 
-@pytest.mark.many
 @pytest.mark.certifies("ppfl", "reference")
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
 @pytest.mark.parametrize("structure", [1, 2])

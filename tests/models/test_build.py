@@ -71,7 +71,7 @@ def test_every_model_is_here():
     assert set(SHAPES) == set(MODELS)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("name", "shape"),
     [(name, shape) for name, shapes in SHAPES.items() for shape in shapes],
@@ -96,6 +96,7 @@ def test_forward_and_a_step(name, shape):
         )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "transformer_lm", "lstm"])
 def test_a_recorded_step_is_the_plain_one(name):
     """compile = "trace" against "never", the reference."""

@@ -46,7 +46,7 @@ def kept(folder: Path) -> list[dict]:
         return database.facts()["newcomers"]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", some(METHODS))
 def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
     spec = small(method, run__holdout_clients=0.2, run__holdout_labels=[], run__rounds=2)
@@ -97,6 +97,7 @@ def place(method: str, at: Learned, one: dict, guest) -> int:
     )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", KINDS)
 def test_newcomers_are_placed_among_their_kin(method, tmp_path):
     at = kinds(method, tmp_path)

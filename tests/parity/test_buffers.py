@@ -41,7 +41,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", CASES)
 def test_worker_processes_and_disk(case, tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "subprocess", FORKED)
@@ -49,7 +49,7 @@ def test_worker_processes_and_disk(case, tmp_path, monkeypatch):
     assert outcome(run(spec(case, **engine), tmp_path / "run")) == plain(case)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("after", [0, 2])
 @pytest.mark.parametrize("case", CASES)
 def test_interrupted_and_resumed(case, after, tmp_path):

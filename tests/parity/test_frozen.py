@@ -66,7 +66,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", CASES)
 def test_worker_processes_map_one_file(case, tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "subprocess", FORKED)
@@ -85,7 +85,7 @@ def test_interrupted_and_resumed(case, tmp_path):
     assert outcome(resume(tmp_path / "run")) == plain(case)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", CASES)
 def test_steps_side_by_side_are_the_same_within_rounding(case, tmp_path):
     wide = load(run(spec(case, engine__block=4), tmp_path / "wide"))
@@ -97,7 +97,7 @@ def test_steps_side_by_side_are_the_same_within_rounding(case, tmp_path):
     assert not any("one by one" in said for said in wide.coordinator.transport.remarks())
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", CASES)
 def test_neither_tracing_nor_compiling_keeps_their_values(case, tmp_path):
     def plainly(mode):
@@ -164,7 +164,7 @@ def test_the_ledger_has_what_is_trained_alone(case, tmp_path):
     assert any(f"42 of {trained + 42:,} parameters are frozen" in one for one in facts["said"])
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "settings", [*(pytest.param(how, id=name) for name, how in CHANGING.items()), COMPILED]
 )

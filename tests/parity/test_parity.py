@@ -101,7 +101,7 @@ def test_settings_are_of_methods_that_there_are():
     assert set(SETTINGS) <= set(ALL) == set(METHODS)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", TRAINED)
 def test_runs_are_meaningful(case):
     done = plain(case)
@@ -112,7 +112,7 @@ def test_runs_are_meaningful(case):
     assert len(personal) == (0 if nothing else len(done["states"]) - 1)  # clients differ
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("case", TRAINED)
 def test_worker_processes(case, workers, tmp_path, forked):
@@ -120,7 +120,7 @@ def test_worker_processes(case, workers, tmp_path, forked):
     assert outcome(done) == plain(case)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("state", ["disk", pytest.param("memory", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", TRAINED)
 def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
@@ -135,7 +135,7 @@ def test_interrupted_after_every_kind_of_round(case, state, tmp_path):
     assert not (folder / "state").exists()
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", TRAINED)
 def test_rounds_after_the_last_commit_are_done_again(case, tmp_path):
     # nothing is committed before the end: what a killed run left on disk must not leak into its
@@ -172,7 +172,7 @@ def test_workers_may_change_on_resume(case, tmp_path, forked):
     assert outcome(resume(folder, workers=1)) == plain(case)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", TRAINED)
 def test_order_of_work_and_of_answers(case, tmp_path, monkeypatch):
     """Clients work in another order, so that nothing of one client's work may reach the next, and
@@ -200,6 +200,7 @@ def test_another_seed_gives_other_models(case, tmp_path):
     )
 
 
+@pytest.mark.rotating
 def test_real_worker_processes(tmp_path):
     done = run(spec("comet", engine__name="processes", engine__workers=2), tmp_path / "run")
     assert outcome(done) == plain("comet")

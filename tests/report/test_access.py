@@ -127,7 +127,7 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(("kind", "width", "theme"), views(KINDS))
 def test_nothing_that_axe_knows_of(
     browser: Browser, pages: dict[str, Path], kind: str, width: int, theme: str

@@ -107,6 +107,7 @@ def test_a_client_has_an_address(browser: Browser, report: Path) -> None:
         assert wide <= 390  # a phone does not scroll sideways
 
 
+@pytest.mark.rotating
 def test_two_thousand_clients_open_at_once(browser: Browser, tmp_path: Path) -> None:
     path = write_report(write_large(tmp_path, 2000, 3))
     with opened(browser, path, client="client 1999") as page:  # the slow test says how soon

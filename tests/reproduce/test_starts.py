@@ -210,7 +210,7 @@ def test_every_full_scale_row_is_one_of_the_kinds() -> None:
 
 
 # the nightly test below has every row of all
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", sorted(kinds())[::3])
 def test_a_row_of_every_third_kind_starts(name: str, data: Path, tmp_path: Path) -> None:
     _start(kinds()[name], data, tmp_path)
@@ -263,7 +263,7 @@ def test_the_claims_have_rows_of_their_own() -> None:
     assert any(name.endswith("l2sgd small") for name in own_methods())
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", sorted(own_methods()))
 def test_a_row_of_the_claims_starts_for_every_method(name: str, data: Path, tmp_path: Path) -> None:
     _start(own_methods()[name], data, tmp_path)

@@ -42,7 +42,7 @@ def recorded(model, x):
     return _operations(lambda *flat: leaves(sgd_step(model, *fill(given, iter(flat)))), flat), flat
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["cnn_comet", "vgg11", "resnet18"])
 def test_a_step_is_the_same_and_takes_every_picture_with_its_channels_last(name):
     torch.manual_seed(0)

@@ -41,6 +41,7 @@ def graph(factor=2.0, rows=3):
     return _recorded(lambda x: (x * torch.tensor([factor, 1.0]),), [torch.ones(rows, 2)])
 
 
+@pytest.mark.rotating
 def test_a_second_process_compiles_nothing(cache):
     """Not even what compiles is imported there."""
     torch.manual_seed(0)

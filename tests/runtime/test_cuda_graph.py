@@ -44,7 +44,7 @@ def carried(graph):
     return here | copies
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
 def test_no_models_step_takes_anything_from_main_memory(name):
     shape = SHAPES[name][-1]

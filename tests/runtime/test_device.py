@@ -51,7 +51,7 @@ class Elsewhere(Runtime):
         return super().scan(step, model, carry, blocks, constants)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", some(METHODS))
 def test_every_methods_steps_stay_on_the_gpu(method, tmp_path, monkeypatch):
     made = []
@@ -77,7 +77,7 @@ def test_the_fake_gpu_notices_a_tensor_that_stayed_behind():
         devices(step, model, model.initial, {}, torch.tensor(0.1))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
 def test_models_train_on_the_gpu(name):
     shape = SHAPES[name][-1]
@@ -178,7 +178,7 @@ def losses(folder):
         )
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("block", [1, 3])
 @pytest.mark.parametrize("method", ["fedavg", "ditto", "comet", "ppfl", "persfl", "pfedme"])
 def test_bfloat16_rounds_more_and_learns_the_same(method, block, tmp_path):

@@ -48,6 +48,7 @@ def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):
         assert operators.settings(with_own(graph())).get(level) == expected
 
 
+@pytest.mark.rotating
 def test_a_compiler_that_does_not_take_the_source_makes_torchs_products(monkeypatch):
     def broken(made):
         found = operators.settings(made)[SHIMS]

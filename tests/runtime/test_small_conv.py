@@ -66,6 +66,7 @@ def by_channels():
     return x, w.to(memory_format=torch.channels_last), bias, slope
 
 
+@pytest.mark.rotating
 def test_the_numbers_of_torchs():
     """The cases that differ most: the compiler takes a second for each."""
     close([case(*CASES[1]), case(*CASES[2]), strange(), by_channels()])

@@ -52,6 +52,7 @@ def update(a, b):
     return torch.ones(a.shape[0], b.shape[1]) - RATE * (a @ b)
 
 
+@pytest.mark.rotating
 def test_any_shape():
     """A layout each, in turn: a case takes the compiler a second."""
     cases = [
@@ -72,6 +73,7 @@ def close(cases):
         assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.rotating
 def test_stacks_of_matrices():
     def stacked(a, b):
         return torch.bmm(a, b)
@@ -87,6 +89,7 @@ def test_stacks_of_matrices():
         assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.rotating
 def test_rows_out_of_a_larger_matrix_and_not_finite_numbers():
     whole, other = torch.randn(9, 40), torch.randn(33, 70)
     other[3, 4] = float("inf")

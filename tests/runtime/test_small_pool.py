@@ -41,6 +41,7 @@ def strange():
     return x, slope
 
 
+@pytest.mark.rotating
 def test_the_bits_of_torchs():
     """A width that leaves some over, an odd side: the compiler takes seconds for each."""
     equal([case(*SHAPES[2]), case(*SHAPES[3]), strange()])

@@ -250,6 +250,7 @@ def test_what_is_no_model_is_not_called(path):
         own_class(path)
 
 
+@pytest.mark.rotating
 def test_no_file_of_the_current_folder_stands_in_for_a_library(here):
     assert fedkin("run", *SMALL, "--out", "run").exit_code == 0
     for planted in ("typing_extensions.py", "numpy.py", "torch.py", "safetensors.py"):

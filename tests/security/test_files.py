@@ -104,6 +104,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
             read_file(tmp_path / name, most, links)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_leaves_no_samples(
     number: signal.Signals, tmp_path: Path

@@ -179,6 +179,7 @@ def some(number: int) -> tuple[str, ...]:
     return EVERY[2 * number % len(EVERY)], EVERY[(2 * number + 1) % len(EVERY)]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "chosen",
     [some, pytest.param(lambda number: EVERY, marks=pytest.mark.slow)],

@@ -17,6 +17,7 @@ from fedkin.setup.accountant import (
 from tests.experiment.privacy_examples import library
 
 
+@pytest.mark.rotating
 def test_epsilon_is_the_librarys_own():
     for noise, share, delta, rounds in ((1.3, 1.0, 1e-6, 40), (0.9, 0.25, 1e-5, 7)):
         found = epsilon(Mechanism(noise, share, delta), rounds)

@@ -21,6 +21,7 @@ def test_without_privacy_nothing_changes() -> None:
     assert calibrate_noise(plain) is plain
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("where", ["server", "client"])
 def test_a_target_becomes_noise_that_meets_it(where) -> None:
     target = {"epsilon": 3.0, "delta": 1e-6}

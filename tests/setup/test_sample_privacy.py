@@ -172,6 +172,7 @@ def test_nodes_take_a_multiplier_alone():
         check_deployable(spec(privacy=target))
 
 
+@pytest.mark.rotating
 def test_epsilon_is_the_librarys_own_composition():
     """A mini-batch whose gradient is taken twice is one Gaussian with noise σ / √2."""
     cost = Cost(0.2, (((1, 2), 3),), 2)
@@ -232,7 +233,6 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
 @pytest.mark.certifies("sample_noise", "law")
 @pytest.mark.parametrize(
     ("method", "personal"), [("scaffold", "protected"), ("cgpfl", "protected"), ("apfl", "plain")]

@@ -144,6 +144,7 @@ def test_tpe_samples_ranges(tmp_path: Path) -> None:
     assert all(0.001 <= row["train.lr"] <= 0.3 for row in found["trials"])
 
 
+@pytest.mark.rotating
 def test_two_processes_share_a_study(tmp_path: Path) -> None:
     """Each point of the grid is tried once, whoever tries it; both are at work."""
     asked = [
@@ -164,6 +165,7 @@ def test_two_processes_share_a_study(tmp_path: Path) -> None:
     assert found["running"] == 0
 
 
+@pytest.mark.rotating
 def test_a_killed_process_leaves_its_trial_to_the_next(tmp_path: Path) -> None:
     long = ["--set=run.rounds=100", "--set=run.commit_every=0"]
     asked = [

@@ -46,7 +46,6 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.many
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("case", CASES)
 def test_engines_and_resumed_runs_give_the_same_bits(case, tmp_path, monkeypatch):

@@ -188,6 +188,7 @@ def test_a_model_that_diverged_is_not_deployed(judge: Judge) -> None:
     assert chosen(fedavg, nothing, nothing, data, judge) == (0.0, 1.0)
 
 
+@pytest.mark.rotating
 def test_resumed_and_in_processes_it_is_the_same(tmp_path: Path, three: dict[str, Opened]) -> None:
     processes = spec("fedavg", safe=True).model_copy(deep=True)
     content = processes.model_dump(exclude_unset=True)

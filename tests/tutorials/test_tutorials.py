@@ -107,6 +107,7 @@ def test_add_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(not a.equal(b) for a, b in zip(*models))
 
 
+@pytest.mark.rotating
 def test_hospitals_with_noise_and_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     script("hospitals", monkeypatch).main(hospitals=8)

@@ -79,7 +79,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(("kind", "width", "theme"), views(KINDS))
 def test_nothing_that_axe_knows_of(
     browser: Browser, site: Path, kind: str, width: int, theme: str

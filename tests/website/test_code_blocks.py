@@ -119,7 +119,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_its_blocks_run(
     page: Path, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ def forms(outputs: Any) -> list[list[str]]:
     return [sorted(one.get("data", [])) for one in outputs]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
 def test_it_runs_and_what_is_kept_is_of_its_cells(source: Path, tmp_path: Path) -> None:
     kept = nbformat.read(source.with_suffix(".ipynb"), as_version=4)

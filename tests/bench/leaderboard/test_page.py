@@ -31,6 +31,7 @@ def test_whatever_a_row_says_is_text() -> None:
     assert "no &lt;batch&gt; norm" in page(ROWS)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_page_draws_sorts_and_filters(browser: Browser, tmp_path: Path, width: int) -> None:
     path = write_page(ROWS, tmp_path / "page.html")

@@ -28,7 +28,7 @@ def test_every_command_has_its_next_one() -> None:
     assert set(NEXT) & ALREADY == set()
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("words", "following"),
     [
@@ -140,7 +140,7 @@ def test_what_stands_around_a_method_has_a_command() -> None:
     assert set(AROUND) == set(CERTIFIED)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_command_of_what_stands_around_a_method_works(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -102,7 +102,7 @@ SMALL = [
 ]
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -296,7 +296,7 @@ def test_a_short_context_is_a_shorter_window(folder):
     torch.testing.assert_close(long.outputs(long.initial, x), short.outputs(w, x[:, 3:]))
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "comet", "pfedme"])
 def test_a_run_on_roles(folder, tmp_path, method):
     """Next characters are learned better than by their frequencies, by methods of every kind."""

@@ -60,7 +60,7 @@ def same(method, tmp_path, **settings):
         assert other[4] == pytest.approx(one[4], rel=1e-4, nan_ok=True)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", some(METHODS))
 def test_every_method(method, tmp_path, walked):
     same(method, tmp_path)

@@ -45,7 +45,7 @@ def deploy(*asked: object) -> str:
     return done.stdout
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "method", ["fedavg", "ditto", "pfedme", "ppfl", "apfl", "per_fedavg", "persfl", "comet"]
 )
@@ -74,6 +74,7 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
             assert json.loads(json.dumps(mine[what])) == theirs[what]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "where", "outside"),
     [("fedavg", "server", False), ("fedavg", "client", False), ("ditto", "server", True)],

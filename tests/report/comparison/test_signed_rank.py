@@ -24,7 +24,7 @@ def test_signed_rank_by_hand() -> None:
     assert math.isnan(signed_rank(np.array([math.nan, 1.0])) or 0.0)
 
 
-@pytest.mark.many
+@pytest.mark.rotating
 @pytest.mark.parametrize("steps", [0, 2, 7], ids=["untied", "many ties", "few ties"])
 def test_it_is_scipys(steps: int) -> None:
     """Exact for up to 50 untied and 13 tied ones, normal above, whatever side they lean to."""

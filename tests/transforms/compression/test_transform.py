@@ -238,6 +238,7 @@ def test_the_ledger_counts_what_is_sent(tmp_path):
 PRIVACY = {"noise": 0.8, "clip": 0.5, "delta": 1e-5, "seeded": True}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("where", ["server", "client"])
 def test_noise_stands_within_compression(where, tmp_path):
     """With every entry sent, a compressed private run is the private run, to rounding."""
