@@ -237,6 +237,8 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     for trials in (-1, 0, True, 2.5):
         with pytest.raises(FedkinError, match=f"^trials={trials} must be a whole number of at le"):
             asked.sweep({"train.lr": [0.1]}, out="none", trials=trials)  # type: ignore[arg-type]
+    with pytest.raises(FedkinError, match="cannot be searched over None"):
+        asked.sweep({"train.lr": [0.1, None]}, out="none")
     assert not Path("none").exists()
     with pytest.raises(FedkinError, match="begins its runs from names"):
         Experiment("fedavg", **{**keys, "data": patients}).sweep({"train.lr": [0.1]})

@@ -13,7 +13,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.canaries import canaries_of, plant
 from fedkin.experiment.run import run
+from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import make
+from fedkin.report.intervals import exact_of_share
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.loaded_run import load
@@ -87,6 +89,9 @@ def test_canaries_prove_that_nothing_is_hidden(attacked):
     assert by["message"]["lower"] > 0.8
     assert {one["upper"] for one in by.values()} == {None}
     assert by["personal"]["canaries"] == 240
+    for one in by.values():  # three numbers of guesses were tried
+        share = exact_of_share(one["right"] / one["guesses"], one["guesses"], 1 - 0.05 / 3)
+        assert one["share"] == list(share)
     assert found["accounted"] is None
 
 
@@ -150,10 +155,13 @@ def test_each_kind_has_what_is_promised_and_what_the_server_sees(tmp_path):
     given = content("fedavg", run__rounds=1, run__participation=1.0)
     for masks, seen in ((False, ("each client's",) * 4), (True, ("a sum", "a sum", "nothing"))):
         whole = {**given, "privacy": {**privacy, "secure_aggregation": masks}}
-        found = audit(run(parse(whole)[0], tmp_path / str(masks)))
+        folder = run(parse(whole)[0], tmp_path / str(masks))
+        found = audit(folder)
         kinds = found["kinds"]
         assert tuple(one["seen"] for one in kinds)[: len(seen)] == seen
-        assert kinds[0]["upper"] == found["accounted"]["epsilon_replaced"]
+        of_one_more = privacy_of(load(folder).parts, again=1)
+        assert kinds[0]["upper"] == of_one_more["epsilon_replaced"]
+        assert kinds[0]["upper"] > found["accounted"]["epsilon_replaced"]
         assert [one["upper"] for one in kinds[1:]] == [None] * 3
 
 

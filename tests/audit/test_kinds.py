@@ -7,18 +7,27 @@ import pytest
 
 from fedkin.audit import kinds
 from fedkin.audit.kinds import by_kind, guarantee
+from fedkin.setup import sample_privacy
+from fedkin.setup.sample_privacy import SampleCosts
 
 FACTS = {"epsilon": 1.5, "delta": 1e-6, "where": "server", "seeded": False}
 BY_CLIENTS = {**FACTS, "where": "client", "epsilon_replaced": 3.2}
 PROOFS = [{"target": "personal", "lower": 9.0}, {"target": "message", "lower": 0.75}]
 
 
-def parts(monkeypatch, facts=None, masked=False, of_samples=False):
-    monkeypatch.setattr(kinds, "privacy_of", lambda _: facts)
-    privacy = SimpleNamespace(of_samples=of_samples)
-    federation = SimpleNamespace(masked=masked)
-    spec, infos = SimpleNamespace(privacy=privacy), {0: SimpleNamespace(samples=1000)}
-    return SimpleNamespace(federation=federation, spec=spec, infos=infos)
+def parts(monkeypatch, facts=None, masked=False, costs=None, buffers="local", normed=False):
+    def privacy_of(_, again):
+        accounted = {name: facts[name] + again for name in facts if name.startswith("epsilon")}
+        return facts | accounted
+
+    monkeypatch.setattr(kinds, "privacy_of", privacy_of if facts else lambda _, again: facts)
+    return SimpleNamespace(
+        federation=SimpleNamespace(masked=masked),
+        spec=SimpleNamespace(model=SimpleNamespace(buffers=buffers)),
+        infos={0: SimpleNamespace(samples=1000)},
+        models={"one": SimpleNamespace(initial={"w": 1, **({"buffer:mean": 2} if normed else {})})},
+        costs=costs,
+    )
 
 
 def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> None:
@@ -27,10 +36,30 @@ def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> N
 
 
 def test_a_row_is_other_data_of_a_client_that_adds_the_noise_itself(monkeypatch) -> None:
-    for target in ("message", "global"):
-        assert guarantee(parts(monkeypatch, BY_CLIENTS), target) == (3.2, 1e-6)
-    of_samples = {**FACTS, "where": "client"}
-    assert guarantee(parts(monkeypatch, of_samples, of_samples=True), "message") == (1.5, 1e-6)
+    assert guarantee(parts(monkeypatch, BY_CLIENTS), "global") == (3.2, 1e-6)
+
+
+def test_a_message_is_of_one_round_more(monkeypatch) -> None:
+    assert guarantee(parts(monkeypatch, BY_CLIENTS), "message") == (3.2 + 1, 1e-6)
+
+
+def test_a_message_is_one_participation_more_of_whoever_sends_it(monkeypatch) -> None:
+    def steps(releases, delta, interval):
+        return float(sum(one.times for one in releases))
+
+    monkeypatch.setattr(sample_privacy, "epsilon_of_releases", steps)
+    of_samples = {**FACTS, "where": "client", "noise": 1.0, "rounds": 2}
+    for participants, promised in ((((0,), (0,)), (8.0, 12.0)), (((), ()), (0.0, 4.0))):
+        costs = SampleCosts({0: 0.1, 1: 0.1}, {0: {(1,): 4}, 1: {(1,): 4}}, participants)
+        run = parts(monkeypatch, of_samples, costs=costs)
+        assert tuple(guarantee(run, target)[0] for target in ("global", "message")) == promised
+
+
+def test_statistics_that_stay_at_home_are_promised_nothing(monkeypatch) -> None:
+    for buffers, epsilon in (("local", None), ("global", 3.2)):
+        run = parts(monkeypatch, BY_CLIENTS, buffers=buffers, normed=True)
+        assert guarantee(run, "global")[0] == epsilon
+        assert guarantee(run, "message")[0] == 3.2 + 1  # none is in it
 
 
 @pytest.mark.parametrize(
@@ -58,7 +87,7 @@ def test_every_kind_that_is_sent_has_a_row_and_so_has_what_goes_beside(monkeypat
     assert list(rows) == ["parameters", "predictions", "scores", "notes", "numbers of samples"]
     assert rows["parameters"]["lower"] == 0.75
     assert rows["predictions"]["lower"] is None  # canaries are not tried there
-    assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.2}
+    assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.2 + 1}
     assert rows["scores"]["upper"] is None
     assert {one["seen"] for one in rows.values()} == {"each client's"}
     hidden = by_kind(parts(monkeypatch, BY_CLIENTS, masked=True), messages, [])

@@ -95,4 +95,6 @@ def test_the_page_says_its_limit_and_is_safe(tmp_path) -> None:
     assert "ditto <b>" not in text
     assert "3 of 11 clients were attacked." in text
     assert LIMIT in text
+    assert LIMIT.endswith("One above the upper bound proves that the promise does not hold.")
+    assert "confidence 95 % (Steinke et al., 2023), each row by itself." in text
     assert "21 of 30" in text

@@ -6,6 +6,7 @@ import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench.budgets import Allowance, Used
+from fedkin.bench.row import in_one_line
 from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison.run_row import Seen
@@ -60,6 +61,21 @@ def test_cheaper_methods_may_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cases.Runs, "of", lambda self, seed, rounds, longer=longer: longer)
         runs = cases.Runs({}, None, None)  # type: ignore[arg-type]
         assert list(cases._plan(given, Allowance({3: 1000}), 3, first, runs)) == [expected]
+
+
+def test_a_measure_that_no_test_samples_define_is_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = cases.case_of("tiny", tiny(settings=TEN), "a", "ditto", "digest")
+    found = {"headline": {"personal": {"final": {"mean": None, "worst_decile": None}}}}
+    done = ran_with(Used(), Used())._replace(found=found, seen=Seen({}, measure="auc"))
+    monkeypatch.setattr(cases.Runs, "of", lambda self, seed, rounds: done)
+    runs = cases.Runs(given.tried()[0], None, None)  # type: ignore[arg-type]
+    row = cases._run_row(given, runs, 3, 10, ("rounds",), [])
+    assert (row.missing, row.seed) == ("seed 3: no client's test samples define auc", 3)
+    assert in_one_line([row]) == f"not run: {row.missing}"
+    bare = row.model_copy(update={"missing": "", "measure": "auc"})  # of a file from before
+    assert in_one_line([bare]).startswith("auc is defined for no client")
 
 
 def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:

@@ -99,6 +99,16 @@ def test_another_method_or_model_leaves_the_keys_of_the_first() -> None:
     assert changed(base, searched).method.options == {"lam": 5}
 
 
+def test_the_data_of_a_search_are_those_of_its_trials() -> None:
+    """A method that needs a public set holds one out; methods that do not, do so where asked."""
+    base = changed(Spec(), {"run.clients": 2, "split.name": "iid", "model.name": "mlr"})
+    rates = {"train.lr": [0.1]}
+    held_out = base.replace("public", source="held-out")
+    both = {**rates, "method.name": ["fedavg", "ds_fl"]}
+    assert check(base, {**rates, "method.name": ["ds_fl"]}) == check(held_out, both)
+    assert check(base, {**rates, "method.name": ["fedavg"]}) != check(held_out, both)
+
+
 def test_a_key_that_every_method_has_is_searched_with_those_of_one() -> None:
     base = Spec.model_validate({"method": {"name": "ditto"}})
     space = space_of(["method.safe=true, false", "method.lam=0.1, 1"])

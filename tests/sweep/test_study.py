@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from fedkin.core.errors import Halted
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
+from fedkin.runs.spec import Spec
+from fedkin.sweep import SAMPLERS, space_of
 from tests.cli.command import fedkin, once, told
 from tests.report.records_for_tests import write
 from tests.sweep.study_examples import QUICK
@@ -341,6 +343,10 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--space", "alpha=1, 2"], "different data or budgets"),
         (["--space", "global_rounds=1, 2"], "different data or budgets"),
         (["--space", "public.samples=20, 200"], "different data or budgets"),
+        (["--space", "audit.canaries=0, 20"], "different data or budgets"),
+        (["--space", "privacy.budget=1, 2"], "different data or budgets"),
+        (["--space", "engine.block=1, 2"], "[engine] changes no result"),
+        (["--space", "method.name=ds_fl, fedavg"], 'public.source = "held-out"'),
         (["--space", "lr=0.1, 0.2"], "lr is called train.lr here"),
         (["--space", "train.lr=0.1 .. 0.2"], "a grid needs values"),
         (
@@ -468,3 +474,37 @@ def test_a_study_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     assert "cannot be made" in told(
         "sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "file" / "s"
     )
+
+
+def test_a_grid_has_every_point_whoever_began_it() -> None:
+    """TPE takes points again: they are trials, and no points."""
+    space = space_of(["train.lr=0.1, 0.2"])
+    total_of, _ = SAMPLERS["grid"](optuna, 0, space, None)
+    same = [{"train.lr": 0.1}] * 2
+    assert [total_of([]), total_of(same), total_of([*same, {"train.lr": 0.2}])] == [2, 3, 3]
+    assert SAMPLERS["grid"](optuna, 0, space, 2)[0](same) == 2
+
+
+def test_a_study_goes_on_with_the_code_of_its_own_that_it_began_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fedkin.sweep import study
+
+    def studied(folder: Path, code: dict[str, str]) -> Any:
+        folder.mkdir(exist_ok=True)
+        return study._study(folder, Spec(), space_of(["train.lr=0.1"]), "data", code)
+
+    one = studied(tmp_path / "a", {"mine:net": "1"})
+    one.tell(one.ask(), 0.5)
+    assert studied(tmp_path / "a", {"mine:net": "1"}).trials
+    with pytest.raises(FedkinError, match="began with other code of mine:net: put it back, or"):
+        studied(tmp_path / "a", {"mine:net": "2"})
+    (tmp_path / "b").mkdir()
+    known = {"fedkin": one.user_attrs["fedkin"], "data": "data"}  # as studies were before
+    study.check_database(tmp_path / "b" / "study.db", optuna)
+    where = study.address(tmp_path / "b" / "study.db")
+    older = optuna.create_study(storage=where, study_name="sweep", direction="maximize")
+    for name, value in known.items():
+        older.set_user_attr(name, value)
+    assert studied(tmp_path / "b", {"mine:net": "1"}).user_attrs == known
+    assert "does not say which code of your own" in capsys.readouterr().err

@@ -25,7 +25,6 @@ from fedkin.setup.arguments.in_words import in_words
 from fedkin.setup.arguments.keywords import content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.arguments.names_exist import check_names
-from fedkin.setup.arguments.typed_space import typed_space
 from fedkin.setup.own_code import permit
 from fedkin.setup.population import reading_once
 
@@ -127,8 +126,9 @@ class Experiment:
         ``sweep``). The same folder goes on with the same study.
 
         Args:
-            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text. A value in
-                place of a list is a list of one.
+            space: {"train.lr": [0.01, 0.1]}, or {"train.lr": "log 0.001 .. 0.3"}, a range; or
+                texts as after ``--space``, or one text. A value in place of a list is a list of
+                one.
             out: The folder of the study and its runs; it is made.
             trials: How many, at least 1, of all processes together; without it a grid is done
                 whole, and "tpe" refuses.
@@ -144,7 +144,7 @@ class Experiment:
             FedkinError: What is wrong with the space, the sampler or the number of trials; data
                 or a model that are no names; or no trial has a value.
         """
-        from fedkin.sweep import costs_of_trials, outcome, space_of
+        from fedkin.sweep import costs_of_trials, given_space, outcome
         from fedkin.sweep import sweep as search
 
         values = (self.method, self.given_data, recipe_of(self.spec.model.name))
@@ -153,9 +153,9 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = typed_space(space)
+        searched = given_space(space)
         permit(self.spec)
-        study = search(self.spec, space_of(texts), Path(out), trials, sampler)
+        study = search(self.spec, searched, Path(out), trials, sampler)
         return outcome(study, Path(out), costs_of_trials(study, Path(out)))
 
     def run(self, out: Path | str | None = None, progress: bool | Progress | None = None) -> Result:

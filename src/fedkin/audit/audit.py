@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedkin.audit.guesses import LOW_RATE, proved, separation
+from fedkin.audit.guesses import LOW_RATE, confidence_of_each, proved, separation
 from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.kinds import by_kind, guarantee
 from fedkin.audit.labels import correlation, inferred
@@ -217,7 +217,8 @@ def _canaries(
             continue
         upper, delta = guarantee(parts, target)
         best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
-        low, high = exact_of_share(best.right / best.guesses, best.guesses, CONFIDENCE)
+        each = confidence_of_each(CONFIDENCE)  # as the bound: ``best`` was chosen on these guesses
+        low, high = exact_of_share(best.right / best.guesses, best.guesses, each)
         rows.append(
             {
                 "target": target,

@@ -51,6 +51,18 @@ def separation(members: Array, others: Array) -> Separation:
     return Separation(float(auc), float((members > threshold).mean()), n, k)
 
 
+def confidence_of_each(confidence: float) -> float:
+    """What each of SHARES has to itself where the best of them is shown (Bonferroni).
+
+    Args:
+        confidence: Of what is shown, in (0, 1).
+
+    Returns:
+        A higher one: each has its part of the doubt.
+    """
+    return 1 - (1 - confidence) / len(SHARES)
+
+
 def proved(
     scores: Array,
     inside: Array,
@@ -64,15 +76,14 @@ def proved(
         scores: Of the canaries [m], at least two, higher where one was trained on.
         inside: Whether it was [m].
         delta: δ of the guarantee that is tested.
-        confidence: Of the bound; each number of guesses that is tried has its part of the doubt
-            (Bonferroni).
+        confidence: Of the bound, whichever number of guesses gives it.
 
     Returns:
         The bound, with the guesses of the number that gave it.
     """
     m = len(scores)
     order = np.argsort(-scores, kind="stable")
-    each = 1 - (1 - confidence) / len(SHARES)
+    each = confidence_of_each(confidence)
     bounds = []
     for share in SHARES:
         half = max(1, int(share * m) // 2)

@@ -49,8 +49,9 @@ def write_page(result: Mapping[str, Any], folder: Path) -> Path:
 
 
 LIMIT = (
-    "An attack that fails proves nothing: a better one may succeed. A lower bound that is above 0 "
-    "does prove that the run is not more private than it says."
+    "An attack that fails proves nothing: a better one may succeed. A lower bound proves, with "
+    "its confidence, that epsilon is not below it. One above the upper bound proves that the "
+    "promise does not hold."
 )
 
 
@@ -156,7 +157,8 @@ def _canaries(rows: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
     return Shown(
         "What canaries prove of epsilon, for one row",
         f"Lower: proved by the guesses, with confidence {percent(confidence, 0)} (Steinke et al., "
-        "2023). Upper: what [privacy] promises, none where it promises nothing.",
+        "2023), each row by itself. Upper: what [privacy] promises, none where it promises "
+        "nothing.",
         ("target", "canaries", "right guesses", "lower", "upper", "delta"),
         [
             [

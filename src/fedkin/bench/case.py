@@ -21,6 +21,7 @@ from fedkin.runs.spec import parse
 
 NO_ROOM = "none of its budgets has room for one round"
 NO_ROOM_OF = "equal {} has no room for one round"
+NO_TEST = "no client's test samples define {}"
 
 
 class Case(NamedTuple):
@@ -142,9 +143,10 @@ def _run_row(
     case: Case, runs: "Runs", seed: int, rounds: int, budgets: tuple[Any, ...], tried: list[Tried]
 ) -> Row:
     whole, done = _with(runs.content, seed, rounds), runs.of(seed, rounds)
-    if isinstance(done, Ran):
+    if isinstance(done, Ran) and _tested(done)["mean"] is not None:
         return filled(_row(case, whole, tried), done, budgets)
-    lost = _missing(case, whole, tried, f"seed {seed}: {done}")
+    why = NO_TEST.format(done.seen.measure) if isinstance(done, Ran) else done
+    lost = _missing(case, whole, tried, f"seed {seed}: {why}")
     return lost.model_copy(update={"budgets": budgets, "seed": seed})
 
 
@@ -314,6 +316,12 @@ def _missing(case: Case, content: Content, tried: list[Tried], why: str) -> Row:
     return _row(case, content, tried).model_copy(update={"missing": sentence(why)})
 
 
+def _tested(done: Ran) -> Mapping[str, Any]:
+    """Its last scores on test data; their mean is None where the measure is defined for nobody."""
+    last: Mapping[str, Any] = done.found["headline"]["personal"]["final"]
+    return last
+
+
 def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
     """The row with what its run came to.
 
@@ -325,7 +333,7 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
     Returns:
         A copy.
     """
-    last = done.found["headline"]["personal"]["final"]
+    last = _tested(done)
     up, down = up_and_down(done.found["communication"])
     numbers = {
         "seed": row.content["run"]["seed"],

@@ -336,7 +336,8 @@ def in_one_line(rows: Sequence[Row]) -> str:
     other_failures = "".join(
         f"; {', '.join(row.budgets)}: {row.missing}" for row in rows if row.missing
     )
-    score = f"{rows[0].measure} {sum(means) / len(means):.4f}"
+    mean = f"{sum(means) / len(means):.4f}" if means else "is defined for no client"
+    score = f"{rows[0].measure} {mean}"
     return f"{score}  {seconds:.0f} s of its rows{other_failures}"
 
 

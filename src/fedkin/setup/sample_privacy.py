@@ -146,7 +146,9 @@ class SampleCosts:
         each = {self.of(client, counts.get(client, 0)) for client in self.shares}
         return [one for one in each if not any(one.below(other) for other in each - {one})]
 
-    def epsilon(self, noise: float, delta: float, rounds: int, interval: float = FINE) -> float:
+    def epsilon(
+        self, noise: float, delta: float, rounds: int, interval: float = FINE, more: int = 0
+    ) -> float:
         """The largest ε of a client after so many rounds of the run.
 
         Args:
@@ -154,11 +156,13 @@ class SampleCosts:
             delta: δ, in (0, 1).
             rounds: Of the run, from 0.
             interval: Of the discretization; a coarser one is faster, and its ε a little larger.
+            more: Further rounds, in which every client takes part.
 
         Returns:
             ε, from 0.
         """
-        costs = self.largest(self.taken(rounds))
+        taken = self.taken(rounds)
+        costs = self.largest({client: taken[client] + more for client in self.shares})
         return max(epsilon_of_releases(one.releases(noise), delta, interval) for one in costs)
 
     def each(self, noise: float, delta: float, counts: Mapping[int, int]) -> dict[int, float]:

@@ -17,7 +17,7 @@ from fedkin.setup.architectures import described, models_of, names_of, with_meas
 from fedkin.setup.arguments.options import choose, chooses
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import permit
-from fedkin.setup.population import population_of
+from fedkin.setup.population import HELD_OUT, population_of
 from fedkin.setup.requirements import check_public_labels
 
 NO_VALIDATION = (
@@ -25,6 +25,8 @@ NO_VALIDATION = (
 )
 
 NAME = "method.name"
+# sections and keys that change data, labels or the number of rounds
+OF_DATA = ("data", "split", "public", "run", "audit", "privacy.budget")
 MOST = 100  # combinations that are tried for one that a method takes
 RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
 SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
@@ -203,17 +205,14 @@ def check(base: Spec, space: Space) -> str:
         The digest of the data: 64 hexadecimal digits.
 
     Raises:
-        FedkinError: A key or value that is not there; a key of [data], [split], [public] or [run],
-            whose trials would not compare; clients without validation samples; or a value that a
-            method or a model takes in no combination.
+        FedkinError: A key or value that is not there; one whose trials would not compare, such as
+            a key of [data] or [run], or methods of which some alone hold out public samples;
+            clients without validation samples; or a value that a method or a model takes in no
+            combination.
     """
     for key, values_or_range in space.items():
         ours = _ours(key)
-        section = ours.partition(".")[0]
-        if section in ("data", "split", "public", "run"):
-            raise FedkinError(
-                f"{key}: a search over [{section}] would compare different data or budgets"
-            )
+        _check_comparable(key, ours)
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
         for value in _ends(values_or_range):
@@ -221,10 +220,42 @@ def check(base: Spec, space: Space) -> str:
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError(NO_VALIDATION)
     _check_method(base, space)
-    population = population_of(base, wanted=False)
+    wanted = _check_public(base, space)
+    population = population_of(base, wanted)
     with_measure(base, population)  # refuses one that is not for these labels
     _check_models(base, space, population)
     return population.digest()
+
+
+def _check_comparable(key: str, ours: str) -> None:
+    """Refuses a key, under our name, whose trials would not compare, or could not differ."""
+    section = ours.partition(".")[0]
+    if section in OF_DATA or ours in OF_DATA:
+        raise FedkinError(
+            f"{key}: a search over [{section}] would compare different data or budgets"
+        )
+    if section == "engine":
+        raise FedkinError(f"{key}: [engine] changes no result, so there is nothing to choose")
+
+
+def _check_public(base: Spec, space: Space) -> bool:
+    """Whether trials hold public samples out of their clients' data without being asked to.
+    Raises FedkinError where some alone would: their clients would have other data.
+    """
+    if base.public.source is not None:
+        return False
+    wanting = {
+        name: method_of(changed(base, {NAME: name})).needs.public != "none"
+        for name in _methods(base, space)
+    }
+    if len(set(wanting.values())) == 2:
+        first = {wants: name for name, wants in reversed(wanting.items())}
+        raise FedkinError(
+            f"{first[True]} needs a public set, which is held out of the clients' data, and "
+            f"{first[False]} has none, so their clients would have different data: set "
+            f'public.source = "{HELD_OUT}"'
+        )
+    return any(wanting.values())
 
 
 def _methods(base: Spec, space: Space) -> list[str]:

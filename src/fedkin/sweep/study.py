@@ -35,13 +35,19 @@ from fedkin.runs.output_files import make_folder
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
+from fedkin.sweep.own_code import own_code
 from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
-from fedkin.sweep.study_file import address, check_database, other_search, usable
+from fedkin.sweep.study_file import CODE, address, check_database, other_search, usable
 from fedkin.sweep.without_score import why_without_score
 
 STUDY, LOCKS = "sweep", ".locks"
+Total = Callable[[list[Any]], int]
 Ready = Callable[[Any, list[Any]], None]
+UNKNOWN_CODE = (
+    "its study does not say which code of your own its first trials ran: if you changed it since, "
+    "choose another --out"
+)
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
 
 
@@ -56,6 +62,7 @@ class Claim(NamedTuple):
     values: dict[str, Any]
     run: Path
     lock: FileLock
+    total: int  # of all processes, as far as is known
 
 
 # a trial, of how many, and what came of it: None before it, then its score or why it has none
@@ -95,24 +102,25 @@ def sweep(
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
     check_home(folder, FILE, "sweep")
-    total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
+    total_of, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
+    code = own_code(base, space)
     base = rooted(base)
     make_folder(own(folder, LOCKS))
     with _alone(folder):
-        study = _study(folder, base, space, data)
+        study = _study(folder, base, space, data, code)
     tell = progress or (lambda claim, total, value: None)
-    while (claim := _claim(study, base, space, folder, total, ready)) is not None:
+    while (claim := _claim(study, base, space, folder, total_of, ready)) is not None:
         try:
-            tell(claim, total, None)
-            tell(claim, total, _work(study, base, claim, folder))
+            tell(claim, claim.total, None)
+            tell(claim, claim.total, _work(study, base, claim, folder))
         finally:
             claim.lock.release()
     return study
 
 
 def _claim(
-    study: Any, base: Spec, space: Space, folder: Path, total: int, ready: Ready
+    study: Any, base: Spec, space: Space, folder: Path, total_of: Total, ready: Ready
 ) -> Claim | None:
     """The next trial: one that was left by a process that is gone, else a new one; None where all
     are taken.
@@ -121,9 +129,11 @@ def _claim(
         claimed = [
             trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs
         ]
+        total = total_of([trial.params for trial in claimed])
         for trial in claimed:
             if trial.state.name == "RUNNING" and (lock := _free(folder, trial.number)):
-                return Claim(trial.number, trial.params, _run_of(trial, folder, space, lock), lock)
+                run = _run_of(trial, folder, space, lock)
+                return Claim(trial.number, trial.params, run, lock, total)
         if len(claimed) >= total:
             return None
         asked = _left(study)
@@ -137,7 +147,7 @@ def _claim(
         lock = _free(folder, asked.number)
         assert lock is not None, "a new number has no other owner"
         asked.set_user_attr("folder", where)  # from here on it counts
-        return Claim(asked.number, values, run, lock)
+        return Claim(asked.number, values, run, lock, total)
 
 
 def _left(study: Any) -> Any:
@@ -214,7 +224,7 @@ def _score(base: Spec, claim: Claim) -> Score:
     return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored)
 
 
-def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
+def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[Total, Ready]:
     points = grid(space)
     # a part of the grid is spread over it
     order = Key(seed).numpy("sweep").permutation(len(points))
@@ -224,10 +234,16 @@ def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int
         if not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
             study.enqueue_trial(next(points[k] for k in order if points[k] not in claimed))
 
-    return min(trials or len(points), len(points)), ready
+    def total_of(claimed: list[Any]) -> int:
+        """Every point once; "tpe", which may have begun the study, takes some again."""
+        again = len(claimed) - sum(point in claimed for point in points)
+        whole = len(points) + again
+        return min(trials or whole, whole)
+
+    return total_of, ready
 
 
-def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
+def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[Total, Ready]:
     if trials is None:
         raise FedkinError("--sampler tpe needs --trials")
 
@@ -236,15 +252,15 @@ def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int,
         own = Key(seed, len(claimed)).integer("sweep") % 2**32
         study.sampler = optuna.samplers.TPESampler(seed=own, constant_liar=True)
 
-    return trials, ready
+    return lambda claimed: trials, ready
 
 
-SAMPLERS: dict[str, Callable[[Any, int, Space, int | None], tuple[int, Ready]]] = {
+SAMPLERS: dict[str, Callable[[Any, int, Space, int | None], tuple[Total, Ready]]] = {
     "grid": _grid,
     "tpe": _tpe,
 }
-"""name → (how many trials, what makes a study ready for the next one, given the values that are
-taken).
+"""name → (how many trials, what makes a study ready for the next one), both given the values that
+are taken.
 """
 
 
@@ -271,7 +287,7 @@ def _free(folder: Path, number: int) -> FileLock | None:
     return lock
 
 
-def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
+def _study(folder: Path, base: Spec, space: Space, data: str, code: dict[str, str]) -> Any:
     """The folder's study.
 
     One of something else makes room if no trial of it has come to anything.
@@ -280,6 +296,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
         "spec": base.model_dump(mode="json", exclude={"engine"}),
         "space": {k: list(v) for k, v in space.items()},
     }
+    begun_with = {CODE: code, "data": data, "fedkin": now}
     optuna, path = _optuna(), own(folder, FILE)
     check_database(path, optuna)
     storage = address(path)
@@ -287,15 +304,18 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
         optuna.create_study, storage=storage, study_name=STUDY, direction="maximize"
     )
     study = open_study(load_if_exists=True)
-    other = other_search(study, now, data)
+    of_before = "fedkin" in study.user_attrs and CODE not in study.user_attrs
+    other = other_search(study, begun_with)
     if not other:
+        if code and of_before:
+            note(f"{folder}: {UNKNOWN_CODE}")
         return study
     trials = study.get_trials(deepcopy=False)
     if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
         raise FedkinError(f"{folder} {other}")
     optuna.delete_study(study_name=STUDY, storage=storage)
     study = open_study()
-    other_search(study, now, data)
+    other_search(study, begun_with)
     return study
 
 
