@@ -15,7 +15,7 @@ from fedkin.setup.build import assemble
 
 BY_PREDICTIONS = "ds_fl"  # docs/gains.md: the most gained without parameters or public labels
 OTHERS_BY_PREDICTIONS = "kt_pfl and comet"
-SIZES = {"small": "mlr", "large": "dnn"}  # devices' models, by what a client holds
+SIZES = {"large": "dnn", "small": "mlr"}  # devices' models: the largest clients have the first
 
 
 class Answers(NamedTuple):
