@@ -47,8 +47,8 @@ def test_the_doctors_first_is_chosen(data, says) -> None:
     ("changed", "beside", "why"),
     [
         ({"verdict": {"federate": False, "says": "stay apart"}}, "ditto", "says: stay apart"),
-        ({"verdict": None}, "finetune", "there is nothing to compare"),
-        ({"candidates": []}, "finetune", "there is nothing to compare"),
+        ({"verdict": None}, "finetune", "the doctor compares nothing"),
+        ({"candidates": []}, "finetune", "the doctor compares nothing"),
         ({"error": "too few rows"}, "finetune", "the doctor could not compare: too few rows"),
     ],
 )

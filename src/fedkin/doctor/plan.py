@@ -143,7 +143,7 @@ def _by_doctor(spec: Spec) -> _Chosen:
         return _alone(f"the doctor could not compare: {error}", "finetune")
     verdict, first = findings["verdict"], findings["candidates"]
     if verdict is None or not first:
-        return _alone("there is nothing to compare: begin with each client alone", "finetune")
+        return _alone("the doctor compares nothing: begin with each client alone", "finetune")
     best = first[0]
     if not verdict["federate"]:
         return _alone(f"the doctor says: {verdict['says']}", best["method"])
