@@ -105,7 +105,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
 def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
     if is_whole(arrays, path):
-        unread = _unread(arrays, layout, path)
+        unread = _unread(arrays, like, layout, path)
         x = as_in_the_run(arrays["x"], like, str(path))
         group, remarks = _group_of_arrays(arrays, len(x), layout, path)
         rows = _checked(x, _as_named(arrays["y"], arrays, like, path), like, path, None)
@@ -113,16 +113,20 @@ def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     x, y, sizes = divided(
         arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
     )
-    unread = _unread(arrays, layout, path)
+    unread = _unread(arrays, like, layout, path)
     division = np.repeat(list(sizes), list(sizes.values()))
     y = _as_named(y, arrays, like, path)
     rows = _checked(as_in_the_run(x, like, str(path)), y, like, path, division)
     return rows._replace(said=unread)
 
 
-def _unread(arrays: Mapping[str, Array], layout: TableLayout, path: Path) -> tuple[str, ...]:
-    """What is said of arrays that nothing reads; one that is meant for another is refused."""
-    apart = ("client_name", "x_val", "y_val", _column(layout))
+def _unread(
+    arrays: Mapping[str, Array], like: Population, layout: TableLayout, path: Path
+) -> tuple[str, ...]:
+    """What is said of arrays that nothing reads, but those beside the run's own samples; one that
+    is meant for another is refused.
+    """
+    apart = ("client_name", "x_val", "y_val", _column(layout), *like.truth)
     names = [name for name in arrays if name not in apart]
     check_own(names, path, unlabeled=False)
     return said_of(names, (), unlabeled=False)
