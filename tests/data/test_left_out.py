@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedkin.data.holdout import Holdout
-from fedkin.data.left_out import in_no_split, not_chosen, over_clients, too_small
+from fedkin.data.left_out import in_no_split, not_chosen, over_clients, too_small, why_left_out
 from fedkin.data.partitions.registry import Partition
 from fedkin.data.source import Source
 
@@ -17,6 +17,19 @@ def test_clients_that_are_too_small_are_named_with_their_rows() -> None:
     assert too_small(ROWS, ["a", "b", "c"], np.array([0])) == [
         "2 of 3 clients are too small for the splits and left out, 3 rows: b, c"
     ]
+    assert too_small(ROWS, ["a", "b", "c"], np.array([0]), least=2) == [
+        "1 of 3 clients have fewer than 2 samples (split.least) and are left out, 1 rows: b",
+        "1 of 3 clients are too small for the splits and left out, 2 rows: c",
+    ]
+
+
+def test_why_clients_are_left_out() -> None:
+    none = np.array([], dtype=np.int64)
+    assert why_left_out(ROWS, none, 0) == "are too small for the splits"
+    assert why_left_out(ROWS, none, 60) == "have fewer than 60 samples (split.least)"
+    assert why_left_out(ROWS, np.array([0]), 2) == (
+        "have fewer than 2 samples (split.least) or are too small for the splits"
+    )
 
 
 def test_natural_clients_that_were_not_drawn_are_counted() -> None:

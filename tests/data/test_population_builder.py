@@ -225,6 +225,18 @@ def test_empty_clients_are_refused_or_dropped() -> None:
     assert len(groups.truth["class_group"]) == 5
 
 
+def test_clients_below_the_least_are_called_so() -> None:
+    owner = np.repeat(["a", "b", "c"], [400, 150, 50])
+    source = toy_source(official_test=None)._replace(client=owner)
+    natural: dict[str, Any] = {"source": source, "name": "natural", "clients": None}
+    said = make(**natural, least=200).said
+    few = "2 of 3 clients have fewer than 200 samples (split.least)"
+    assert said[-1] == f"{few} and are left out, 200 rows: b, c"
+    fewer = r"all have fewer than 600 samples \(split\.least\)"
+    with pytest.raises(FedkinError, match=f"no client is left, {fewer}"):
+        make(**natural, least=600)
+
+
 def test_comet_fractions_leave_their_share_in_the_truth() -> None:
     p = make(fractions="comet", clients=5)
     np.testing.assert_array_equal(p.sizes("train"), np.rint(p.truth["train_share"] * 100))

@@ -5,6 +5,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.doctor import plan as module
 from fedkin.doctor.plan import Answers, plan
+from fedkin.setup.build import assemble
 from tests.awkward import table
 
 
@@ -46,8 +47,8 @@ def test_the_doctors_first_is_chosen(data, says) -> None:
     ("changed", "beside", "why"),
     [
         ({"verdict": {"federate": False, "says": "stay apart"}}, "ditto", "says: stay apart"),
-        ({"verdict": None}, "finetune", "there is nothing to compare"),
-        ({"candidates": []}, "finetune", "there is nothing to compare"),
+        ({"verdict": None}, "finetune", "the doctor compares nothing"),
+        ({"candidates": []}, "finetune", "the doctor compares nothing"),
         ({"error": "too few rows"}, "finetune", "the doctor could not compare: too few rows"),
     ],
 )
@@ -66,7 +67,17 @@ def test_where_parameters_stay_predictions_travel(data, alike) -> None:
     assert found.safe
     assert found.spec.public.source == "held-out"
     assert found.why.startswith("parameters stay: clients exchange predictions only")
-    assert found.spec.model.map == ({} if alike else {"small": "mlr", "large": "dnn"})
+    assert found.spec.model.map == ({} if alike else {"large": "dnn", "small": "mlr"})
+
+
+def test_the_largest_clients_have_the_large_model(data) -> None:
+    found = plan(Answers(data, client="site", label="label", alike=False), "fedkin init")
+    assembled = assemble(found.spec)
+    sizes: dict[str, list[int]] = {"dnn": [], "mlr": []}
+    for k, rows in enumerate(assembled.population.train):
+        sizes[assembled.infos[k].architecture].append(len(rows))
+    assert min(sizes["dnn"]) >= max(sizes["mlr"])
+    assert max(sizes["dnn"]) > min(sizes["mlr"])
 
 
 def test_unlike_devices_and_no_classes(data) -> None:

@@ -11,6 +11,7 @@ import torch
 from benchmarks import verdicts
 from benchmarks.made_verdicts import SETS
 from fedkin.doctor.candidates import candidates
+from fedkin.doctor.features import too_many_classes
 from fedkin.doctor.verdict import DRAWS, Gain, _drawn, examined, losers, verdict
 from tests.cli.command import fedkin
 
@@ -63,6 +64,18 @@ def test_who_loses_is_named_where_its_own_rows_say_so() -> None:
 def test_one_client_has_no_verdict() -> None:
     population = BY_NAME["own concepts"].make(0)
     assert examined(population.only([0]), "accuracy") is None
+
+
+def test_too_many_classes_have_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    population = BY_NAME["own concepts"].make(0)
+    assert not too_many_classes(population)
+    monkeypatch.setattr("fedkin.doctor.verdict.cross_validate", pytest.fail)
+    many = replace(population, classes=1 + 30_000 // population.clients)
+    assert examined(many, "accuracy") is None
+    assert too_many_classes(many).startswith(f"there is no verdict for {many.classes:,} classes, ")
+    rows = sum(map(len, (*many.train, *many.val)))
+    few = replace(population.only([0, 1]), classes=10_000_000 // rows)
+    assert not too_many_classes(few)
 
 
 def test_the_verdict_does_not_depend_on_the_method(tmp_path: Path) -> None:

@@ -224,9 +224,13 @@ def test_a_joined_clients_card_is_what_its_join_told(tmp_path: Path) -> None:
         "after_round": 2,
         "rounds": 5,
     }
-    card = card_of(opened_at(tmp_path / "run", 4), Member("new", None, tmp_path, told))
+    opened = opened_at(tmp_path / "run", 4)
+    card = card_of(opened, Member("new", None, tmp_path, told))
     assert card["data"]["samples"] == {"train": 14, "val": 5, "test": 6}
-    assert card["scores"] == told["scores"]
+    assert card["scores"] == told["scores"]  # an older join has no measures
+    told["measures"] = {"personal": {"test": {"auc": 0.75}, "val": {"threshold": 0.3}}}
+    card = card_of(opened, Member("new", None, tmp_path, told))
+    assert card["scores"] == {"personal": {"test": {"loss": 0.5, "accuracy": 0.25, "auc": 0.75}}}
     assert card["communicated"] == {
         "up": {"bytes": 10, "parameters": 3},
         "down": {"bytes": 200, "centroids": 4},

@@ -136,7 +136,14 @@ def test_labels_in_the_file_are_compared_where_they_are() -> None:
         "root mean squared error against the labels in the file: 3.53553 (1 row has none)",
     )
     assert _scores_in_words(numbers, ["4", "x", "-1"], "regression") == (
-        "root mean squared error against the labels in the file: nan",
+        "root mean squared error against the labels in the file: 3.53553 (1 is no number)",
+    )
+    assert _scores_in_words(numbers, [None, "x", "-1"], "regression") == (
+        "root mean squared error against the labels in the file: 4 (1 row has none, 1 is no "
+        "number)",
+    )
+    assert _scores_in_words(numbers, ["x", None, "y"], "regression") == (
+        "no label in the file is a number: nothing to compare with",
     )
 
 

@@ -226,6 +226,50 @@ def test_arrays_that_are_divided_already(tmp_path: Path) -> None:
         assert own.y[rows[0]].tolist() == labels[f"y_{name}"]
 
 
+def test_classes_of_arrays_go_by_their_names(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    like = replace(like, class_names=("cat", "dog", "owl"))
+    x, y = np.arange(16, dtype=np.float32).reshape(8, 2), np.arange(8) % 2
+    theirs = np.array(["dog", "cat", "newt"])
+    own = read_newcomer(arrays(tmp_path, x=x, y=y, names=theirs), like, TOLD, Key(3))
+    assert own.y.tolist() == (1 - y).tolist()
+    parts = {"x_train": x[:6], "y_train": y[:6], "x_test": x[6:], "y_test": y[6:]}
+    own = read_newcomer(arrays(tmp_path, **parts, class_names=theirs), like, TOLD, Key(3))
+    assert own.y.tolist() == (1 - y).tolist()
+    with pytest.raises(FedkinError, match=r"'newt' is none of the run's classes \(cat, dog, owl\)"):
+        read_newcomer(arrays(tmp_path, x=x, y=y + 1, names=theirs), like, TOLD, Key(3))
+    nameless = replace(like, class_names=())
+    own = read_newcomer(arrays(tmp_path, x=x, y=y, names=theirs), nameless, TOLD, Key(3))
+    assert own.y.tolist() == y.tolist()
+    digits = np.array(["2", "0"])
+    own = read_newcomer(arrays(tmp_path, x=x, y=y, names=digits), nameless, TOLD, Key(3))
+    assert own.y.tolist() == [2, 0] * 4
+
+
+def test_arrays_that_nothing_reads(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    x, y = np.arange(16, dtype=np.float32).reshape(8, 2), np.arange(8) % 2
+    for others in ({"x_test": x, "y_test": y}, {"x_val": x, "y_val": y}):
+        with pytest.raises(FedkinError, match=f"has x, y and {', '.join(others)} beside them"):
+            read_newcomer(arrays(tmp_path, x=x, y=y, **others), like, TOLD, Key(3))
+    own = read_newcomer(arrays(tmp_path, x=x, y=y, weight=y), like, TOLD, Key(3))
+    assert own.said == ("the array 'weight' is not read",)
+    parts = {"x_train": x, "y_train": y, "x_val": x, "y_val": y}
+    own = read_newcomer(arrays(tmp_path, **parts, weight=y), like, TOLD, Key(3))
+    assert own.said == ("the array 'weight' is not read",)
+
+
+def test_repeated_rows_are_left_out_as_in_the_run(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    lines = [f"{k},{i % 10},x,p,ill" for k, i in enumerate(range(20))]
+    file.write_text("\n".join(["visit,age,ward,kind,label", *lines]) + "\n")
+    told = TOLD._replace(options={"duplicates": "drop"})
+    own = read_newcomer(file, trained, told, Key(0))
+    assert len(own.y) == 10
+    assert own.said[0] == "10 rows repeat an earlier one and are left out"
+    assert len(read_newcomer(file, trained, TOLD, Key(0)).y) == 20
+
+
 def test_samples_have_the_kind_of_the_runs(tmp_path: Path) -> None:
     """Rows of whole numbers may be the pixels of images."""
     like = of_numbers("classification", np.zeros((2, 1, 2, 2), dtype=np.uint8))

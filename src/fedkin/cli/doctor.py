@@ -121,7 +121,8 @@ def _verdict_lines(verdict: dict[str, Any] | None) -> list[str]:
     from fedkin.report import formatting
 
     if verdict is None:
-        return ["", "Verdict: none. It takes clients with rows to train on and to validate"]
+        takes = "clients with enough rows to train on and to validate, and not too many classes"
+        return ["", f"Verdict: none. It takes {takes}"]
     measure = verdict["measure"]
     alone, together, constant = (
         formatting.value(measure, verdict[name]) for name in ("alone", "federated", "constant")

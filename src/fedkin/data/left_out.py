@@ -10,6 +10,8 @@ from fedkin.data.holdout import Holdout
 from fedkin.data.partitions.registry import Partition
 from fedkin.data.source import Source
 
+SMALL = "are too small for the splits"
+
 
 def not_chosen(source: Source, part: Partition) -> list[str]:
     """Natural clients beside those that were asked for.
@@ -34,26 +36,51 @@ def not_chosen(source: Source, part: Partition) -> list[str]:
     ]
 
 
-def too_small(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
+def too_small(
+    indices: Sequence[Ints], names: Sequence[str], kept: Ints, least: int = 0
+) -> list[str]:
     """Clients that have too few samples.
 
     Args:
         indices: The rows of each client, of those too that are left out.
         names: Of the clients.
         kept: Numbers of those that stay.
+        least: The fewest samples of a client that stays, whatever the splits need.
 
     Returns:
-        [] or one sentence.
+        A sentence for each reason that there is.
     """
     gone = np.setdiff1d(np.arange(len(indices)), kept).tolist()
-    if not gone:
-        return []
-    shown = some(names[k] for k in gone)
-    rows = sum(len(indices[k]) for k in gone)
+    few = [k for k in gone if len(indices[k]) < least]
+    rest = [k for k in gone if len(indices[k]) >= least]
     return [
-        f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, "
-        f"{rows} rows: {shown}"
+        f"{len(who)} of {len(indices)} clients {what} left out, "
+        f"{sum(len(indices[k]) for k in who)} rows: {some(names[k] for k in who)}"
+        for who, what in ((few, f"{_few(least)} and are"), (rest, f"{SMALL} and"))
+        if who
     ]
+
+
+def why_left_out(indices: Sequence[Ints], kept: Ints, least: int) -> str:
+    """Why clients are left out, as the end of a sentence about all of them.
+
+    Args:
+        indices: The rows of each client, of those too that are left out.
+        kept: Numbers of those that stay.
+        least: The fewest samples of a client that stays.
+
+    Returns:
+        What they are.
+    """
+    gone = np.setdiff1d(np.arange(len(indices)), kept)
+    few = [len(indices[k]) < least for k in gone]
+    if not any(few):
+        return SMALL
+    return _few(least) if all(few) else f"{_few(least)} or {SMALL}"
+
+
+def _few(least: int) -> str:
+    return f"have fewer than {least:,} samples (split.least)"
 
 
 def in_no_split(held: Holdout, group: str | None) -> list[str]:

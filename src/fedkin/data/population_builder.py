@@ -16,7 +16,7 @@ from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.division import public_first, public_last
 from fedkin.data.holdout import Fractions, Holdout, holdout, official_and_rest, whole_clients
-from fedkin.data.left_out import in_no_split, not_chosen, over_clients, too_small
+from fedkin.data.left_out import in_no_split, not_chosen, over_clients, too_small, why_left_out
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
 from fedkin.data.public import Drawn, Public
@@ -112,14 +112,18 @@ def build(
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     everyone = _Clients(indices, names, _truth(source, partition_name, part))
     kept = large_enough(indices)
+    why = why_left_out(indices, kept, least)
     if empty == "drop" or least:
-        members, left_out = _only(everyone, kept, source, part), too_small(indices, names, kept)
+        members = _only(everyone, kept, source, part, why)
+        left_out = too_small(indices, names, kept, least)
     else:
         members, left_out = everyone, []
     splits = holdout(
         members.indices, key, fractions, official=official, group=groups, names=members.names
     )
     is_apart = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
+    if is_apart.all():
+        raise FedkinError(f"{source.name}: all clients but those held out {why}")
     said = (
         *source.said,
         *not_chosen(source, part),
@@ -176,10 +180,10 @@ def _population(
     )
 
 
-def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition) -> _Clients:
+def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition, why: str) -> _Clients:
     """The clients that are kept, and as ``truth["kept"]`` the numbers that they had."""
     if not len(kept):
-        raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
+        raise FedkinError(f"{source.name}: no client is left, all {why}")
     by_client = _by_client(source, part)
     truth = {k: v[kept] if k in by_client else v for k, v in everyone.truth.items()}
     return _Clients(
@@ -191,10 +195,6 @@ def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition) -> _C
 
 def _fitted(source: Source, splits: Holdout, is_apart: npt.NDArray[np.bool_]) -> Encoding | None:
     """The encoding of a table, of the training rows of clients that are not held out as a whole."""
-    if is_apart.all():
-        raise FedkinError(
-            f"{source.name}: all clients but those held out are too small for the splits"
-        )
     if source.columns is None:
         return None
     seen = [splits.train[client] for client in np.flatnonzero(~is_apart)]

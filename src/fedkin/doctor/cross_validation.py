@@ -28,7 +28,7 @@ class CrossValidation(NamedTuple):
     chosen: dict[str, float]
 
 
-def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation:
+def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation | None:
     """Out-of-fold predictions of each way, and of the federated way that the other folds choose.
 
     Args:
@@ -38,13 +38,15 @@ def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation
 
     Returns:
         Predictions [seeds, n, outputs] of each way, and how often each federated way was chosen,
-        shares in 0..1.
+        shares in 0..1. None where a fold has no rows: nothing would be chosen by it.
     """
+    folds = [folds_of(rows, FOLDS, Key(seed, k).numpy("doctor folds")) for k in range(seeds)]
+    if any(len(np.unique(fold)) < FOLDS for fold in folds):
+        return None
     predictions = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
     report_progress(PROGRESS, 0, seeds * FOLDS)
-    for repeat in range(seeds):
-        fold = folds_of(rows, FOLDS, Key(seed, repeat).numpy("doctor folds"))
+    for repeat, fold in enumerate(folds):
         of = {view: _by_fold(rows, view, fold) for view in rows.views}
         for out in range(FOLDS):
             aside = (out + 1) % FOLDS

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedkin.core.errors import many
 from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
@@ -18,6 +19,8 @@ WIDTH, UNITS = 48, 64  # principal components that are kept; ReLU units of the s
 WIDE = 128  # principal components of what pictures have of patches
 LAST = 2  # symbols of a text that are seen
 FAR = 6.0  # deviations at which a number ends
+# at most, for the minutes and the memory that the comparison takes: rows and clients × classes
+SCORES, MODELS = 10_000_000, 30_000
 
 
 class Rows(NamedTuple):
@@ -70,6 +73,29 @@ def rows_of(population: Population, seed: int) -> Rows:
     offset, scale = float(y.mean()), float(y.std()) or 1.0
     target = ((y - offset) / scale)[:, None]
     return Rows(clients, owner, views, y.astype(float), target, offset, scale, group)
+
+
+def too_many_classes(population: Population) -> str:
+    """Why the doctor compares nothing for so many classes.
+
+    Args:
+        population: The clients' data.
+
+    Returns:
+        A sentence; "" where it compares.
+    """
+    rows = min(ROWS, sum(map(len, (*population.train, *population.val))))
+    clients, classes = min(CLIENTS, population.clients), population.classes
+    if rows * classes <= SCORES and clients * classes <= MODELS:
+        return ""
+    amounts = (
+        "" if population.encoding is None else ": set data.task=regression if labels are amounts"
+    )
+    return (
+        f"there is no verdict for {many(classes, 'class', 'classes')}, "
+        f"{many(rows, 'row')} and {many(clients, 'client')}, since it would take too long"
+        f"{amounts}"
+    )
 
 
 def groups_of(population: Population) -> Ints | None:

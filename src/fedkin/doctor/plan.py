@@ -15,7 +15,7 @@ from fedkin.setup.build import assemble
 
 BY_PREDICTIONS = "ds_fl"  # docs/gains.md: the most gained without parameters or public labels
 OTHERS_BY_PREDICTIONS = "kt_pfl and comet"
-SIZES = {"small": "mlr", "large": "dnn"}  # devices' models, by what a client holds
+SIZES = {"large": "dnn", "small": "mlr"}  # devices' models: the largest clients have the first
 
 
 class Answers(NamedTuple):
@@ -143,7 +143,7 @@ def _by_doctor(spec: Spec) -> _Chosen:
         return _alone(f"the doctor could not compare: {error}", "finetune")
     verdict, first = findings["verdict"], findings["candidates"]
     if verdict is None or not first:
-        return _alone("there is nothing to compare: begin with each client alone", "finetune")
+        return _alone("the doctor compares nothing: begin with each client alone", "finetune")
     best = first[0]
     if not verdict["federate"]:
         return _alone(f"the doctor says: {verdict['says']}", best["method"])

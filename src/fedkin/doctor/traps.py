@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fedkin.core.tree import is_buffer
 from fedkin.doctor.data import public_apart
 from fedkin.doctor.data_checks import data_notes
+from fedkin.doctor.features import too_many_classes
 from fedkin.engine.round.federation import participants_of
 from fedkin.setup.build import Assembled
 from fedkin.setup.remarks import remarks
@@ -115,6 +116,10 @@ def _rarely_drawn(parts: Assembled) -> str:
     return f"a client takes part in {each:.1f} rounds on average: ask for more rounds{larger}"
 
 
+def _no_verdict(parts: Assembled) -> str:
+    return too_many_classes(parts.population)
+
+
 TRAPS: tuple[Callable[[Assembled], str], ...] = (
     _batch_norm,
     _too_many_groups,
@@ -123,4 +128,5 @@ TRAPS: tuple[Callable[[Assembled], str], ...] = (
     _untested,
     _public,
     _rarely_drawn,
+    _no_verdict,
 )

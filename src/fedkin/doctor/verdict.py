@@ -15,7 +15,7 @@ from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.measures import measure_named
 from fedkin.data.population import Population
 from fedkin.doctor.cross_validation import BEST, CrossValidation, cross_validate
-from fedkin.doctor.features import Floats, Ints, Rows, rows_of
+from fedkin.doctor.features import Floats, Ints, Rows, rows_of, too_many_classes
 from fedkin.doctor.fits import FEDERATED
 from fedkin.engine.measures import Predicted, measure
 from fedkin.experiment.plain_baselines import STEEP
@@ -82,8 +82,8 @@ class Examined(NamedTuple):
 
 
 def examined(population: Population, measure_name: str, seed: int = 0) -> Examined | None:
-    """The ways to share, against each client alone; None for one client, or rows without anything
-    to learn from.
+    """The ways to share, against each client alone; None for one client, rows without anything to
+    learn from, fewer of them than folds need, or too many classes.
 
     Args:
         population: The clients' data; test rows are not read.
@@ -95,7 +95,7 @@ def examined(population: Population, measure_name: str, seed: int = 0) -> Examin
     """
     from threadpoolctl import threadpool_limits
 
-    if population.clients < 2:
+    if population.clients < 2 or too_many_classes(population):
         return None
     with threadpool_limits(1):  # the products are small: two threads wait for each other
         return _examined(population, measure_name, seed)
@@ -106,6 +106,8 @@ def _examined(population: Population, measure_name: str, seed: int) -> Examined 
     if rows.views["linear"].shape[1] < 2:
         return None
     cross_validated = cross_validate(rows, seed)
+    if cross_validated is None:
+        return None
     gains = _gains(rows, cross_validated, measure_name)
     if BEST not in gains:
         return None

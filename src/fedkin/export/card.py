@@ -156,9 +156,15 @@ def _begins_untrained(run: Run, opened: Opened, member: Member) -> bool:
 
 
 def _of_newcomer(details: Mapping[str, Any]) -> Own:
+    others = details.get("measures", {})  # an older join has none
     return Own(
         {split: details[split] for split in ("train", "val", "test")},
-        {view: dict(by) for view, by in details["scores"].items()},
+        {
+            view: {
+                split: {**by, **others.get(view, {}).get(split, {})} for split, by in splits.items()
+            }
+            for view, splits in details["scores"].items()
+        },
         {
             way: {"bytes": details["bytes"][way], **details["scalars"][way]}
             for way in ("up", "down")

@@ -231,6 +231,8 @@ def _check_numbers(details: dict[str, Any]) -> None:
     counts += [count for by_kind in sent for count in by_kind.values()]
     scores = [by for splits in details["scores"].values() for by in splits.values()]
     numbers = [number for by in scores for number in (by["loss"], by["accuracy"], *by.values())]
+    others = [by for splits in details.get("measures", {}).values() for by in splits.values()]
+    numbers += [number for by in others for number in by.values()]
     if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
         raise TypeError
     known = [number for number in numbers if number is not None]

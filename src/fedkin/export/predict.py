@@ -210,22 +210,38 @@ def _scores_in_words(
     if not pairs:
         return ("the file's label column is empty: nothing to compare with",)
     none = len(labels) - len(pairs)
-    rest = f" ({many(none, 'row has', 'rows have')} none)" if none else ""
     if task == "regression":
-        numbers = pd.to_numeric(
-            pd.Series([label for _, label in pairs]), errors="coerce"
-        ).to_numpy()
-        error = np.array([prediction for prediction, _ in pairs], dtype=float) - numbers
-        return (
-            "root mean squared error against the labels in the file: "
-            f"{float(np.sqrt(np.mean(error**2))):g}{rest}",
-        )
+        return (_error_in_words(pairs, none),)
+    rest = _aside([(none, "row has none", "rows have none")])
     right = sum(prediction == label for prediction, label in pairs)
     (most, often), *_ = Counter(label for _, label in pairs).most_common(1)
     return (
         f"accuracy against the labels in the file: {percent(right / len(pairs), 2)} of "
         f"{len(pairs):,}{rest}; always {most!r}: {percent(often / len(pairs), 2)}",
     )
+
+
+def _error_in_words(pairs: list[tuple[Any, str]], none: int) -> str:
+    """Of predicted numbers, over the labels that are numbers; ``none``: rows without a label."""
+    labels = pd.to_numeric(pd.Series([label for _, label in pairs]), errors="coerce").to_numpy()
+    known = np.isfinite(labels)
+    if not known.any():
+        return "no label in the file is a number: nothing to compare with"
+    odd = len(labels) - int(known.sum())
+    rest = _aside(
+        [(none, "row has none", "rows have none"), (odd, "is no number", "are no number")]
+    )
+    error = np.array([prediction for prediction, _ in pairs], dtype=float)[known] - labels[known]
+    return (
+        "root mean squared error against the labels in the file: "
+        f"{float(np.sqrt(np.mean(error**2))):g}{rest}"
+    )
+
+
+def _aside(counts: list[tuple[int, str, str]]) -> str:
+    """How many labels are not compared, in parentheses; "" where all are."""
+    parts = [many(count, one, more) for count, one, more in counts if count]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def predicted(

@@ -7,24 +7,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import near_path
 from fedkin.core.rng import Key
-from fedkin.data.arrays import Array, Ints, class_labels, targets
+from fedkin.data.arrays import Array, class_labels, targets
+from fedkin.data.formats.array_names import check_own, said_of
 from fedkin.data.formats.frames import SUFFIXES, Read, read_file
-from fedkin.data.formats.npz import divided, load_arrays
-from fedkin.data.holdout import Fractions, holdout
+from fedkin.data.formats.npz import divided, is_whole, load_arrays, names_in
+from fedkin.data.holdout import Fractions
 from fedkin.data.population import SPLITS, Population
 from fedkin.data.population_builder import DUPLICATES
 from fedkin.data.sources import load
+from fedkin.data.tables.clean import without_repeats
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
 from fedkin.data.tables.kinds import stay_text
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 from fedkin.newcomers.arrays import as_in_the_run
+from fedkin.newcomers.division import SPLIT, parts_of
 
-SPLIT = "split"  # a column that says train, val or test
 PARTED = "rows that belong together may be parted"
 
 
@@ -83,7 +85,7 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
     x, y, division, remarks, group = read(path, like, layout)
     if layout.group == DUPLICATES:
         group = same_rows(x, y)
-    rows = _divided(len(y), division, group, layout.fractions, key, path)
+    rows = parts_of(len(y), division, group, layout.fractions, key, path)
     return Population(
         name=path.stem,
         x=torch.from_numpy(_shaped(x, like, path)),
@@ -102,16 +104,43 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
 
 def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
-    if {"x", "y"} <= set(arrays):
+    if is_whole(arrays, path):
+        unread = _unread(arrays, like, layout, path)
         x = as_in_the_run(arrays["x"], like, str(path))
         group, remarks = _group_of_arrays(arrays, len(x), layout, path)
-        rows = _checked(x, arrays["y"], like, path, None)
-        return rows._replace(said=remarks, group=group)
+        rows = _checked(x, _as_named(arrays["y"], arrays, like, path), like, path, None)
+        return rows._replace(said=(*remarks, *unread), group=group)
     x, y, sizes = divided(
         arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
     )
+    unread = _unread(arrays, like, layout, path)
     division = np.repeat(list(sizes), list(sizes.values()))
-    return _checked(as_in_the_run(x, like, str(path)), y, like, path, division)
+    y = _as_named(y, arrays, like, path)
+    rows = _checked(as_in_the_run(x, like, str(path)), y, like, path, division)
+    return rows._replace(said=unread)
+
+
+def _unread(
+    arrays: Mapping[str, Array], like: Population, layout: TableLayout, path: Path
+) -> tuple[str, ...]:
+    """What is said of arrays that nothing reads, but those beside the run's own samples; one that
+    is meant for another is refused.
+    """
+    apart = ("client_name", "x_val", "y_val", _column(layout), *like.truth)
+    names = [name for name in arrays if name not in apart]
+    check_own(names, path, unlabeled=False)
+    return said_of(names, (), unlabeled=False)
+
+
+def _as_named(y: Array, arrays: dict[str, Array], like: Population, path: Path) -> Array:
+    """Class numbers of the run by the file's own names of classes; equal numbers are equal classes
+    where the file or the run has none.
+    """
+    names, ours = names_in(arrays, path), like.class_names
+    if like.task == "regression" or not names or not (ours or all(map(str.isdecimal, names))):
+        return y
+    there, numbers = np.unique(class_labels(y, len(names), str(path))[0], return_inverse=True)
+    return _labels(numbers.ravel(), tuple(names[label] for label in there), like, path)
 
 
 def _group_of_arrays(
@@ -148,6 +177,8 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
         faults = gap_sentence(read.frame[layout.label], gaps, read.place)
         raise FedkinError(f"{faults}: fill it, or take rows without a label out of the file")
     read = labeled(read, layout.label, "drop", bool(spelled))
+    duplicates = layout.options.get("duplicates", "keep")
+    read = without_repeats(read, [layout.label, *sorted(used)], duplicates)
     if layout.client in read.frame.columns:
         _one_client(
             read.frame[layout.client].astype(str).to_numpy(dtype=str), str(layout.client), path
@@ -255,37 +286,6 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
 def _long(shape: tuple[int, ...]) -> list[int]:
     """Axes that an order matters to."""
     return [size for size in shape if size != 1]
-
-
-def _divided(
-    n: int,
-    division: Array | None,
-    group: Array | None,
-    fractions: Fractions,
-    key: Key,
-    path: Path,
-) -> list[Ints]:
-    if division is None:
-        parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
-        have = n if group is None else len(np.unique(group))
-        if have < parts:
-            what = many(n, "row") if group is None else many(have, "group") + " of rows"
-            raise FedkinError(
-                f"{path} has {what}, and the run's split makes {parts} parts of them: bring "
-                f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
-            )
-        rows = [np.arange(n, dtype=np.int64)]
-        held = holdout(rows, key, fractions, group=group, names=[path.stem])
-        return [held.train[0], held.val[0], held.test[0]]
-    unexpected = sorted({str(part) for part in division} - set(SPLITS))
-    if unexpected:
-        raise FedkinError(
-            f"{path}: column {SPLIT!r} holds {unexpected[0]!r}: it says train, val or test"
-        )
-    rows = [np.flatnonzero(division == part).astype(np.int64) for part in SPLITS]
-    if not len(rows[0]):
-        raise FedkinError(f"{path}: column {SPLIT!r} names no row train")
-    return rows
 
 
 READERS: dict[str, Callable[[Path, Population, TableLayout], Rows]] = {

@@ -113,14 +113,56 @@ def test_keys_of_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
     assert source.truth["who"].tolist() == (["a"] * 6 + ["b"] * 6) * 2
     assert load(folder, task="classification").class_names == ("0.5", "1.0", "2.0", "10.0")
     for keys, said in (
-        ({"text": "who"}, r"two holds images, and data\.text is for columns of a table"),
-        ({"scale": "none"}, r"data\.scale is for columns"),
+        ({"text": "who"}, r"two holds images, and data\.text is for tables"),
+        ({"scale": "none"}, r"data\.scale is for tables"),
+        ({"unlabeled": "drop"}, r"data\.unlabeled is for tables"),
+        ({"duplicates": "drop"}, r"data\.duplicates is for tables"),
         ({"drop": "image"}, r"data\.drop leaves out 'image', which holds the images"),
         ({"group": "visits"}, r"no group column 'visits': did you mean 'visit'"),
         ({"task": "guess"}, r"task='guess' is not known"),
     ):
         with pytest.raises(FedkinError, match=said):
             load(folder, **keys)  # type: ignore[arg-type]
+
+
+def test_a_saved_table_takes_the_keys_that_its_checks_prescribe(tmp_path: Path) -> None:
+    features = {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}}
+    for part, ages, labels in (
+        ("train", [1, -9, 2, 2, 5], [1, 0, 1, 1, -1]),
+        ("test", [3, 4, 6], [0, 1, -1]),
+    ):
+        site = ["a", "A ", "b", "b", "b"][: len(ages)]
+        columns = {"age": ages, "site": site, "label": labels}
+        write_saved(tmp_path / "saved" / part, columns, features)
+    (tmp_path / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    folder = f"{tmp_path / 'saved'}/"
+    with pytest.raises(FedkinError, match=r"data\.unlabeled=drop"):
+        load(folder)
+    source = load(
+        folder, unlabeled="drop", duplicates="drop", missing={"age": [-9]}, unify=["site"]
+    )
+    assert source.official_test is not None
+    assert source.official_test.tolist() == [False, False, False, True, True]
+    assert np.nan_to_num(source.x[:, 0], nan=-1).tolist() == [1, -1, 2, 3, 4]
+    assert source.columns is not None
+    assert source.columns.columns[1].values == ("a", "b")
+
+
+def test_the_other_columns_of_images_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    files = sorted((write_pictures(tmp_path / "photos")).glob("*/*/*"))
+    cells = [{"bytes": file.read_bytes(), "path": None} for file in files]
+    columns = {"image": cells, "mask": cells[::-1], "label": [0, 1] * 6}
+    features = {"image": {"_type": "Image"}, "mask": {"_type": "Image"}}
+    write_saved(tmp_path / "saved", columns, features)
+    source = load(f"{tmp_path / 'saved'}/")
+    assert source.said[-1] == (
+        'of the columns of images image, mask the first is taken: data.drop=["image"] takes the '
+        "next"
+    )
+    other = load(f"{tmp_path / 'saved'}/", drop=["image"])
+    np.testing.assert_array_equal(other.x, source.x[::-1])
+    assert not other.said
 
 
 def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,15 @@ def test_counts_and_grades_are_told_and_codes_are_not(tmp_path: Path) -> None:
         assert not any("whole numbers" in text for text in told(codes))
 
 
+def test_what_only_looks_like_a_whole_number_is_a_name(tmp_path: Path) -> None:
+    for odd in ("--5", "-", "5" * 30):
+        rows = [
+            f"{'ab'[i % 2]},{i % 9},{('1', '2', '3', '4', odd)[i * 37 % 5]}" for i in range(900)
+        ]
+        told = sentences(found(tmp_path, "\n".join(["site,n,label", *rows]), client="site"))
+        assert not any("whole numbers" in text for text in told)
+
+
 def test_floats_of_an_archive_that_are_few_whole_numbers_are_told(tmp_path: Path) -> None:
     path, x = tmp_path / "a.npz", np.zeros((60, 2), dtype=np.float32)
     np.savez(path, x=x, y=np.arange(60) % 2.0)

@@ -1,5 +1,8 @@
 """How well columns tell a label, where the answer is known."""
 
+import tracemalloc
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -38,6 +41,24 @@ def test_two_columns_tell_what_neither_tells_alone() -> None:
     assert predicted_by_values(joint([A, B]), label) == 1
     assert predicted_together(np.stack([A, B], 1).astype(float), label) == 1
     assert predicted_by_many(np.stack([A, B], 1).astype(float), label) > 0.95
+
+
+def test_each_value_has_its_most_frequent_class_whatever_there_are() -> None:
+    """No table of 500 values × 40,000 classes, which would be 160 MB."""
+    codes, y = RNG.integers(0, 500, 2000), RNG.integers(0, 3, 2000) * 19_000
+    label = Label(y, 40_000)
+    tracemalloc.start()
+    found = predicted_by_values(codes, label)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
+    wrong = 0
+    for learn, ask in halves(2000):
+        usual = Counter(sorted(y[learn].tolist())).most_common(1)[0][0]
+        for row in ask:
+            own = Counter(sorted(y[learn][codes[learn] == codes[row]].tolist()))
+            wrong += y[row] != (own.most_common(1)[0][0] if own else usual)
+    assert found == 1 - wrong / label.errors
 
 
 def test_amounts_are_told_by_squares() -> None:

@@ -31,6 +31,13 @@ def test_a_list_is_for_all_columns_that_models_see() -> None:
     assert FRAME["age"].tolist() == ["31", " -1", "<5", "40"]  # what was read stays
 
 
+def test_a_list_is_not_for_columns_that_are_about_rows() -> None:
+    frame = pd.DataFrame({"label": [0, 1], "age": [1, -1], "site": ["-1", "b"]})
+    found = with_gaps(Read(frame, READ.place), "t.csv", Roles(about="site", missing=[-1])).frame
+    assert found["site"].tolist() == ["-1", "b"]
+    assert found["age"].isna().tolist() == [False, True]
+
+
 def test_a_table_names_columns_the_labels_among_them() -> None:
     found = with_gaps(READ, "t.csv", Roles(missing={"label": ["?"], "age": ["<5"]})).frame
     assert found["label"].isna().tolist() == [False, True, False, False]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, many, some
-from fedkin.data.arrays import check_named
+from fedkin.data.arrays import Mask, check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
 from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
@@ -28,13 +28,15 @@ CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
 class Read(NamedTuple):
     """The rows of all files; ``place(row)`` is the file and the line of a row; ``said``: what else
-    is worth knowing; ``added``: columns that no file has.
+    is worth knowing; ``added``: columns that no file has; ``test``: [n] which rows are official
+    test rows, None where no file says so.
     """
 
     frame: pd.DataFrame
     place: Place
     said: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    test: Mask | None = None
 
 
 class Style(NamedTuple):

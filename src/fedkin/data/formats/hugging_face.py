@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from fedkin.data.formats.pixels import Colour
 from fedkin.data.formats.saved_pictures import pictures_of
 from fedkin.data.source import Publicity, Source
 from fedkin.data.tables.kinds import differing, with_text
-from fedkin.data.tables.schema import Names, Roles
+from fedkin.data.tables.schema import Missing, Names, Roles
 from fedkin.data.tables.table import table_source
 
 HUB = "hf:"
@@ -64,7 +64,11 @@ def read_saved(
     task: str = "auto",
     scale: str = "standard",
     most: int = 100,
+    unlabeled: Literal["refuse", "drop"] = "refuse",
     about: Names = (),
+    missing: Missing = (),
+    unify: Names = (),
+    duplicates: Literal["keep", "drop"] = "keep",
     colour: Colour = "auto",
     size: Sequence[int] = (),
 ) -> Source:
@@ -72,7 +76,7 @@ def read_saved(
     test rows.
 
     With a column of pictures, x is that column and ``colour`` and ``size`` are as for a folder of
-    pictures, and what tells how columns of cells are taken is refused; otherwise the keys are those
+    pictures, and what tells how a table is taken is refused; otherwise the keys are those
     of tables. Class labels go by their names.
 
     Args:
@@ -87,7 +91,11 @@ def read_saved(
         task: "classification", "regression", or "auto".
         scale: "standard" or "none", of columns of numbers.
         most: Categories, or words, that a column may have.
+        unlabeled: "refuse" or "drop": what becomes of rows without a label.
         about: Columns that are kept in ``truth`` and that no model sees.
+        missing: Cells that stand for nothing: a list, or a list for each column.
+        unify: Columns whose spellings become one.
+        duplicates: "keep" or "drop", of equal rows.
         colour: "grey", "rgb", or "auto".
         size: [height, width] of pictures; () where all have one.
 
@@ -105,8 +113,12 @@ def read_saved(
         text,
         group,
         most,
-        about=about,
-        publicity=publicity,
+        unlabeled,
+        about,
+        publicity,
+        missing,
+        unify,
+        duplicates,
     )
     return _source(path.name, str(path), splits, roles, colour, size, [path])
 
@@ -273,13 +285,11 @@ def _source(
         raise FedkinError(f"{where} has no rows")
     sizes = [len(split.frame) for split in splits]
     test = np.repeat([split.name == TEST for split in splits], sizes)
-    official = test if test.any() and not test.all() else None
-    read = Read(frame, lambda row: f"{where}, row {row}")
+    read = Read(frame, lambda row: f"{where}, row {row}", test=test)
     if splits[0].pictures:
         content = partial(_bytes, homes=homes)
-        source = pictures_of(read, name, where, splits[0].pictures, roles, colour, size, content)
-        return source._replace(official_test=official)
-    return table_source(read, name, where, roles)._replace(official_test=official)
+        return pictures_of(read, name, where, splits[0].pictures, roles, colour, size, content)
+    return table_source(read, name, where, roles)
 
 
 def _with_names(split: Split, where: str) -> pd.DataFrame:

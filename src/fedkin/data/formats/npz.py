@@ -17,6 +17,7 @@ from fedkin.data.source import Publicity, Source, classified
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
 KEYS = ("x", "y", "client")  # of which every part has its own
+BESIDE = [f"{key}_{part}" for part in ("train", "val", "test") for key in KEYS]
 
 
 class Divided(NamedTuple):
@@ -67,7 +68,7 @@ def read_npz(
         check_own(array_names, path, unlabeled)
     if unlabeled and "x" in arrays and "y" not in arrays and arrays["x"].ndim:
         arrays["y"] = np.zeros(len(arrays["x"]), dtype=np.int64)  # which nobody will read
-    names = class_names or _names(arrays, path)
+    names = class_names or names_in(arrays, path)
     flat, official = _flat(arrays, path, parts)
     client = (
         None if "client" not in flat else _client(flat["client"], arrays.get("client_name"), path)
@@ -107,8 +108,19 @@ def _flat_bytes(x: Array) -> tuple[Array, tuple[str, ...]]:
     return x, ("x is uint8 and so taken for pixels, divided by 255: save other numbers as float32",)
 
 
-def _names(arrays: dict[str, Array], path: Path) -> tuple[str, ...]:
-    """The classes' own names, () where the file has none."""
+def names_in(arrays: dict[str, Array], path: Path) -> tuple[str, ...]:
+    """The classes' own names.
+
+    Args:
+        arrays: Key → array.
+        path: The archive, for messages.
+
+    Returns:
+        In the order of the labels; () where the file has none.
+
+    Raises:
+        FedkinError: Two classes have one name, or the array holds no text.
+    """
     key = "names" if "names" in arrays else "class_names"
     if key not in arrays:
         return ()
@@ -203,21 +215,38 @@ def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: 
     return Divided(x, y, {part: len(arrays[f"x_{part}"]) if part in there else 0 for part in parts})
 
 
+def is_whole(arrays: dict[str, Array], path: Path) -> bool:
+    """Whether a file has x and y, and so no parts.
+
+    Args:
+        arrays: Key → array.
+        path: The archive, for messages.
+
+    Returns:
+        False where it lacks one of both.
+
+    Raises:
+        FedkinError: It has parts beside them.
+    """
+    if not {"x", "y"} <= set(arrays):
+        return False
+    if others := [key for key in arrays if meant_by(key) in BESIDE]:
+        raise FedkinError(
+            f"{path} has x, y and {', '.join(others)} beside them: keep x, y alone, or divide "
+            f"all samples into {', '.join(SPLIT)}"
+        )
+    return True
+
+
 def _flat(
     arrays: dict[str, Array], path: Path, parts: tuple[str, ...]
 ) -> tuple[dict[str, Array], Array | None]:
     """Train and test rows one after the other, with the mask of the test rows (None where there is
     one part).
     """
-    beside = [f"{key}_{part}" for part in ("train", "val", "test") for key in KEYS]
-    if "x" in arrays and "y" in arrays:
-        if others := [key for key in arrays if meant_by(key) in beside]:
-            raise FedkinError(
-                f"{path} has x, y and {', '.join(others)} beside them: keep x, y alone, or divide "
-                f"all samples into {', '.join(SPLIT)}"
-            )
+    if is_whole(arrays, path):
         return arrays, None
-    if "x" in arrays and not any(key in arrays for key in beside):
+    if "x" in arrays and not any(key in arrays for key in BESIDE):
         raise FedkinError(
             f"{path} has x and no labels y: give y; only a public set may lack it, with "
             "public.labeled = false, for methods that need no public labels, such as ds_fl"

@@ -17,9 +17,11 @@ from fedkin.data.tables.table import (
     check_columns_there,
     groups_of,
     labels_of,
+    official_of,
 )
 
-OF_CELLS = ("categorical", "text", "scale", "most")  # keys of columns that a model sees as numbers
+# keys of columns that a model sees as numbers, and of rows that may be left out
+OF_TABLES = ("categorical", "text", "scale", "most", "unlabeled", "missing", "unify", "duplicates")
 
 
 def pictures_of(
@@ -51,7 +53,7 @@ def pictures_of(
         FedkinError: A column is not there, a key is for tables alone, or a picture cannot be read.
     """
     check_choices(roles)
-    _refuse_keys_of_cells(where, roles)
+    _refuse_keys_of_tables(where, roles)
     read, roles = as_asked(read, where, roles)
     lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
     check_columns_there(read, where, roles, lists)
@@ -73,13 +75,25 @@ def pictures_of(
         where=where,
         class_names=names,
         client=None if client is None else text(client.to_numpy(dtype=str), where),
+        official_test=official_of(read),
         truth=truth | about_of(read, lists["about"]),
-    )._replace(group=roles.group, said=tuple(changes(found, () if client is None else [*client])))
+    )._replace(
+        group=roles.group,
+        said=(*changes(found, () if client is None else [*client]), *_others(left)),
+    )
 
 
-def _refuse_keys_of_cells(where: str, roles: Roles) -> None:
-    for key in OF_CELLS:
+def _others(columns: Sequence[str]) -> list[str]:
+    """What is said of columns of images beside the first."""
+    if len(columns) == 1:
+        return []
+    return [
+        f"of the columns of images {', '.join(columns)} the first is taken: "
+        f'data.drop=["{columns[0]}"] takes the next'
+    ]
+
+
+def _refuse_keys_of_tables(where: str, roles: Roles) -> None:
+    for key in OF_TABLES:
         if getattr(roles, key) != Roles._field_defaults[key]:
-            raise FedkinError(
-                f"{where} holds images, and data.{key} is for columns of a table: leave it out"
-            )
+            raise FedkinError(f"{where} holds images, and data.{key} is for tables: leave it out")

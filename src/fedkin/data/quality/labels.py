@@ -2,6 +2,8 @@
 rare to learn.
 """
 
+import re
+
 import numpy as np
 
 from fedkin.core.errors import many, some
@@ -11,6 +13,7 @@ from fedkin.data.source import Source
 
 AMOUNTS = "classes as amounts"
 WHOLE = "amounts"  # whole numbers of a table: taken for classes, unless data.task is said
+WHOLE_NUMBER = re.compile(r"-?\d{1,18}")
 FEW = 4  # classes that are whole numbers, from which on they may count or rank
 MANY = 20  # beyond which they are rather amounts
 
@@ -59,7 +62,7 @@ def _whole_numbers(source: Source) -> list[Problem]:
     names = source.class_names
     if source.columns is None or source.classes < FEW:
         return []
-    if not all(name.lstrip("-").isdecimal() for name in names):
+    if not all(WHOLE_NUMBER.fullmatch(name) for name in names):
         return []
     numbers = sorted(map(int, names))
     between = numbers[-1] - numbers[0] + 1

@@ -156,11 +156,11 @@ def _removed_by(model: Any, x: Array, label: Label) -> float:
 def _by_value(codes: Ints, label: Label, learn: Ints, ask: Ints) -> float:
     values = int(codes.max()) + 1
     if label.classes:
-        flat = np.bincount(
-            codes[learn] * label.classes + label.y[learn], minlength=values * label.classes
-        )
-        table = flat.reshape(values, label.classes)
-        best = np.where(table.any(axis=1), table.argmax(axis=1), table.sum(axis=0).argmax())
+        best = np.full(values, np.bincount(label.y[learn]).argmax())
+        # no table of values × classes: both may be thousands
+        met, counts = np.unique(codes[learn] * label.classes + label.y[learn], return_counts=True)
+        met = met[np.lexsort((-met, counts))]  # the most frequent last, of equal ones the lowest
+        best[met // label.classes] = met % label.classes
         return label.wrong(ask, best[codes[ask]])
     counts = np.bincount(codes[learn], minlength=values)
     sums = np.bincount(codes[learn], weights=label.y[learn], minlength=values)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError, many, unknown
 from fedkin.data.formats.frames import Read
+from fedkin.data.tables.kept_rows import only
 from fedkin.data.tables.kinds import decided, spelled
 from fedkin.data.tables.schema import Missing, Roles, listed
 from fedkin.data.tables.similar_names import folded
@@ -34,7 +35,8 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
         FedkinError: A column that is not there.
     """
     names = [str(name) for name in read.frame.columns]
-    apart = {roles.label, roles.client, roles.group, *listed("drop", roles.drop)}
+    unseen = (*listed("drop", roles.drop), *listed("about", roles.about))
+    apart = {roles.label, roles.client, roles.group, *unseen}
     marks = marks_of(roles.missing, [name for name in names if name not in apart])
     there = set(names)
     unexpected = next((name for name in marks if name not in there), None)
@@ -160,9 +162,4 @@ def without_repeats(read: Read, columns: Sequence[str], duplicates: str) -> Read
         f"{many(gone, 'row repeats', 'rows repeat')} an earlier one and "
         f"{'is' if gone == 1 else 'are'} left out"
     )
-    place = read.place
-    return Read(
-        read.frame.iloc[kept].reset_index(drop=True),
-        lambda row: place(int(kept[row])),
-        (*read.said, remark),
-    )
+    return only(read, kept, remark)

@@ -10,6 +10,7 @@ from fedkin.data.arrays import Array
 from fedkin.data.formats.frames import Read
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.tables.columns import MISSING, Place
+from fedkin.data.tables.kept_rows import only
 from fedkin.data.tables.kinds import decided
 
 
@@ -47,10 +48,10 @@ def labeled(read: Read, label: str, unlabeled: str, words: bool) -> Read:
     if not len(kept):
         raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
     remark = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
-    frame = read.frame.iloc[kept].reset_index(drop=True)
-    if not words:
-        frame[label] = decided(frame[label])  # it may be text because of a gap's mark alone
-    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, remark))
+    read = only(read, kept, remark)
+    if not words:  # it may be text because of a gap's mark alone
+        read = read._replace(frame=read.frame.assign(**{label: decided(read.frame[label])}))
+    return read
 
 
 def filled(column: "pd.Series[Any]", place: Place, client: bool = False) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, some
-from fedkin.data.arrays import Array
+from fedkin.data.arrays import Array, Mask
 from fedkin.data.arrays import text as as_labels
 from fedkin.data.formats.frames import CLIENT, Read, Style, places_in, read_file, read_folder
 from fedkin.data.quality.problem import Problem, Unreadable
@@ -163,6 +163,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         where=where,
         class_names=names,
         client=None if client is None else _clients(read.frame[client], where),
+        official_test=official_of(read),
         truth={
             **({} if group is None else {group: groups_of(read.frame[group])}),
             **about_of(read, lists["about"]),
@@ -262,6 +263,18 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return text.isascii() and "_" not in text
+
+
+def official_of(read: Read) -> Mask | None:
+    """Which of the rows that are left are official test rows.
+
+    Args:
+        read: The rows.
+
+    Returns:
+        bool [n]; None where all are, or none.
+    """
+    return read.test if read.test is not None and len(np.unique(read.test)) == 2 else None
 
 
 def about_of(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
