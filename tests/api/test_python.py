@@ -216,6 +216,7 @@ def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) 
     assert result.predict("new", own.drop(columns="outcome")).shape[0] == len(own)
 
 
+@pytest.mark.rotating
 def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     pytest.importorskip("optuna")
     keys = {"client": "hospital", "label": "outcome", "data": "patients.csv", **SMALL}

@@ -64,6 +64,7 @@ def test_a_run_of_a_method_value_is_attacked_from_python(tmp_path):
     assert found["membership"]
 
 
+@pytest.mark.rotating
 def test_a_run_without_noise_tells_who_was_trained_on(attacked):
     _, found, *_ = attacked
     by = {(one["target"], one["attack"]): one["auc"] for one in found["membership"]}

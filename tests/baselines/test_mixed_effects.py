@@ -66,6 +66,7 @@ def pooled(group: Population, family: str, steps: int = 3000) -> float:
     )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
 def test_better_than_one_model_for_all(family):
     group = people(family, spread=1.5)
@@ -107,6 +108,7 @@ def test_shrinkage_by_hand():
     np.testing.assert_allclose(found.predictions["test"][2], means.mean() + expected[2], atol=1e-3)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_slopes_are_chosen_by_validation(family):
     candidates = [(), (0,), (1,)]

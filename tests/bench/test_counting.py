@@ -116,6 +116,7 @@ def test_steps_that_read_values_are_watched_one_by_one() -> None:
     assert counter.total == 3 * 2 * 4**3
 
 
+@pytest.mark.rotating
 def test_what_a_killed_session_counted_is_counted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

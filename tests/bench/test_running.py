@@ -136,6 +136,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, method: str, run: dict[str, int], why
     monkeypatch.setattr(cases, "run_trial", failing)
 
 
+@pytest.mark.rotating
 def test_a_seed_that_diverges_stops_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +206,7 @@ def test_progress_has_the_mean_of_a_suite_without_equal_rounds(tmp_path: Path) -
     assert any(f"ditto  accuracy {mean:.4f}  " in text for text in said)
 
 
+@pytest.mark.rotating
 def test_an_earlier_search_that_is_asked_for_again_is_the_last_one(
     tmp_path: Path, done: tuple[Path, list[Row]]
 ) -> None:

@@ -68,6 +68,7 @@ with ends_tidily(), _pool(2) as pool:
 """
 
 
+@pytest.mark.rotating
 def test_an_idle_worker_ends_with_a_bench_that_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", POOL], stdout=subprocess.PIPE) as killed:
         assert killed.stdout is not None
@@ -104,6 +105,7 @@ def test_what_a_method_prints_is_no_result(
     assert capsys.readouterr() == ("", "trial 1\n")
 
 
+@pytest.mark.rotating
 @pytest.mark.usefixtures("own_modules")
 def test_a_method_that_ends_its_process_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

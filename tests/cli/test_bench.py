@@ -13,6 +13,7 @@ from tests.bench.tiny import CONTENT
 from tests.cli.command import fedkin, told
 
 
+@pytest.mark.rotating
 def test_rows_are_found_in_the_folder_of_a_bench(tmp_path: Path) -> None:
     append(tmp_path / ROWS, made_rows())
     for named in (tmp_path, tmp_path / ROWS):

@@ -41,6 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.rotating
 def test_a_clean_table_ends_with_a_comparison_and_a_model() -> None:
     table(Path("sensors.csv"), "plant,a,b,failure", "{site},{a},{b},{label}")
     output = answered("sensors.csv\n\n\n\n\n")
@@ -132,6 +133,7 @@ def test_numbers_without_parameters_stay_alone() -> None:
     assert tomllib.loads(Path("experiment.toml").read_text())["method"] == {"name": "local"}
 
 
+@pytest.mark.rotating
 def test_what_no_key_mends_is_counted_too() -> None:
     output = answered("", "digits", "--yes")
     assert "1 remark: 0 fixed in it, 0 proposed behind a #, 1 by hand" in output

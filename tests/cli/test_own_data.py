@@ -15,6 +15,7 @@ from tests.export.clinics import write_clinics
 SHORT = ["--rounds", "2", "--engine", "inprocess", "--set", "train.steps=3"]
 
 
+@pytest.mark.rotating
 def test_five_commands_from_a_table_to_an_exported_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def run(out: str, measure: str, *more: str) -> dict:
     return json.loads(fedkin("show", out, "--json").stdout)
 
 
+@pytest.mark.rotating
 def test_the_run_goes_by_it(here) -> None:
     """It is the accuracy, or its complement: every number that a run tells of it is known."""
     by_name, right = run("a", "accuracy"), run("r", "own74.py:right_score")
@@ -81,6 +82,7 @@ def test_what_reads_a_run_of_it_takes_it_and_imports_nothing(here) -> None:
     assert "right score" in fedkin("show", "r").stdout
 
 
+@pytest.mark.rotating
 def test_a_file_names_it_once_a_person_trusts_the_file(here) -> None:
     (here / "e.toml").write_text(f'[run]\nmeasure = "{RIGHT}"\n')
     typed = ["run", "e.toml", *SHORT, "--rounds", "1", "--out"]
@@ -110,6 +112,7 @@ def test_worker_processes_import_it_too(here) -> None:
     assert one["headline"] == two["headline"]
 
 
+@pytest.mark.rotating
 def test_a_client_chooses_by_it_and_a_sweep(here) -> None:
     run("f", WRONG, "--method", "finetune:keep=best,epochs=2")
     asked = ["sweep", *SHORT, "--rounds", "1", "--json", "--measure", WRONG, "--out", "s"]

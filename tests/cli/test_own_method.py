@@ -73,6 +73,7 @@ def test_a_file_names_it_once_a_person_trusts_the_file(here) -> None:
     assert fedkin(*typed, "else", "--method", "fedavg").exit_code == 0  # the option wins
 
 
+@pytest.mark.rotating
 def test_what_reads_a_run_of_ones_own_takes_it(here) -> None:
     asked = ["--method", SLOWER, "--set", "run.holdout_clients=0.2"]
     assert fedkin("run", *SMALL, *asked, "--out", "mine").exit_code == 0
@@ -109,6 +110,7 @@ def test_a_run_whose_method_changed_says_so(here, monkeypatch) -> None:
     assert f"the file of {SLOWER} is not what this run began with" in said[0]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "settings",
     [
@@ -135,6 +137,7 @@ def test_a_sweep_searches_its_hyper_parameters_and_chooses_it(here) -> None:
     assert {one["method.name"] for one in found} == {SLOWER, "fedavg"}
 
 
+@pytest.mark.rotating
 def test_the_doctor_probes_it(here) -> None:
     asked = ["doctor", "--data", "digits", *SHORT, "--rounds", "1", "--json"]
     named = [f"{SLOWER}:share=0.3", f"{SLOWER}:share=0.7"]

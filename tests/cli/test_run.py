@@ -20,6 +20,7 @@ def test_a_paper_s_specification_is_found_without_a_checkout(
     assert fedkin("run", "examples/papers/none.toml").exit_code == 2
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "told"),
     [("cgpfl:personal_lr=0.1", True), ("cgpfl:clusters=2", False), ("fedavg", False)],

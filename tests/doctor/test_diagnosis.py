@@ -82,6 +82,7 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
     assert "[/x] (" in shown
 
 
+@pytest.mark.rotating
 def test_method_values_are_probed_beside_names(tmp_path: Path) -> None:
     mine = make("fedavg", {}, {"lr": 0.1})._replace(name="mine")
     other = make("ditto", {"lam": 2.0}, {"lr": 0.1})._replace(name="mine")

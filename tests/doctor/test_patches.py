@@ -1,6 +1,7 @@
 """Patches of pictures: what a convolution is, and a verdict that pixels alone cannot give."""
 
 import numpy as np
+import pytest
 import torch
 
 from fedkin.data.population import Population
@@ -76,6 +77,7 @@ def bars(told: bool) -> Population:
     )
 
 
+@pytest.mark.rotating
 def test_a_shape_that_lies_anywhere_is_seen() -> None:
     """No pixel by itself tells the classes apart, and 30 pictures teach nobody the shape."""
     found = examined(bars(told=True), "accuracy")
@@ -85,6 +87,7 @@ def test_a_shape_that_lies_anywhere_is_seen() -> None:
     assert told["gain"] > 0.1
 
 
+@pytest.mark.rotating
 def test_labels_by_chance_are_no_gain() -> None:
     found = examined(bars(told=False), "accuracy")
     assert found is not None

@@ -24,6 +24,7 @@ def test_half_of_the_made_sets_must_not_help() -> None:
     assert len(BY_NAME) == 20
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("name", "way"),
     [("two opposite groups", "grouped"), ("numbers, one concept", ""), ("own concepts", "")],
@@ -78,6 +79,7 @@ def test_too_many_classes_have_no_verdict(monkeypatch: pytest.MonkeyPatch) -> No
     assert not too_many_classes(few)
 
 
+@pytest.mark.rotating
 def test_the_verdict_does_not_depend_on_the_method(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [

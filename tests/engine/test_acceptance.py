@@ -126,6 +126,7 @@ RULES = {
 }
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("where", ["memory", "disk"])
 @pytest.mark.parametrize("rule", RULES)
 def test_the_order_in_which_a_client_sends_its_entries_changes_nothing(rule, where, tmp_path):

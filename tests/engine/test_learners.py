@@ -46,6 +46,7 @@ def learner():
     return Linear((4,), 3)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ABLE)
 def test_both_kinds_learn_in_one_federation(method, tmp_path):
     folder = run(mixed(method), tmp_path / "run")

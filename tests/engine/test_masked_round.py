@@ -347,6 +347,7 @@ def test_what_was_sent_for_scores_that_have_no_sum_is_in_the_ledger(tmp_path, mo
     assert sent(without) == sent(whole)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("stage", "rounds", "shown"),
     [

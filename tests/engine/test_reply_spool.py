@@ -34,6 +34,7 @@ def test_messages_come_back_in_any_order_and_leave_nothing_behind(tmp_path):
     assert file.closed
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "cgpfl", "comet", "ppfl", "hypcluster"])
 def test_a_run_with_states_on_disk_keeps_its_messages_there_and_has_the_same_bits(
     method, tmp_path, monkeypatch

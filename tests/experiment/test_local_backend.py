@@ -42,6 +42,7 @@ def test_small_work_starts_no_workers(
         assert type(transport).__name__ == kind
 
 
+@pytest.mark.rotating
 def test_the_record_says_processes_either_way_and_gives_the_same(tmp_path: Path) -> None:
     prints = []
     for name, asked in (("default", {}), ("asked", {"engine__name": "processes"})):

@@ -169,6 +169,7 @@ def test_what_privacy_cost_so_far_is_shown_and_kept(tmp_path):
     assert any(one.startswith("privacy: epsilon = ") for one in said)
 
 
+@pytest.mark.rotating
 def test_noise_at_the_client_costs_each_its_own_rounds(tmp_path):
     given = {**content("fedavg"), "privacy": {**PRIVACY, "where": "client"}}
     folder = run(parse(given)[0], tmp_path / "run")

@@ -50,6 +50,7 @@ def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixt
     assert lines[1:] == ["hint: one", "hint: two"]
 
 
+@pytest.mark.rotating
 def test_a_program_that_imports_fedkin_decides_what_its_logger_does() -> None:
     code = "import logging, fedkin.api; one = logging.getLogger('fedkin'); print(one.handlers)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -167,6 +167,7 @@ def test_an_exported_model_holds_what_was_frozen_too(tmp_path: Path) -> None:
     assert sorted(names) == ["1_bias", "1_weight", "3_bias", "3_weight"]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("format", ["pt2", "onnx"])
 def test_so_does_a_mixture(format: str, tmp_path: Path) -> None:
     if format == "onnx":
@@ -444,6 +445,7 @@ def test_what_a_strangers_card_says_of_files_is_not_believed(
     assert _files_beside(folder, {"client": "a"}, "model.pt2") == {}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "weight", [torch.zeros(3), torch.zeros(2, 5, dtype=torch.int64), {"a": torch.zeros(2)}], ids=str
 )

@@ -24,6 +24,7 @@ FLOWER = [
 ]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("kill", [*HERE, *(pytest.param(one, marks=deployed) for one in FLOWER)])
 def test_some_random_kills(kill: Kill) -> None:
     carried_out(kill)

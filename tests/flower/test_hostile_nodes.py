@@ -102,6 +102,7 @@ SETUP = {
 }
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", SETUP)
 def test_who_introduces_itself_in_another_shape_is_left_out(case, tmp_path):
     fleet = Fleet(tmp_path, experiment("comet", run__rounds=2))
@@ -116,6 +117,7 @@ def test_a_histogram_that_is_none_ends_no_run(value, tmp_path):
     assert all(row[1] == 1 for row in missing(fleet))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("value", [10**9, -1, 2**62])
 def test_a_cluster_that_there_is_not_ends_no_run(value, tmp_path):
     fleet = Fleet(tmp_path, experiment("ifca", run__rounds=3))

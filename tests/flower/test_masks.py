@@ -143,6 +143,7 @@ def test_a_quorum_below_the_threshold_closes_no_stage(slow, tmp_path):
     assert len(held) >= 20
 
 
+@pytest.mark.rotating
 def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     """What a node says of its work is keys; what it sends later is as large as masks make it."""
     sent: dict[str, set[int]] = {}
@@ -248,6 +249,7 @@ def test_a_server_that_sends_others_another_model_has_no_sum(op, tmp_path, monke
     assert said in str(ended.value)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("first", ["", "count_", "score_"])
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_server_that_tells_nodes_other_survivors_has_no_sum(first, honest, tmp_path, monkeypatch):
@@ -285,6 +287,7 @@ def test_a_server_that_tells_nodes_other_survivors_has_no_sum(first, honest, tmp
     assert not revealed
 
 
+@pytest.mark.rotating
 def test_a_node_signs_one_set_of_survivors_a_round(tmp_path, monkeypatch):
     """Also where its host was started again, and for its scores."""
 
@@ -328,6 +331,7 @@ def test_a_node_that_signs_reveals_for_no_list_alone(tmp_path, monkeypatch):
     assert said == ["signed was asked for, and survivors comes next in round 1"] * 4
 
 
+@pytest.mark.rotating
 def test_a_newcomer_becomes_a_client(tmp_path):
     """Its key is in the lists that deploy add wrote: who has an old one refuses to work with it."""
     fleet = Fleet(tmp_path, experiment(run__clients=4), own_data=True)
@@ -408,6 +412,7 @@ def _broken(monkeypatch, stage, act, name="c1", round=2):
     monkeypatch.setattr(Node, "answer", broken)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("stage", ["shares", "masked"])
 def test_a_host_that_is_started_again_is_left_out(stage, tmp_path, monkeypatch):
     """What it held back is gone with its process: the others' sum is right."""

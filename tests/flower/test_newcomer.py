@@ -82,6 +82,7 @@ def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
     )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["comet", "cgpfl", "ppfl", "fedem"])
 def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path):
     fleet, at = site(tmp_path, method)

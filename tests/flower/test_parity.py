@@ -87,6 +87,7 @@ def test_partial_participation_and_rare_evaluation(method, settings, tmp_path):
     assert deployed == result(run(experiment(method, **settings), tmp_path / "plain"))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("buffers", ["global", "local", "drop"])
 def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
     spec = experiment("fedavg", model__name="tests.parity.normed:Normed", model__buffers=buffers)
@@ -114,6 +115,7 @@ def test_a_method_of_ones_own_gives_the_bits_of_one_process(tmp_path):
 BODY = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["fedavg", "ditto", "fedem"])
 def test_every_node_freezes_the_same_parameters(method, tmp_path):
     spec = experiment(method, **BODY)

@@ -143,6 +143,7 @@ def test_what_a_node_cannot_know_is_refused(changes, why, tmp_path):
         Fleet(tmp_path, experiment(privacy=given))
 
 
+@pytest.mark.rotating
 def test_a_target_is_a_multiplier_when_nodes_get_it(tmp_path):
     """A node that was given a target would add no noise."""
     target = {"noise": {"epsilon": 8, "delta": 1e-5}, "clip": 0.5, "where": "client"}

@@ -72,6 +72,7 @@ def fleet(tmp_path: Path) -> Fleet:
     return made
 
 
+@pytest.mark.rotating
 def test_runs_of_one_deployment_are_compared_node_by_node(fleet: Fleet) -> None:
     runs = ran(fleet, [*map(of, METHODS), of("local", lr=0.3)])
     found = comparison(runs[:3])

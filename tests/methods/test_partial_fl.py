@@ -51,6 +51,7 @@ def test_aliases():
 # --- which layers
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["fedper", "fedsim", "partial_fl", "lg_fedavg"])
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_statistics_are_kept_or_averaged_with_their_layer(name, choice):

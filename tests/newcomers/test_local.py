@@ -152,6 +152,7 @@ def test_few_labels_are_a_part_of_all_and_the_test_stays(tmp_path):
     assert (part.test[0] == own.test[0]).all()
 
 
+@pytest.mark.rotating
 def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
     settings = {"run__rounds": 6, "run__holdout_clients": 0.2, "run__holdout_labels": []}
     at = learned(run(small("persfl", method__kept=3, **settings), tmp_path / "run"))

@@ -46,6 +46,7 @@ def test_methods_without_a_place_say_so(tmp_path):
         joined(at._replace(round=0), at.parts.held_out.only([0]), None)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("rounds", [2, None])
 def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch):
     """Each message once, in its order, as the first copy: nobody else is sent what it is sent.

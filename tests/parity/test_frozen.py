@@ -74,6 +74,7 @@ def test_worker_processes_map_one_file(case, tmp_path, monkeypatch):
     assert outcome(run(spec(case, **engine), tmp_path / "run")) == plain(case)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", ["fedavg", "fedavg-adam", "ditto"])
 def test_interrupted_and_resumed(case, tmp_path):
     def stop(record):

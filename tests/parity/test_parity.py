@@ -162,6 +162,7 @@ def test_states_of_lost_rounds_are_not_read(tmp_path):
     assert outcome(resume(folder)) == expected
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", ["comet-two-models", "persfl"])
 def test_workers_may_change_on_resume(case, tmp_path, forked):
     settings = {"engine__name": "processes", "engine__workers": 2}

@@ -139,6 +139,7 @@ def test_nothing_that_axe_knows_of(
         assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(23, 25, 29)")
 
 
+@pytest.mark.rotating
 def test_a_chosen_client_is_no_violation_either(browser: Browser, pages: dict[str, Path]) -> None:
     with opened(browser, pages["report"], client="b", width=390, theme="dark") as page:
         assert page.locator("#own h2").inner_text() == "Client b"
@@ -189,6 +190,7 @@ def test_the_table_is_searched_and_saved(
         assert only.startswith("c,0.8,")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("kind", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"client,rank,view,value")]
 )

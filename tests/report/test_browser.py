@@ -42,6 +42,7 @@ def drawn(page: Page) -> dict[str, tuple[float, int]]:
     }
 
 
+@pytest.mark.rotating
 def test_all_charts_are_drawn_and_told_in_words(page: Page) -> None:
     charts = drawn(page)
     assert int(page.evaluate("document.documentElement.dataset.drawn")) == len(charts) >= 16

@@ -57,6 +57,7 @@ def test_a_continuum_has_no_groups(parts: int, groups: range | None) -> None:
     assert found == (None if groups is None else list(groups))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("told", [1e30, -1e30, 10**30, 0.5, math.inf])
 def test_what_a_strangers_record_tells_of_a_client_breaks_no_page(
     told: float, tmp_path: Path

@@ -162,6 +162,7 @@ def test_how_often_the_interval_of_the_same_persons_holds_the_true_mean(apart: f
     assert wide < 2  # 4 errors of a mean of 20 are 0.9
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("clients", [2, 3, 5, 10, 29])
 @pytest.mark.parametrize("weighed", [False, True])
 def test_few_equal_clients_are_seldom_declared_different(clients: int, weighed: bool) -> None:
@@ -298,6 +299,7 @@ def test_weights_of_whole_numbers_repeat_a_client() -> None:
     assert found.degrees == 1.0
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("seeds", "apart", "least"),
     [

@@ -166,6 +166,7 @@ def headings(text: str, name: str) -> list[str]:
     return [shown(head) for head in re.findall(r"<th [^>]*>(.*?)</th>", part)]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("measure", "value"), [("accuracy", accuracy), ("auc", auc)])
 def test_the_table_of_clients(measure: str, value: Any, order: str, tmp_path: Path) -> None:
     path = write_report(awkward.record(tmp_path / "run", order, measure=measure))

@@ -93,6 +93,7 @@ def test_where_nothing_was_measured_nobody_is_worst(folder) -> None:
         assert worst_clients(run, 99, "personal", "accuracy") == []
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("true", [0.8, 0.9, 0.95])
 @pytest.mark.parametrize(("clients", "rows"), [(10, 30), (100, 25)])
 def test_intervals_of_all_clients_at_once_hold_the_worst_ones_true_value(

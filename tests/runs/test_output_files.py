@@ -18,6 +18,7 @@ from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
 
+@pytest.mark.rotating
 def test_the_name_of_a_folder_may_be_no_text(tmp_path: Path) -> None:
     """Linux takes any bytes; a page says them as Python does, and none is lost. In a process of
     its own: what pytest keeps of a log has to be text.
@@ -134,6 +135,7 @@ def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
     assert "it is a device or a pipe" in done.stderr
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "command",
     [

@@ -40,6 +40,7 @@ def test_a_line_every_three_seconds_with_the_time_left() -> None:
     ]
 
 
+@pytest.mark.rotating
 def test_a_finish_and_a_doctor_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttled_lines, "PATIENCE", 0.0)
     asked = [*SMALL[:2], "--rounds", "1", "--clients", "3", "--set", "train.steps=1"]

@@ -131,6 +131,7 @@ def test_a_replayed_graph_holds_no_tensors():
     assert not any(node.meta for node in replay._operations(run, inputs).graph.nodes)
 
 
+@pytest.mark.rotating
 def test_a_traced_run_does_not_load_the_compiler():
     """And torch is as it was: what asks for its compiler gets it."""
     script = """

@@ -50,6 +50,7 @@ class Noting(Runtime):
         return record().forward
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("steps", "made"), [(3, [1]), (8, [8]), (11, [8, 1]), (70, [8, 1])])
 def test_blocks_and_what_is_left_over(steps, made):
     model, runtime = linear(), Noting()

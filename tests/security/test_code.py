@@ -58,6 +58,7 @@ def strange(here):
     return here
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("code", ["os:system:command='touch witness'", "a_strangers_nets:Net"])
 @pytest.mark.parametrize(
     "command",
@@ -99,6 +100,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("code", METHODS)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypatch):

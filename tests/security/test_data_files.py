@@ -183,6 +183,7 @@ def test_a_picture_that_is_a_program_is_not_run(
     assert not started.exists()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("name", "file"),
     [

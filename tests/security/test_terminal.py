@@ -110,6 +110,7 @@ def test_a_page_of_markdown_runs_nothing() -> None:
     assert "][" not in markdown("[a][b]")
 
 
+@pytest.mark.rotating
 def test_a_terminal_without_our_letters(tmp_path: Path) -> None:
     """Letters that it has not are written by their numbers: no traceback."""
     run = write(tmp_path / "run")

@@ -24,11 +24,13 @@ def test_epsilon_is_the_librarys_own():
         assert found == pytest.approx(library(noise, share, delta, rounds), abs=1e-6)
 
 
+@pytest.mark.rotating
 def test_a_target_is_met_and_hardly_more():
     noise = noise_for(3.0, 1e-5, 1.0, 12)
     assert 3.0 - 0.02 < library(noise, 1.0, 1e-5, 12) <= 3.0
 
 
+@pytest.mark.rotating
 def test_epsilon_is_a_number_down_to_the_least_delta():
     """What an experiment may not ask for has none: the accountant cuts off rarer events."""
     kinds = tuple(Release(noise, 0.01, 5_000) for noise in (0.7, 1.0, 1.3, 2.0))

@@ -40,6 +40,7 @@ def test_sampling_helps_only_who_is_hidden_from_those_who_see_who_takes_part() -
     assert server < client
 
 
+@pytest.mark.rotating
 def test_a_budget_ends_the_run_at_its_last_affordable_round() -> None:
     found = calibrate_noise(spec(noise=1.0, budget=3.0))
     mechanism = Mechanism(1.0, 0.25, 1e-5)
@@ -49,6 +50,7 @@ def test_a_budget_ends_the_run_at_its_last_affordable_round() -> None:
     assert calibrate_noise(spec(noise=1.0, budget=900.0)).run.rounds == 40
 
 
+@pytest.mark.rotating
 def test_a_budget_below_one_round_is_refused() -> None:
     with pytest.raises(FedkinError, match=r"^privacy\.budget is 0\.01, and one round costs [\d.]+"):
         calibrate_noise(spec(noise=0.3, budget=0.01))

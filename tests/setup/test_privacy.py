@@ -87,6 +87,7 @@ def test_the_record_says_where_the_noise_is(asked, where):
     assert facts["where"] == where
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("asked", "share"),
     [
@@ -164,6 +165,7 @@ def test_epsilon_of_clients_says_so_of_personal_models(method, outside, where):
     assert facts["outside"] in said
 
 
+@pytest.mark.rotating
 def test_a_target_is_met_by_what_survives():
     found = assemble(spec(noise={"epsilon": 4.0, "delta": 1e-5}, delta=None)).spec
     assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0

@@ -46,6 +46,7 @@ def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> No
     assert "another experiment" in wrong.output
 
 
+@pytest.mark.rotating
 def test_a_study_goes_on_with_its_own_data_only(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = [f"{c},{x}.5,{x % 2}" for c in "abcd" for x in range(20)]
@@ -245,6 +246,7 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(
     assert not found["lost"]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("damage", ["record", "specification"])
 def test_a_damaged_run_directory_costs_no_point_of_the_grid(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -277,6 +279,7 @@ def test_a_damaged_run_directory_costs_no_point_of_the_grid(
     assert [damaged.name] in left  # the noise of its rounds is spent
 
 
+@pytest.mark.rotating
 def test_a_map_of_models_is_searched(tmp_path: Path) -> None:
     quick = [one for one in QUICK if "method" not in one and "model" not in one]
     settings = [

@@ -121,6 +121,7 @@ def test_a_study_that_was_killed_while_it_was_made_is_made_again(
     optuna.create_study(storage=f"sqlite:///{path}", study_name="sweep")
 
 
+@pytest.mark.rotating
 def test_a_full_disk_is_told_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

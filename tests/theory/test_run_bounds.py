@@ -81,6 +81,7 @@ BESIDE = {
 }
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("what", BESIDE)
 def test_ordinary_runs_are_read(what: str, tmp_path: Path) -> None:
     quick = {**QUICK, "rounds": 1, "train.steps": 2, **BESIDE[what]}

@@ -42,6 +42,7 @@ def test_tensorboard_has_every_point_once(tmp_path: Path) -> None:
     assert len(list((logs / "run").iterdir())) == 1
 
 
+@pytest.mark.rotating
 def test_mlflow_has_the_numbers(tmp_path: Path) -> None:
     tracking = pytest.importorskip("mlflow.tracking")
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"

@@ -62,6 +62,7 @@ def test_entries_of_a_mean_are_found_by_their_names():
     }
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", ["apfl", "fedem", "fedsim", "ppfl"])
 def test_several_clients_steps_and_kept_states(method, tmp_path: Path):
     how = {"train__optimizer": "adamw", "train__state": "kept", "train__weight_decay": 0.1}

@@ -60,6 +60,7 @@ def commands(name: str) -> None:
         assert done.exit_code == 0, (command, done.output)
 
 
+@pytest.mark.rotating
 def test_my_hospital_csvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     script("hospitals", monkeypatch).main(hospitals=8)
@@ -75,6 +76,7 @@ def test_my_hospital_csvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(answers) == len(rows)
 
 
+@pytest.mark.rotating
 def test_phones_with_different_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     phones = script("phones", monkeypatch)

@@ -108,6 +108,7 @@ def test_a_method_that_is_not_fedkins_is_marked_and_told_where_it_stands() -> No
     assert not re.search(r'class="own-method"|▲ ', of_fedkin_alone)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_charts_name_it_within_their_borders(
     browser: Browser, tmp_path: Path, width: int

@@ -57,6 +57,7 @@ def test_what_a_container_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert room() == 1_000_000
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_a_small_table_is_read_within_its_bound(ending: str, tmp_path: Path) -> None:
     """In a process of its own: what pyarrow's allocator reserves there at its first use would leave

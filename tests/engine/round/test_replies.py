@@ -48,6 +48,7 @@ BAD = {
 }
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("case", BAD)
 def test_bad_updates_are_left_out(case):
     change, reason = BAD[case]

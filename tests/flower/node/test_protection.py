@@ -98,6 +98,7 @@ def test_no_score_of_training_samples_leaves_a_node_that_adds_the_noise(
     assert all(set(by_split) == splits for by_split in done.scores.values())
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("noise", [{**NOISE, "where": "distributed"}, NOISE, SAMPLES, {}])
 def test_under_masks_a_training_score_is_not_even_counted(noise, tmp_path):
     _, reply, _, node = asked(tmp_path, "fedavg", LAST, {**MASKS, **noise})

@@ -109,6 +109,7 @@ def test_a_program_is_compared_on_made_up_inputs_and_the_card_says_whose_it_is(r
     assert program(torch.zeros(3, 2)).shape == (3, 2)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("method", "works"),
     [

@@ -92,6 +92,7 @@ def test_under_several_seeds_a_client_is_several_pairs(tmp_path: Path) -> None:
     assert any(step.text.startswith("17 % of the pairs do worse.") for step in what_next(found))
 
 
+@pytest.mark.rotating
 def test_the_page_sorts_compares_and_averages_only_what_is_finished(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -4,12 +4,14 @@ import sqlite3
 from pathlib import Path
 
 import altair as alt
+import pytest
 
 from fedkin.report.page.report import write_report
 from tests.report.page.report_examples import figures
 from tests.report.records_for_tests import write
 
 
+@pytest.mark.rotating
 def test_the_figures_are_valid_and_complete(tmp_path: Path) -> None:
     found = figures(write_report(write(tmp_path)))
     # No histogram for three clients.

@@ -49,6 +49,7 @@ def test_key_numbers_and_state_are_in_the_text(tmp_path: Path) -> None:
     assert "NOT finished" in text
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "options",
     [{"accuracy": False}, {"finished": False, "until": 0}, {"finished": False, "until": 1}],
@@ -72,6 +73,7 @@ def test_one_client_one_round(tmp_path: Path) -> None:
     assert len(found["rounds"]["spec"]["datasets"]["rows"]) == 1  # both views are equal
 
 
+@pytest.mark.rotating
 def test_large_runs_stay_small(tmp_path: Path) -> None:
     folder = write_large(tmp_path, 2000, 5)
     began = time.process_time()  # the clock also tells what others do

@@ -115,6 +115,7 @@ def test_a_server_noises_votes_anew_in_every_round(method, monkeypatch):
     assert not torch.equal(*found)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("method", METHODS)
 def test_whole_runs_vote(method, tmp_path):
     found = summary(run(spec(method), tmp_path / "run"))
