@@ -112,9 +112,8 @@ def build(
     names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
     everyone = _Clients(indices, names, _truth(source, partition_name, part))
     kept = large_enough(indices)
-    why = why_left_out(indices, kept, least)
     if empty == "drop" or least:
-        members = _only(everyone, kept, source, part, why)
+        members = _only(everyone, kept, source, part, least)
         left_out = too_small(indices, names, kept, least)
     else:
         members, left_out = everyone, []
@@ -123,6 +122,7 @@ def build(
     )
     is_apart = np.isin(kept, _apart(kept, apart, key) if held_out is None else held_out)
     if is_apart.all():
+        why = why_left_out(indices, kept, least)
         raise FedkinError(f"{source.name}: all clients but those held out {why}")
     said = (
         *source.said,
@@ -180,9 +180,10 @@ def _population(
     )
 
 
-def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition, why: str) -> _Clients:
+def _only(everyone: _Clients, kept: Ints, source: Source, part: Partition, least: int) -> _Clients:
     """The clients that are kept, and as ``truth["kept"]`` the numbers that they had."""
     if not len(kept):
+        why = why_left_out(everyone.indices, kept, least)
         raise FedkinError(f"{source.name}: no client is left, all {why}")
     by_client = _by_client(source, part)
     truth = {k: v[kept] if k in by_client else v for k, v in everyone.truth.items()}
