@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests import evidence, thirds
+from tests import evidence, fifths
 from tests.evidence import pytest_addoption, pytest_collection_modifyitems
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
@@ -14,7 +14,7 @@ __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
 def pytest_configure(config: pytest.Config) -> None:
     evidence.pytest_configure(config)
-    config.pluginmanager.register(thirds, "thirds")
+    config.pluginmanager.register(fifths, "fifths")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,17 @@ def fedkin(*arguments: object) -> Any:
     return result
 
 
+@cache
+def whole() -> Any:
+    """The command line as click has it, made once."""
+    return get_command(app)
+
+
 def once(words: list[str]) -> list[str]:
     """Words of a command, of which an option that is there twice keeps its last place alone, and so
     each key of --set, however it is spelled: fedkin refuses them.
     """
-    command: Any = get_command(app)
+    command: Any = whole()
     for word in words:
         command = getattr(command, "commands", {}).get(word, command)
     options = [one for one in command.params if one.param_type_name == "option"]

@@ -40,14 +40,16 @@ def raising(source: str, errors: set[str]) -> bool:
 
 def error_classes() -> set[str]:
     """FedkinError and every class below it, by name, from the sources."""
+    classes = [
+        (node.name, {one.id for one in node.bases if isinstance(one, ast.Name)})
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
     found, before = {"FedkinError"}, 0
     while before != len(found):
         before = len(found)
-        for path in ROOT.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef):
-                    bases = {one.id for one in node.bases if isinstance(one, ast.Name)}
-                    found |= {node.name} if bases & found else set()
+        found |= {name for name, bases in classes if bases & found}
     return found
 
 
