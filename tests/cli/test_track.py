@@ -9,19 +9,20 @@ from tests.cli.command import fedkin, told
 @pytest.fixture
 def asked(monkeypatch):
     found = []
-    for name in ("to_mlflow", "to_tensorboard"):
+    for name in ("to_mlflow", "to_tensorboard", "to_wandb"):
 
         def copy(folder, place, name=name):
             found.append((name, folder, place))
             return f"{name} {place}"
 
-        monkeypatch.setattr(f"fedkin.tracking.track.{name}", copy)
+        module = "weights_and_biases" if name == "to_wandb" else "track"
+        monkeypatch.setattr(f"fedkin.tracking.{module}.{name}", copy)
     return found
 
 
 def test_nowhere_is_a_mistake(tmp_path, asked) -> None:
     sentence = told("track", record(tmp_path / "run"))
-    assert sentence == "say where to: --tensorboard DIR or --mlflow URI"
+    assert sentence == "say where to: --tensorboard DIR, --mlflow URI or --wandb PROJECT"
     assert asked == []
 
 
@@ -31,3 +32,4 @@ def test_each_place_gets_its_copy(tmp_path, asked) -> None:
     assert asked == [("to_tensorboard", folder, logs), ("to_mlflow", folder, "sqlite:///a.db")]
     assert result.stdout.splitlines() == [f"to_tensorboard {logs}", "to_mlflow sqlite:///a.db"]
     assert fedkin("track", folder, "--mlflow", "x").stdout == "to_mlflow x\n"
+    assert fedkin("track", folder, "--wandb", "x").stdout == "to_wandb x\n"
