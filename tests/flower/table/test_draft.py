@@ -55,6 +55,14 @@ def test_it_prepares_its_own_table(tmp_path: Path) -> None:
     assert found["unknown"] == [{"column": "odd", "rows": 3, "words": ["rare"]}]
 
 
+def test_dates_that_are_words_are_no_words_of_a_column(tmp_path: Path) -> None:
+    for noted in ("2020-03-0", "3.4.202"):
+        table = raw().assign(noted=[f"{noted}{1 + k % 4}" for k in range(80)])
+        text, left = of(tmp_path, table, group="patient")
+        assert left == {"noted": "date"}
+        assert noted not in text
+
+
 def test_labels_that_are_numbers(tmp_path: Path) -> None:
     for label, said in (
         (range(80), "classes = ["),

@@ -122,9 +122,20 @@ def test_a_file_that_is_there_stays_unless_it_is_asked_for(tmp_path: Path) -> No
 
 
 def test_a_node_that_names_another_file_is_told(tmp_path: Path) -> None:
-    found = prepared(node(tmp_path, "data.npz"), raw())
+    folder = node(tmp_path, "data.npz")
+    (folder / "data.npz").touch()
+    found = prepared(folder, raw())
     assert found["file"] == str(tmp_path / "data.csv")
     assert found["notes"] == ['node.toml names another file: write data = "data.csv" there']
+
+
+def test_a_node_that_names_a_file_that_is_not_there_names_the_new_one(tmp_path: Path) -> None:
+    folder = node(tmp_path, "data.npz")
+    before = (folder / "node.toml").read_text()
+    (note,) = prepared(folder, raw())["notes"]
+    assert note == "node.toml now names data.csv; data.npz, which it named before, is not there"
+    assert (folder / "node.toml").read_text() == before.replace("data.npz", "data.csv")
+    assert checked(folder)["samples"]
 
 
 # what is done to the raw table, and to the file of columns → what is said

@@ -34,7 +34,19 @@ def is_dates(column: Seen) -> bool:
     Returns:
         False for a column of numbers.
     """
-    return bool(column.values) and all(DATE.fullmatch(value.strip()) for value in column.values)
+    return are_dates(column.values)
+
+
+def are_dates(values: Sequence[str]) -> bool:
+    """Whether all of these words are dates.
+
+    Args:
+        values: The different words of a column.
+
+    Returns:
+        False where there are none.
+    """
+    return bool(values) and all(DATE.fullmatch(value.strip()) for value in values)
 
 
 def dates(columns: Sequence[Seen], label: str | None) -> list[Problem]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.formats.frames import Read, Style
+from fedkin.data.quality.dates import are_dates
 from fedkin.data.quality.problem import Unreadable, toml_key, toml_literal
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of
@@ -102,6 +103,8 @@ def _line(read: Read, name: str) -> tuple[str, str | None]:
     if not cells.column.values:
         middle = float(f"{np.median(cells.cells[~gaps]):.6g}")
         return f"{toml_key(name)} = {{ fill = {middle}{flag} }}", None
+    if are_dates(cells.column.values):
+        return "", "date"
     words = _words(cells)
     if not words:
         return "", f"none of its words is in {LEAST} rows"

@@ -24,6 +24,7 @@ from fedkin.data.tables.kinds import spelled
 from fedkin.data.tables.table import groups_of
 from fedkin.flower.config import NODE, NodeConfig, load, spec_of
 from fedkin.flower.table.columns_file import SPLIT, ColumnsFile, read_columns
+from fedkin.flower.table.named import name_data
 from fedkin.flower.table.raw import read_raw
 
 CSV, OTHERWISE = ".csv", "data.csv"
@@ -82,6 +83,9 @@ def prepare(
         write_file(target, file.to_csv(index=False).encode(), private=True)
     except OSError as error:
         raise FedkinError(f"{target} cannot be written: {reason(error)}") from None
+    notes = [*read.said, *name_data(folder, node, target)]
+    if replace:
+        notes.append("the parts were drawn anew: scores of earlier runs are of other test samples")
     used = {*wanted.columns, wanted.label, wanted.group}
     return {
         "file": str(target),
@@ -90,7 +94,7 @@ def prepare(
         "columns": len(encoding.outputs),
         **_found(encoding, cells),
         "dropped": [name for name in map(str, read.frame.columns) if name not in used],
-        "notes": [*read.said, *_notes(node, target, replace)],
+        "notes": notes,
     }
 
 
@@ -105,15 +109,6 @@ def _target(folder: Path, node: NodeConfig, table: Path, replace: bool) -> Path:
             "test before: keep it, or write it anew with --replace"
         )
     return path
-
-
-def _notes(node: NodeConfig, target: Path, replace: bool) -> list[str]:
-    notes = []
-    if node.data is None or Path(node.data).name != target.name:
-        notes.append(f'{NODE} names another file: write data = "{target.name}" there')
-    if replace:
-        notes.append("the parts were drawn anew: scores of earlier runs are of other test samples")
-    return notes
 
 
 def _read(table: Path, wanted: ColumnsFile, style: Style) -> Read:
