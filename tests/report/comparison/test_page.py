@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.page import best_gain, write_comparison
+from fedkin.report.comparison.page import best_gain, page, write_comparison
 from fedkin.report.comparison.what_next import what_next
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write
@@ -81,6 +81,20 @@ def test_an_interval_that_touches_zero_may_be_chance(low: float, high: float, su
     said = best_gain(SimpleNamespace(pairs=[pair], baseline="local"))  # type: ignore[arg-type]
     assert ("which may be chance" in said) != sure
     assert said.endswith("over 5 clients; 60 % of them do better, 20 % worse.")
+
+
+def test_tables_of_the_page_name_their_measure_and_no_column_is_empty(tmp_path: Path) -> None:
+    alike = [
+        write(tmp_path / f"{name}{seed}", method=name, seed=seed)
+        for name in ("local", "comet")
+        for seed in (7, 8)
+    ]
+    text = page(comparison(alike))
+    assert "Test accuracy in % over clients, personal view, final round; by val.: weighted" in text
+    assert "differ only in seed: test accuracy in %, mean ± sd over seeds" in text
+    assert ">setting</button>" not in text
+    other = write(tmp_path / "other", method="comet", hyper={"lam": 2.0}, seed=7)
+    assert ">setting</button>" in page(comparison([*alike, other]))
 
 
 def test_one_pair_is_not_told_apart_and_has_no_interval(tmp_path: Path) -> None:

@@ -14,10 +14,13 @@ from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.paired import best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import FINISHED
+from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.comparison.tables import (
+    WEIGHTED,
     cell,
     experiment_sheets,
     score_columns,
+    scores_are,
     troubles,
     view_of,
 )
@@ -30,6 +33,7 @@ from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.output_files import PAGES, write_outside
 
+SETTING = "setting"  # the heading of what tells settings of one method apart
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",
     "paper scalars": "scalars (paper)",
@@ -166,10 +170,9 @@ def _runs(comparison: Comparison) -> str:
             (cell(name, row[name], comparison.measure), _plain(row[name])) for name in columns
         ]
         rows.append([*remarks, *numbers])
-    note = (
-        "On the clients' test data, final round. Choose a heading to sort. Only finished "
-        "runs are averaged or paired."
-    )
+    view, measure = view_of(comparison.rows), comparison.measure
+    note = f"{scores_are(measure, view)}; {WEIGHTED}" if view else scores_are(measure, view)
+    note += ". Choose a heading to sort. Only finished runs are averaged or paired."
     marks = ["" if row["state"] == FINISHED else "unfinished" for row in comparison.rows]
     return section(
         "runs", "The runs", note, table(head, rows, marks=marks), above=search_bar("runs")
@@ -180,16 +183,17 @@ def _others(comparison: Comparison) -> list[str]:
     """The tables over seeds, against the baseline, and of the choice by validation."""
     parts = []
     for number, sheet in enumerate(experiment_sheets(comparison)):
-        head = [(name, "" if k < sheet.texts else "n") for k, name in enumerate(sheet.columns)]
-        parts.append(
-            section(
-                f"sheet-{number}",
-                sheet.title,
-                sheet.caption,
-                table(head, list(sheet.rows), marks=[""] * len(sheet.rows)),
-            )
-        )
+        used = [k for k, name in enumerate(sheet.columns) if name != SETTING or _said(sheet, k)]
+        head = [(sheet.columns[k], "" if k < sheet.texts else "n") for k in used]
+        rows = [[row[k] for k in used] for row in sheet.rows]
+        shown = table(head, rows, marks=[""] * len(rows))
+        parts.append(section(f"sheet-{number}", sheet.title, sheet.caption, shown))
     return parts
+
+
+def _said(sheet: Sheet, column: int) -> bool:
+    """Whether any row says something there: an empty column pushes the last one off the page."""
+    return any(row[column] for row in sheet.rows)
 
 
 def _plain(value: Any) -> float | None:
