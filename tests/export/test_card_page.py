@@ -114,7 +114,7 @@ def test_a_card_says_what_privacy_holds_and_what_is_outside_of_it() -> None:
     text = as_markdown({**CARD, "privacy": facts})
     (line,) = (line for line in text.splitlines() if "privacy" in line)
     assert line.startswith("- privacy: epsilon 8 at delta 1e-05 for a patient")
-    assert line.endswith("outside of it: scores")
+    assert line.endswith("not covered: scores")
     assert "privacy" not in as_markdown({**CARD, "privacy": None})
 
 
