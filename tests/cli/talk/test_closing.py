@@ -49,6 +49,7 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
     assert "; worst decile " in told[0]
     assert told[1].startswith("        global ")
     assert "(test, mean of" not in told[1]  # said once
+    assert any(line.startswith("        baselines: ") for line in told[2:])
     named = {line[:8].strip(): line[8:] for line in told if line[:8].strip()}
     assert list(named) == ["result", "time", "run", "report", "next"]
     assert named["run"] == str(folder)
