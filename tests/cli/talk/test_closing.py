@@ -49,11 +49,16 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
     assert "; worst decile " in told[0]
     assert told[1].startswith("        global ")
     assert "(test, mean of" not in told[1]  # said once
-    assert any(line.startswith("        baselines: ") for line in told[2:])
     named = {line[:8].strip(): line[8:] for line in told if line[:8].strip()}
     assert list(named) == ["result", "time", "run", "report", "next"]
     assert named["run"] == str(folder)
     assert named["next"].startswith(f"fedkin show '{folder}'   or   fedkin report '{folder}'")
+
+
+def test_baselines_are_called_so(tmp_path) -> None:
+    result = summary(record(tmp_path / "run"))
+    result["baselines"] = {"constant": {"mean": 0.5}}
+    assert f"baselines: {formatting.BASELINES['constant']} 50.00 %" in module._results(result)
 
 
 def test_a_worst_decile_of_few_rows_says_on_how_many_it_rests(
