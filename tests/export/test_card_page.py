@@ -105,6 +105,8 @@ def test_a_card_of_pictures_that_the_run_finished() -> None:
     }
     text = as_markdown(changed)
     assert "- method: fedem (none), 3 rounds, seed 7\n- took part in 2 of 3 rounds\n- arch" in text
+    unset = as_markdown({**changed, "hyper_parameters": {"personal_lr": None}})
+    assert "- method: fedem (personal_lr = none), 3 rounds" in unset
     assert "`x`: uint8 ['samples', 1, 8, 8].\n\n## Output" in text
     assert "`y`: the predicted mean ['samples', 1].\n\n## Files" in text
 
