@@ -33,6 +33,7 @@ NAMED = 12  # methods of a federation that a chart can name without names over n
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
+SIDE = f"{RIGHT} ? 'right' : 'left'"  # how a name is aligned, so that it does not
 COLUMNS = {"bytes": "bytes sent", "flops": "FLOPs"}
 # of the clients' gains that are drawn
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
@@ -199,11 +200,7 @@ def _named_points(base: alt.Chart, few: bool) -> list[alt.Chart]:
         only_own(base, False)
         .transform_filter("true" if few else "datum.front || datum.method == 'fedavg'")
         .mark_text(
-            align=alt.expr(f"{RIGHT} ? 'right' : 'left'"),
-            dx=alt.expr(f"{RIGHT} ? -7 : 7"),
-            dy=-5,
-            fontSize=11,
-            color="#777",
+            align=alt.expr(SIDE), dx=alt.expr(f"{RIGHT} ? -7 : 7"), dy=-5, fontSize=11, color="#777"
         )
         .encode(text="method:N")
     )
@@ -215,7 +212,7 @@ def _named_points(base: alt.Chart, few: bool) -> list[alt.Chart]:
     names_of_mine = (
         only_own(base)
         .mark_text(
-            align=alt.expr(f"{RIGHT} ? 'right' : 'left'"),
+            align=alt.expr(SIDE),
             dx=alt.expr(f"{RIGHT} ? -9 : 9"),
             dy=7,
             fontSize=12,
