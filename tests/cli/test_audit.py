@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from fedkin.audit.page import tables
 from tests.audit.test_page import FOUND
 from tests.cli.command import fedkin, told
 
@@ -30,6 +31,10 @@ def test_tables_and_where_the_page_is(found, tmp_path) -> None:
     assert any("loss" in line and "0.612" in line and "80 and 35" in line for line in lines)
     assert any("21 of 30" in line for line in lines)
     assert "no canaries" not in result.stdout
+    said = " ".join(result.stdout.split())
+    for shown in tables(FOUND):  # the columns' short names mean nothing without it
+        assert shown.note in said
+    assert "none where the server itself adds the noise" in said
     assert (tmp_path / "audit.html").is_file()
 
 

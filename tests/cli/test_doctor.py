@@ -90,7 +90,7 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "Fewer clients lose by ditto and apfl: with --set method.safe=true each client" in flat
     asked[0]["verdict"] = {**VERDICT, "federate": False}
     alone = " ".join(fedkin("doctor").stdout.split())
-    assert "First local: each client alone; whoever federates all the same: two to try" in alone
+    assert "Begin with local, each client alone. If you federate nevertheless, two to try" in alone
     noise = {"clip": 1.0, "noise": 2.0, "epsilon": 8.0, "delta": 1e-5, "rounds": 3}
     asked[0].update(privacy=noise, left_out=["ifca", "hypcluster"])
     private = " ".join(fedkin("doctor").stdout.split())
@@ -117,7 +117,7 @@ def test_what_is_recommended_and_may_lose_says_so(asked) -> None:
     assert "Two to try first method" in title()
     asked[0]["candidates"] = [CANDIDATE]
     asked[0]["verdict"] = {**VERDICT, "federate": False}
-    assert "whoever federates all the same: one to try first method" in title()
+    assert "If you federate nevertheless, one to try first method" in title()
 
 
 def test_a_method_chosen_by_set_is_probed_and_cautioned_as_one_by_option(asked) -> None:

@@ -10,7 +10,7 @@ CODE = sorted(families())[3]
 
 def test_a_code_is_explained_however_it_is_copied() -> None:
     one = families()[CODE]
-    for given in (CODE, CODE.lower(), f"[{CODE}]"):
+    for given in (CODE, CODE.lower(), f"[{CODE}]", CODE.removeprefix("FED-")):
         text = fedkin("explain", given).stdout
         assert text.startswith(f"{CODE}: {one.title}\n\n{one.means}")
         assert f"  error: {one.example} [{CODE}]" in text

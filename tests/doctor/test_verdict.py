@@ -97,7 +97,7 @@ def test_the_verdict_does_not_depend_on_the_method(tmp_path: Path) -> None:
     shown = fedkin(*asked[:-1], "--method", "local").output
     assert "Verdict: " in shown
     assert " to try first" in shown.lower()
-    assert ("First local" in shown) is not told[0]["verdict"]["federate"]
+    assert ("Begin with local" in shown) is not told[0]["verdict"]["federate"]
 
 
 def test_rows_that_belong_together_are_drawn_together() -> None:

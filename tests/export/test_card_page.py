@@ -105,6 +105,8 @@ def test_a_card_of_pictures_that_the_run_finished() -> None:
     }
     text = as_markdown(changed)
     assert "- method: fedem (none), 3 rounds, seed 7\n- took part in 2 of 3 rounds\n- arch" in text
+    unset = as_markdown({**changed, "hyper_parameters": {"personal_lr": None}})
+    assert "- method: fedem (personal_lr = none), 3 rounds" in unset
     assert "`x`: uint8 ['samples', 1, 8, 8].\n\n## Output" in text
     assert "`y`: the predicted mean ['samples', 1].\n\n## Files" in text
 
@@ -114,7 +116,7 @@ def test_a_card_says_what_privacy_holds_and_what_is_outside_of_it() -> None:
     text = as_markdown({**CARD, "privacy": facts})
     (line,) = (line for line in text.splitlines() if "privacy" in line)
     assert line.startswith("- privacy: epsilon 8 at delta 1e-05 for a patient")
-    assert line.endswith("outside of it: scores")
+    assert line.endswith("not covered: scores")
     assert "privacy" not in as_markdown({**CARD, "privacy": None})
 
 

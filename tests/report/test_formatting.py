@@ -39,7 +39,7 @@ NAN = math.nan
         (formatting.seconds, 7200, "2.0 h"),
         (formatting.seconds, 172_800, "2.0 days"),
         (formatting.seconds, NAN, "–"),
-        (formatting.plain, [1.23456, {"a": True}, None, "b"], "1.235, a = true, null, b"),
+        (formatting.plain, [1.23456, {"a": True}, None, "b"], "1.235, a = true, none, b"),
         (formatting.plain, "x" * 1000, "x" * 1000),
         (formatting.plain, ["x" * 600] * 2, "x" * 600 + ", " + "x" * 398 + "…"),
         (formatting.size, 999.5, "1 kB"),

@@ -54,7 +54,11 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
         ({"noise": True, "clip": 1}, "must be a number above 0"),
         ({"noise": 1e-9, "clip": 1, "delta": 1e-5}, "it must be at least 0.01, not 1e-09"),
         ({"noise": {"epsilon": 1e9, "delta": 1e-5}, "clip": 1}, "it must be at most 100"),
-        ({"noise": {"epsilon": 8}, "clip": 1}, "write a number, or {epsilon = 8, delta = 1e-5}"),
+        ({"noise": {"epsilon": 8}, "clip": 1}, "noise: no delta: write a number, or {epsilon = 8"),
+        (
+            {"noise": {"epsilon": 8, "dleta": 1e-5}, "clip": 1},
+            "no delta, unknown key 'dleta': write a number, or {epsilon = 8, delta = 1e-5}",
+        ),
         ({"noise": 1.0, "delta": 1e-5}, "noise needs privacy.clip"),
         ({"noise": 1.0, "clip": 1}, "a noise multiplier needs privacy.delta"),
         ({"noise": {"epsilon": 1, "delta": 0.1}, "clip": 1, "delta": 0.2}, "stands there twice"),

@@ -274,7 +274,7 @@ def test_two_runs_of_one_seed_have_other_noise_and_say_what_it_is_worth(tmp_path
     assert "validation samples" in told["privacy"]["outside"]
     assert "models that stay at home" not in told["privacy"]["outside"]  # none is made there
     plain = summary(run(spec("ditto", {"personal": "plain"}), tmp_path / "plain"))["privacy"]
-    assert "personal models, trained without noise" in plain["outside"]
+    assert "personal models (trained without noise)" in plain["outside"]
     assert told["extras"]["epsilon"]["federation"] == 1.0
     assert len(told["extras"]["epsilon"]) == 7
 

@@ -178,7 +178,8 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> Shown:
     return Shown(
         "What is proved and promised of one row, kind by kind",
         "Seen: what the server sees of it. Lower: what canaries prove of epsilon. Upper: what "
-        "[privacy] promises. A dash: not attacked.",
+        "[privacy] promises of what the server sees: none where the server itself adds the noise, "
+        "for then the promise is of the models alone. A dash: not attacked.",
         ("kind", "seen", "lower", "upper", "delta"),
         [
             [

@@ -12,6 +12,8 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
 
     Writes audit.html into the run directory, and changes nothing else.
     """
+    from rich.text import Text
+
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
     from fedkin.core.system.own_code import find_own_code
@@ -29,6 +31,7 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
         return
     for shown in tables(result):
         console().print(_table(shown))
+        console().print(Text(f"{shown.note}\n"), style="dim")
     if result["canaries"] is None:
         say("no canaries: train with --set audit.canaries=100 to have a lower bound on epsilon")
     say(path)

@@ -184,7 +184,9 @@ def _candidate_table(
         )
         title += f", beside {listed(caution['beside'])}: {may} may end below (see under the table)"
     if not federate:
-        title = f"First local: each client alone; whoever federates all the same: {title.lower()}"
+        title = (
+            f"Begin with local, each client alone. If you federate nevertheless, {title.lower()}"
+        )
     table = _table(title, ("method", "gain over alone", "why", "would lose", "needs"))
     for one in candidates:
         gain = f"{one['gain']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}]"

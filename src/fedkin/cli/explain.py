@@ -33,7 +33,8 @@ def explain(
             for one in known.values():
                 say(f"{one.code}  {one.title}")
         return
-    family = known.get(code.upper().strip("[]"))
+    bare = code.upper().strip("[]")
+    family = known.get(bare) or known.get(f"FED-{bare}")
     if family is None:
         raise unknown("error code", code, known)
     if as_json:

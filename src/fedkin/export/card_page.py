@@ -48,7 +48,10 @@ def as_markdown(card: dict[str, Any]) -> str:
 
 def _model(card: Mapping[str, Any]) -> list[str]:
     """What it learned from, how well it does and what it cost."""
-    hyper = ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items())
+    hyper = ", ".join(
+        f"{key} = {'none' if value is None else value}"
+        for key, value in card["hyper_parameters"].items()
+    )
     samples = card["data"]["samples"]
     privacy = card.get("privacy")
     versions = ", ".join(f"{name} {version}" for name, version in card["versions"].items())

@@ -261,6 +261,8 @@ def plain(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
+    if value is None:
+        return "none"  # as a list of hyper-parameters has it
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):

@@ -194,7 +194,7 @@ def _extras(extras: Mapping[str, Mapping[str, Any]]) -> Fitting:
         ]
         more = f" … ({len(values)} in all)" if len(values) > VALUES else ""
         rows.append([name, "; ".join(remarks) + more])
-    return _table("What the method tells", ["name", "last values"], (), rows)
+    return _table("What the method records", ["name", "last values"], (), rows)
 
 
 def _table(

@@ -185,7 +185,9 @@ class PrivacySection(Section):
 
 def _target(value: dict[str, Any]) -> NoiseTarget:
     if set(value) != {"epsilon", "delta"}:
-        raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
+        wrong = [f"no {key}" for key in ("epsilon", "delta") if key not in value]
+        wrong += [f"unknown key {key!r}" for key in value if key not in ("epsilon", "delta")]
+        raise ValueError(f"{', '.join(wrong)}: write a number, or {{epsilon = 8, delta = 1e-5}}")
     epsilon = _as_given(partial(_above_zero, "epsilon"), value["epsilon"])
     delta = _as_given(_chance, value["delta"])
     if epsilon > LARGEST_EPSILON:

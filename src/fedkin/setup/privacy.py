@@ -30,8 +30,8 @@ LAST_ROUND = "the choice of the last round by validation scores"
 AT_HOME = "models that stay at home"
 SEEDED_NOISE = "NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"
 SEEDED_MASKS = "NOT PRIVATE: privacy.seeded makes the keys of masks from run.seed"
-PLAIN_AT_HOME = "personal models, trained without noise"
-PERSONAL = "personal models, made of their client's own rows"
+PLAIN_AT_HOME = "personal models (trained without noise)"
+PERSONAL = "personal models (made of their client's own rows)"
 
 
 def mechanism_of(spec: Spec) -> Mechanism:
@@ -244,7 +244,7 @@ def remarks_of(facts: Mapping[str, Any] | None) -> list[str]:
     return [
         f"privacy: epsilon = {facts['epsilon']:.3g}{replaced} at delta = {facts['delta']:g} after "
         f"{facts['rounds']} rounds{cut_off}, for {facts['protects']}, against {facts['from']}; "
-        f"{facts['outside']} are outside of it"
+        f"not covered: {facts['outside']}"
     ]
 
 

@@ -1,5 +1,7 @@
 """The charts of the leaderboard."""
 
+import json
+
 import pytest
 
 from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
@@ -53,6 +55,15 @@ def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
         best = max((row for row in found if row["federation"] == name), key=lambda r: r["value"])
         assert best["front"]
     assert against_cost(entries(ROWS)[:1], "bytes", TITLES) == []
+
+
+@pytest.mark.parametrize(("most", "all_named"), [(12, True), (2, False)])
+def test_a_few_methods_all_have_their_names(monkeypatch, most, all_named) -> None:
+    monkeypatch.setattr("fedkin.bench.leaderboard.charts.NAMED", most)
+    (drawn,) = against_cost(entries(ROWS), "bytes", TITLES)
+    assert ("Named: they, and fedavg" in drawn.note) != all_named
+    spec = json.dumps(drawn.spec)
+    assert ("datum.front || datum.method" in spec) != all_named
 
 
 def in_two_measures():

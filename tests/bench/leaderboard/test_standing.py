@@ -15,7 +15,7 @@ def test_a_method_stands_among_all_that_the_rows_have_but_the_pooled_one() -> No
     first, *_ = standings("apfl", rows)
     assert first == (
         f"{DIRICHLET}: apfl is the 1st of 5 methods at equal rounds; client by client it is "
-        "not told apart from local"
+        "not distinguished from local"
     )
     last, *_ = standings("fedavg", rows)
     apfl = [row for row in rows if (row.setting, row.method) == ("digits-dirichlet", "apfl")]
@@ -31,7 +31,7 @@ def test_a_method_stands_among_all_that_the_rows_have_but_the_pooled_one() -> No
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        (("ditto",), "client by client it is not told apart from ditto"),
+        (("ditto",), "client by client it is not distinguished from ditto"),
         ((), "no other has rows there"),
     ],
 )
@@ -47,7 +47,7 @@ def test_who_cannot_be_told_apart_is_said(others: tuple[str, ...], said: str) ->
     if others:
         second, *_ = standings("ditto", [*apfl, *same])
         assert "ditto is the 1st of 2" in second  # equal scores share a place
-        assert "is not told apart from it client by client (p = 1)" in second
+        assert "is not distinguished from it client by client (p = 1)" in second
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None
     assert named["next"].startswith(f"fedkin show '{folder}'   or   fedkin report '{folder}'")
 
 
+def test_baselines_are_called_so(tmp_path) -> None:
+    result = summary(record(tmp_path / "run"))
+    result["baselines"] = {"constant": {"mean": 0.5}}
+    assert f"baselines: {formatting.BASELINES['constant']} 50.00 %" in module._results(result)
+
+
 def test_a_worst_decile_of_few_rows_says_on_how_many_it_rests(
     tmp_path, reports, monkeypatch
 ) -> None:

@@ -3,8 +3,10 @@
 from fedkin.report.charts.over_runs import LABEL, over
 
 
-def row(run: str, at: int, value: float, state: str = "finished") -> dict[str, object]:
-    told = {"end": False, "run": run, "method": "m", "state": state}
+def row(
+    run: str, at: int, value: float, state: str = "finished", like: str = ""
+) -> dict[str, object]:
+    told = {"end": False, "run": run, "like": like or run, "method": "m", "state": state}
     return {**told, "round": at, "seconds": 2.0 * at, "value": value}
 
 
@@ -19,6 +21,16 @@ def test_names_stand_at_the_ends_one_below_the_other() -> None:
     gap = abs(ends[0]["value"] - ends[1]["value"])
     assert gap >= 0.999 * 0.4 * LABEL / found.spec["height"]  # both lines end at 0.5
     assert found.rows == len(LINES) + 2
+
+
+def test_seeds_of_one_experiment_share_a_colour_and_keep_their_lines() -> None:
+    seeds = [row(f"b{seed}", at, 0.1 * at, like="b0") for seed in (0, 1) for at in (1, 2)]
+    found = over([*seeds, row("a", 1, 0.2)], "round", "accuracy")
+    lines = found.spec["layer"][0]["encoding"]
+    assert lines["color"]["scale"]["domain"] == ["b0", "a"]
+    assert lines["detail"]["field"] == "run"
+    assert found.note.endswith("Runs that differ only in seed have one colour.")
+    assert "one colour" not in over(LINES, "round", "accuracy").note
 
 
 def test_seconds_carry_their_caveat() -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.page import best_gain, write_comparison
+from fedkin.report.comparison.page import best_gain, page, write_comparison
 from fedkin.report.comparison.what_next import what_next
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write
@@ -42,14 +42,33 @@ def test_the_sentence_names_the_best_or_the_only_one(tmp_path: Path) -> None:
     local, comet, *_ = runs(tmp_path)
     one = best_gain(comparison([local, comet]))  # client 1 of three gains 10 points: 3.33
     assert one.startswith(
-        "comet beside local: test accuracy +3.33 points on average (95 % interval "
+        "comet is better than local on average: test accuracy +3.33 points (95 % interval "
     )
     assert one.endswith(", which may be chance) over 3 clients; 33 % of them do better, 0 % worse.")
     worse = write(tmp_path / "worse", method="ditto")
     with sqlite3.connect(worse / "run.db") as database:
         database.execute("UPDATE metrics SET accuracy = accuracy - 0.1 WHERE split = 'test'")
     both = best_gain(comparison([local, worse, comet]))
-    assert both.startswith("Of 2 experiments beside local, comet does best: test accuracy +3.33 ")
+    assert both.startswith(
+        "Of 2 experiments compared with local, comet gains most on average: test accuracy +3.33 "
+    )
+    alone = best_gain(comparison([local, worse]))
+    assert alone.startswith("ditto is worse than local on average: test accuracy −10.00 points (")
+
+
+def test_where_nobody_gains_the_sentence_says_so() -> None:
+    """Who loses least is not called the best, and an interval has its unit once."""
+    pair = {"measure": "accuracy", "method": "ditto", "setting": "", "clients": 5, "seeds": [0]}
+    pair |= {"difference": -0.05, "low": -0.1, "high": 0.01, "better": 0.2, "worse": 0.6}
+    pairs = [pair, {**pair, "method": "comet", "difference": -0.1}]
+    said = best_gain(SimpleNamespace(pairs=pairs, baseline="local"))  # type: ignore[arg-type]
+    assert said.startswith(
+        "Of 2 experiments compared with local, none is better on average; ditto comes nearest: "
+        "test accuracy −5.00 points (95 % interval −10.00 … +1.00 points, which may be chance) over"
+    )
+    error = {**pair, "measure": "rmse", "difference": -0.05}  # of an error less is better
+    said = best_gain(SimpleNamespace(pairs=[error], baseline="local"))  # type: ignore[arg-type]
+    assert said.startswith("ditto is better than local on average: test RMSE −0.0500 (")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +83,20 @@ def test_an_interval_that_touches_zero_may_be_chance(low: float, high: float, su
     assert said.endswith("over 5 clients; 60 % of them do better, 20 % worse.")
 
 
+def test_tables_of_the_page_name_their_measure_and_no_column_is_empty(tmp_path: Path) -> None:
+    alike = [
+        write(tmp_path / f"{name}{seed}", method=name, seed=seed)
+        for name in ("local", "comet")
+        for seed in (7, 8)
+    ]
+    text = page(comparison(alike))
+    assert "Test accuracy in % over clients, personal view, final round; by val.: weighted" in text
+    assert "differ only in seed: test accuracy in %, mean ± sd over seeds" in text
+    assert ">setting</button>" not in text
+    other = write(tmp_path / "other", method="comet", hyper={"lam": 2.0}, seed=7)
+    assert ">setting</button>" in page(comparison([*alike, other]))
+
+
 def test_one_pair_is_not_told_apart_and_has_no_interval(tmp_path: Path) -> None:
     local, comet, *_ = runs(tmp_path)
     for folder in (local, comet):
@@ -72,8 +105,8 @@ def test_one_pair_is_not_told_apart_and_has_no_interval(tmp_path: Path) -> None:
     found = comparison([local, comet])
     assert [(row["clients"], row["low"]) for row in found.pairs] == [(1, None)]
     said = best_gain(found)
-    assert "+10.00 points on average (95 % interval –, which may be chance) over 1 client;" in said
-    assert what_next(found)[0].text.endswith("not told apart from it 1 of 1 experiment.")
+    assert "+10.00 points (95 % interval –, which may be chance) over 1 client;" in said
+    assert what_next(found)[0].text.endswith("0 worse, 1 not distinguished from it.")
     assert write_comparison(found, tmp_path / "page.html").is_file()
 
 

@@ -23,8 +23,8 @@ def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
         )
     steps = what_next(comparison([local, comet]))
     assert steps[0].text == (
-        "By their 95 % intervals, each by itself: better than local 0, worse 0, "
-        "not told apart from it 1 of 1 experiment."
+        "By their 95 % intervals, each by itself: 0 of 1 experiment better than local, "
+        "0 worse, 1 not distinguished from it."
     )
     assert [step.command.split()[:2] for step in steps[1:]] == [
         ["fedkin", "run"],

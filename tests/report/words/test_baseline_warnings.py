@@ -28,7 +28,7 @@ def test_it_is_told_beyond_chance(linear: dict[str, float], told: str, tmp_path:
     assert len(said) == bool(told)
     if told:
         assert said[0].startswith("own linear model of each client does better")
-        assert "71.67 % beside 60.00 %" in said[0]
+        assert "71.67 % against 60.00 %" in said[0]
 
 
 def test_even_the_most_frequent_class(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The charts of the leaderboard, from its entries and rows."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,9 +29,11 @@ from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, WINE, Figure, f
 from fedkin.report.charts.front import against, dashed_front, mark_front
 
 LINE = 18  # pixels of a method
+NAMED = 12  # methods of a federation that a chart can name without names over names
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
+SIDE = f"{RIGHT} ? 'right' : 'left'"  # how a name is aligned, so that it does not
 COLUMNS = {"bytes": "bytes sent", "flops": "FLOPs"}
 # of the clients' gains that are drawn
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
@@ -165,15 +168,17 @@ def _costs_in(
     base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
     own = own_methods(row["method"] for row in rows)
     label = formatting.label(what)
+    few = max(Counter(row["federation"] for row in rows).values()) <= NAMED
+    named = "" if few else " Named: they, and fedavg; point at another one for its name."
     note = (
-        "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+        f"At equal rounds. Green, dashed: methods that no other beats in both (Pareto).{named}"
         f"{'' if measure_named(what).higher else f' Less {label} is better.'}{_sign_of(own)}"
     )
     return figure(
         f"cost-{column}-{what}",
         f"Test {label} against {COLUMNS[column]}",
         note,
-        with_own(alt.layer(dashed_front(base), *_named_points(base)), own).add_params(
+        with_own(alt.layer(dashed_front(base), *_named_points(base, few)), own).add_params(
             _menu(of, names)
         ),
         rows,
@@ -181,9 +186,9 @@ def _costs_in(
     )
 
 
-def _named_points(base: alt.Chart) -> list[alt.Chart]:
-    """Methods as points with names: a dot of each that is fedkin's, named where it is on the front,
-    and above them a triangle of each that is not.
+def _named_points(base: alt.Chart, few: bool) -> list[alt.Chart]:
+    """Methods as points with names: a dot of each that is fedkin's, named where it is on the front
+    or where there are few, and above them a triangle of each that is not.
     """
     told = ["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")]
     dots = (
@@ -193,8 +198,10 @@ def _named_points(base: alt.Chart) -> list[alt.Chart]:
     )
     names_of = (
         only_own(base, False)
-        .transform_filter("datum.front || datum.method == 'fedavg'")
-        .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
+        .transform_filter("true" if few else "datum.front || datum.method == 'fedavg'")
+        .mark_text(
+            align=alt.expr(SIDE), dx=alt.expr(f"{RIGHT} ? -7 : 7"), dy=-5, fontSize=11, color="#777"
+        )
         .encode(text="method:N")
     )
     mine = (
@@ -205,7 +212,7 @@ def _named_points(base: alt.Chart) -> list[alt.Chart]:
     names_of_mine = (
         only_own(base)
         .mark_text(
-            align=alt.expr(f"{RIGHT} ? 'right' : 'left'"),
+            align=alt.expr(SIDE),
             dx=alt.expr(f"{RIGHT} ? -9 : 9"),
             dy=7,
             fontSize=12,

@@ -55,7 +55,7 @@ def _standing(method: str, mine: Sequence[Entry], rows: Sequence[Row]) -> str:
         return f"{method} is the {among}; {_near(near, len(others))}"
     top = next(one for one in mine if one.method == best)
     p = next(one.p for one in others if one.method == method)
-    apart = "is better" if p < LEVEL else "is not told apart from it"
+    apart = "is better" if p < LEVEL else "is not distinguished from it"
     return (
         f"{method} is the {among}; the best, {best} ({formatting.value(top.measure, top.mean)}), "
         f"{apart} client by client (p = {p:.2g})"
@@ -71,5 +71,5 @@ def _near(near: Sequence[str], others: int) -> str:
     if not others:
         return "no other has rows there"
     if not near:
-        return "client by client it is told apart from all others"
-    return f"client by client it is not told apart from {', '.join(near)}"
+        return "client by client it is distinguished from all others"
+    return f"client by client it is not distinguished from {', '.join(near)}"

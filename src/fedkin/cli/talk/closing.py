@@ -66,7 +66,7 @@ def _results(result: Mapping[str, Any]) -> list[str]:
         f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"
         for name, numbers in result["baselines"].items()
     ]
-    lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
+    lines += [f"baselines: {', '.join(beside)}"] if beside and lines else []
     for view, measures in other_measures(result).items():
         shown = [name for name in (*in_columns(), "log_loss") if name in measures]
         cells = ", ".join(

@@ -14,10 +14,12 @@ AXES = {"round": "rounds", "seconds": "seconds since the start"}
 
 
 def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
-    """A line a run, with its name at its end: eight colours serve more runs with dashes.
+    """A line a run, with its name at its end. Runs that differ only in seed share a colour; eight
+    colours serve more experiments with dashes.
 
     Args:
-        lines: Rows with "run", "value" and what the line is over.
+        lines: Rows with "run", "value", "like" (the first run of the experiment) and what the line
+            is over.
         by: The column that the line is over: "round", "seconds" or "bytes".
         what: The name of the measure.
 
@@ -25,6 +27,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         A figure.
     """
     names = list(dict.fromkeys(row["run"] for row in lines))
+    experiments = list(dict.fromkeys(row["like"] for row in lines))
     height = max(300, LABEL * len(names) + 40)
     ends = _ends(lines, by, height)
     x = alt.X(f"{by}:Q", title=by).scale(nice=False, zero=by == "seconds")
@@ -32,11 +35,11 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     axis = measured_axis(what)
     y = alt.Y("value:Q", title=f"mean test {formatting.label(what)}", axis=axis)
     y = y.scale(zero=False, nice=False)
-    colour = alt.Color("run:N", scale=cycled(names), legend=None)
-    drawn = alt.Chart(ROWS).transform_filter("!datum.end").encode(x=x, color=colour)
+    colour = alt.Color("like:N", scale=cycled(experiments), legend=None)
+    drawn = alt.Chart(ROWS).transform_filter("!datum.end").encode(x=x, color=colour, detail="run:N")
     chart = drawn.mark_line(point=len(lines) <= 60).encode(
         y=y,
-        strokeDash=alt.StrokeDash("run:N", scale=dashes(names), legend=None),
+        strokeDash=alt.StrokeDash("like:N", scale=dashes(experiments), legend=None),
         opacity=alt.condition("datum.state === 'finished'", alt.value(1), alt.value(0.6)),
         tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
     )
@@ -46,6 +49,8 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         f"Mean over clients of the test {formatting.label(what)} of personal models. "
         "Paler: not finished."
     )
+    if len(experiments) < len(names):
+        note += " Runs that differ only in seed have one colour."
     if by == "seconds":
         note += " Seconds compare only where the runs had the machine to themselves."
     figure_of_runs = figure(
@@ -72,6 +77,6 @@ def _ends(lines: Sequence[Mapping[str, Any]], by: str, height: int) -> list[dict
         if ends:
             at = max(at, ends[-1]["value"] + step)
         state = "" if last[name]["state"] == FINISHED else " (unfinished)"
-        texts = {"end": True, "run": name, "state": last[name]["state"]}
+        texts = {"end": True, **{key: last[name][key] for key in ("run", "like", "state")}}
         ends.append({**texts, "text": f"{name}{state}", by: right, "value": at})
     return ends

@@ -213,7 +213,7 @@ def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
         y=alt.Y("mean:Q", title=name)
     )
     if matrix.clients == [FEDERATION]:
-        note = "What the method tells of the whole federation."
+        note = "What the method records of the whole federation."
         return figure(f"note-{name}", name, note, alt.layer(line), rows, 160)
     dashed = (
         alt.Chart(OWN)
@@ -221,7 +221,7 @@ def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
         .encode(x="round:Q", y="value:Q")
     )
     note = (
-        "What the method tells of its clients: mean, with a band from the lowest tenth to "
+        "What the method records of its clients: mean, with a band from the lowest tenth to "
         "the highest. "
     )
     note += "A chosen client is the dashed line."

@@ -40,7 +40,7 @@ Row = dict[str, Any]
 def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
     """The charts of a comparison.
 
-    Damaged runs are in none, unfinished ones only in the lines, dashed.
+    Damaged runs are in none, unfinished ones only in the lines, paler.
 
     Args:
         seen: The runs.
@@ -50,7 +50,10 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
         In the order of the page.
     """
     whole = [one for one in seen if one.finished and one.personal]
-    lines = [row for one in seen for row in _curve(one)]
+    first: dict[str, str] = {}
+    for one in seen:
+        first.setdefault(one.experiment, one.name)
+    lines = [row for one in seen for row in _curve(one, first[one.experiment])]
     drawn: list[Figure | None] = []
     if lines:
         what = next((one.measure for one in seen if one.measure), lines[0]["measure"])
@@ -65,9 +68,9 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
     return [figure for figure in drawn if figure is not None]
 
 
-def _curve(one: Seen) -> list[Row]:
+def _curve(one: Seen, like: str) -> list[Row]:
     """A run's mean over clients, round by round, with the seconds until then; of a panel's run over
-    the panel, whose rounds can be compared.
+    the panel, whose rounds can be compared. ``like`` is the first run of its experiment.
     """
     if one.folder is None:
         return []
@@ -81,7 +84,7 @@ def _curve(one: Seen) -> list[Row]:
         last = run.ended()
     if matrix is None:
         return []
-    fields = {"run": one.name, "method": one.row["method"], "measure": what}
+    fields = {"run": one.name, "like": like, "method": one.row["method"], "measure": what}
     fields["state"] = "finished" if one.finished else "unfinished"
     return [
         {

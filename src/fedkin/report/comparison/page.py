@@ -2,6 +2,7 @@
 charts of the runs.
 """
 
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.paired import best_of, pairs_of, told_apart
+from fedkin.report.comparison.paired import best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import FINISHED
+from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.comparison.tables import (
+    WEIGHTED,
     cell,
     experiment_sheets,
     score_columns,
+    scores_are,
     troubles,
     view_of,
 )
@@ -24,11 +28,12 @@ from fedkin.report.comparison.what_next import what_next
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figure_files import write_figure
 from fedkin.report.page.figures import content_of
-from fedkin.report.page.lead import signed
+from fedkin.report.page.lead import between, signed
 from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.output_files import PAGES, write_outside
 
+SETTING = "setting"  # the heading of what tells settings of one method apart
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",
     "paper scalars": "scalars (paper)",
@@ -119,22 +124,31 @@ def best_gain(comparison: Comparison) -> str:
         return ""
     measure = best["measure"]
     experiments = sum(row["difference"] is not None for row in comparison.pairs)
-    name = " ".join(part for part in (best["method"], best["setting"]) if part)
     pairs = formatting.many(best["clients"], pairs_of(best))
     pairs += " of client and seed" if pairs_of(best) == "pair" else ""
-    ends = formatting.NONE
-    if best["low"] is not None and best["high"] is not None:
-        ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
+    ends = between(measure, best["low"], best["high"])
     chance = "" if told_apart(best) else ", which may be chance"
-    who = f"{name} beside {comparison.baseline}"
     if experiments > 1:
-        who = f"Of {experiments} experiments beside {comparison.baseline}, {name} does best"
         chance = chance or ", not corrected for the choice"
     return (
-        f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
+        f"{_who(best, experiments, comparison.baseline)}: test {formatting.label(measure)} "
+        f"{signed(measure, best['difference'])} "
         f"(95 % interval {ends}{chance}) over {pairs}; {percent(best['better'], 0)} of them do "
         f"better, {percent(best['worse'], 0)} worse."
     )
+
+
+def _who(best: Mapping[str, Any], experiments: int, baseline: str) -> str:
+    """Who gains most on the baseline; or that nobody does, and who comes nearest."""
+    name = " ".join(part for part in (best["method"], best["setting"]) if part)
+    gain = gain_of(best)
+    if experiments == 1:
+        way = "better than" if gain > 0 else "worse than" if gain < 0 else "as good as"
+        return f"{name} is {way} {baseline} on average"
+    of = f"Of {experiments} experiments compared with {baseline}"
+    if gain > 0:
+        return f"{of}, {name} gains most on average"
+    return f"{of}, none is better on average; {name} comes nearest"
 
 
 def _runs(comparison: Comparison) -> str:
@@ -156,10 +170,9 @@ def _runs(comparison: Comparison) -> str:
             (cell(name, row[name], comparison.measure), _plain(row[name])) for name in columns
         ]
         rows.append([*remarks, *numbers])
-    note = (
-        "On the clients' test data, final round. Choose a heading to sort. Only finished "
-        "runs are averaged or paired."
-    )
+    view, measure = view_of(comparison.rows), comparison.measure
+    note = f"{scores_are(measure, view)}; {WEIGHTED}" if view else scores_are(measure, view)
+    note += ". Choose a heading to sort. Only finished runs are averaged or paired."
     marks = ["" if row["state"] == FINISHED else "unfinished" for row in comparison.rows]
     return section(
         "runs", "The runs", note, table(head, rows, marks=marks), above=search_bar("runs")
@@ -170,16 +183,17 @@ def _others(comparison: Comparison) -> list[str]:
     """The tables over seeds, against the baseline, and of the choice by validation."""
     parts = []
     for number, sheet in enumerate(experiment_sheets(comparison)):
-        head = [(name, "" if k < sheet.texts else "n") for k, name in enumerate(sheet.columns)]
-        parts.append(
-            section(
-                f"sheet-{number}",
-                sheet.title,
-                sheet.caption,
-                table(head, list(sheet.rows), marks=[""] * len(sheet.rows)),
-            )
-        )
+        used = [k for k, name in enumerate(sheet.columns) if name != SETTING or _said(sheet, k)]
+        head = [(sheet.columns[k], "" if k < sheet.texts else "n") for k in used]
+        rows = [[row[k] for k in used] for row in sheet.rows]
+        shown = table(head, rows, marks=[""] * len(rows))
+        parts.append(section(f"sheet-{number}", sheet.title, sheet.caption, shown))
     return parts
+
+
+def _said(sheet: Sheet, column: int) -> bool:
+    """Whether any row says something there: an empty column pushes the last one off the page."""
+    return any(row[column] for row in sheet.rows)
 
 
 def _plain(value: Any) -> float | None:

@@ -19,6 +19,7 @@ from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.latex import tables as latex_tables
 
 Rows = Sequence[Mapping[str, Any]]
+WEIGHTED = "by val.: weighted, at the best round by validation; global: weighted, final"
 
 
 def compare(comparison: Comparison) -> RenderableType:
@@ -146,11 +147,6 @@ def experiment_sheets(comparison: Comparison) -> list[Sheet]:
 def _scores(comparison: Comparison, view: str) -> Sheet:
     runs, measure = comparison.rows, comparison.measure
     shown = score_columns(runs, view, measure)
-    unit = " in %" if formatting.is_share(measure) else ""
-    title = (
-        f"Test {formatting.label(measure)}{unit} over clients, {view or 'personal'} view, "
-        "final round"
-    )
     whole = all(row["state"] == FINISHED for row in runs)
     columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
     rows = []
@@ -164,12 +160,26 @@ def _scores(comparison: Comparison, view: str) -> Sheet:
             formatting.integer(row["rounds"]),
         ]
         rows.append([*cells, *(cell(name, row[name], measure) for name in shown)])
-    caption = (
-        "by val.: weighted, at the best round by validation; global: weighted, final"
-        if view
-        else ""
-    )
-    return Sheet(title, columns, rows, 2 if whole else 3, caption)
+    title = scores_are(measure, view)
+    return Sheet(title, columns, rows, 2 if whole else 3, WEIGHTED if view else "")
+
+
+def scores_are(measure: str, view: str) -> str:
+    """What the scores of runs are, and their unit.
+
+    Args:
+        measure: The name of the measure.
+        view: "personal", "global" or "", as ``view_of`` finds it.
+
+    Returns:
+        The beginning of a sentence, or a title.
+    """
+    return f"Test {_with_unit(measure)} over clients, {view or 'personal'} view, final round"
+
+
+def _with_unit(measure: str) -> str:
+    unit = " in %" if formatting.is_share(measure) else ""
+    return f"{formatting.label(measure)}{unit}"
 
 
 def _costs(runs: Rows) -> Sheet:
@@ -190,8 +200,10 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     for row in seeds:
         numbers = [_spread(name, row, measure) for name in shown]
         rows.append([row["method"], row["setting"], formatting.plain(row["seeds"]), *numbers])
-    title = "Finished runs that differ only in seed: mean ± sd over seeds"
-    return Sheet(title, ["method", "setting", "seeds", *shown.values()], rows, 3)
+    what = _with_unit(measure)
+    title = f"Finished runs that differ only in seed: test {what}, mean ± sd over seeds"
+    columns = ["method", "setting", "seeds", *shown.values()]
+    return Sheet(title, columns, rows, 3, WEIGHTED if view else "")
 
 
 def _spread(name: str, row: Mapping[str, Any], measure: str) -> str:

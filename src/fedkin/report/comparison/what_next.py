@@ -58,14 +58,15 @@ def _runs_of(row: Mapping[str, Any], groups: Sequence[list[Seen]]) -> list[Seen]
 
 
 def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
-    """How many experiments gain, lose, or cannot be told apart."""
+    """How many experiments gain, lose, or cannot be distinguished."""
     pairs = [row for row in rows if row["difference"] is not None]
     sure = [row for row in pairs if told_apart(row)]
     gain = sum(gain_of(row) > 0 for row in sure)
     lose, open_ = len(sure) - gain, len(pairs) - len(sure)
     return (
-        f"By their 95 % intervals, each by itself: better than {baseline} {gain}, worse {lose}, "
-        f"not told apart from it {open_} of {formatting.many(len(pairs), 'experiment')}."
+        f"By their 95 % intervals, each by itself: {gain} of "
+        f"{formatting.many(len(pairs), 'experiment')} better than {baseline}, {lose} worse, "
+        f"{open_} not distinguished from it."
     )
 
 

@@ -114,10 +114,23 @@ def ends_of(gain: Gain) -> str:
     Returns:
         Text; a dash where there is no interval.
     """
-    if gain.low is None or gain.high is None:
+    return between(gain.measure, gain.low, gain.high)
+
+
+def between(measure: str, low: float | None, high: float | None) -> str:
+    """Both ends of an interval of a difference: +2.10 … +6.30 points.
+
+    Args:
+        measure: The name of the measure.
+        low: The lower end; a fraction where the measure is a share.
+        high: The upper end.
+
+    Returns:
+        Text; a dash where an end is None.
+    """
+    if low is None or high is None:
         return formatting.NONE
-    low, high = (signed(gain.measure, end) for end in (gain.low, gain.high))
-    return f"{low.removesuffix(' points')} … {high}"
+    return f"{signed(measure, low).removesuffix(' points')} … {signed(measure, high)}"
 
 
 def _cards(summary: Mapping[str, Any], gain: Gain | None) -> list[Card]:

@@ -48,6 +48,6 @@ def _sentence(name: str, measure: str, theirs: list[float], own: list[Any]) -> s
     baseline, here = (formatting.value(measure, sum(one) / len(one)) for one in (theirs, own))
     return (
         f"{formatting.BASELINES[name]} does better than this run ({formatting.label(measure)} "
-        f"{baseline} beside {here} on the same clients): fedkin doctor says whether federating can "
-        "help, and with which method"
+        f"{baseline} against {here} on the same clients): fedkin doctor says whether federating "
+        "can help, and with which method"
     )

@@ -150,7 +150,7 @@ def privacy(facts: Mapping[str, Any]) -> str:
     return (
         f"{loud}epsilon {shown('epsilon')}{replaced} at delta {shown('delta')} for "
         f"{shown('protects')}, against {shown('from')}, after {rounds}; {clip}, "
-        f"noise {shown('noise')} by the {by}; outside of it: "
+        f"noise {shown('noise')} by the {by}; not covered: "
         f"{str(facts.get('outside'))[:400]}"
     )
 
