@@ -161,6 +161,13 @@ def test_what_is_no_loss_counts_for_nothing(loss):
     assert not alone.some_loss
 
 
+def test_clients_without_samples_have_lost_no_loss():
+    """They did not diverge: the run goes on."""
+    nothing = Evaluation({"personal": dict.fromkeys(("val", "test"), (math.nan, math.nan))})
+    none = {"val": 0, "test": 0}
+    assert added((nothing, none), (nothing, none)).some_loss
+
+
 @pytest.mark.parametrize("size", [6631662.9, 1e12, 1e25])
 def test_losses_and_measures_of_large_labels_are_in_the_mean(size):
     """Poisson deviances and squared errors of prices are above a million."""

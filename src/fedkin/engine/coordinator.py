@@ -322,7 +322,7 @@ class Coordinator:
             evaluated.scores[answer.client] = answer.record.scores
             evaluated.notes[answer.client] = dict(answer.record.notes)
             evaluated.measures[answer.client] = dict(answer.record.measures)
-        check_losses(number, evaluated.scores, self.method)
+        check_losses(number, evaluated.scores, self.method, self.federation.unscored)
         return evaluated
 
     def _masked_scores(

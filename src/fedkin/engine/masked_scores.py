@@ -53,7 +53,8 @@ PLACES = tuple(_places())
 
 class Means(NamedTuple):
     """Of the federation, as a record holds them: scores by client, measures, and of each the
-    clients (``Record.counted``). some_loss: whether any client has a finite one, known or not.
+    clients (``Record.counted``). some_loss: whether any client has a finite one, known or
+    not, or nobody has samples to have one of.
     """
 
     scores: dict[int, dict[str, dict[str, tuple[float, float]]]]
@@ -256,7 +257,8 @@ def means_of(
         {FEDERATION: scores},
         {FEDERATION: {view: by for view, by in measures.items() if by}},
         {view: _counted(in_sums, having, view) for view in views},
-        any(having[place] for place in PLACES if place.name == "loss"),
+        any(having[place] for place in PLACES if place.name == "loss")
+        or not any(having[place] for place in PLACES if place.name == LOST),
     )
 
 

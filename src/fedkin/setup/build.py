@@ -254,8 +254,15 @@ def _federation(
         evaluate=spec.run.evaluate,
         evaluate_every=spec.run.evaluate_every,
         poisson=poisson,
+        unscored=_unscored(population),
     )
     return with_threshold(federation, spec)
+
+
+def _unscored(population: Population) -> frozenset[int]:
+    """Clients with neither validation nor test samples."""
+    sizes = population.sizes("val") + population.sizes("test")
+    return frozenset(np.flatnonzero(sizes == 0).tolist())
 
 
 def start_of(

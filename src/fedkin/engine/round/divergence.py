@@ -42,6 +42,7 @@ def check_losses(
     number: int,
     scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]],
     method: Method,
+    unscored: Collection[int] = (),
 ) -> None:
     """Clients who send nothing (``local``) diverge in silence otherwise: no message of theirs is
     refused.
@@ -50,13 +51,15 @@ def check_losses(
         number: Of the round.
         scores: Client → view → split → (loss, accuracy).
         method: Whose hyper-parameters are named.
+        unscored: Clients without samples to score: that they have no loss says nothing.
 
     Raises:
         FedkinError: No loss is finite.
     """
     losses = [
         loss
-        for views in scores.values()
+        for client, views in scores.items()
+        if client not in unscored
         for splits in views.values()
         for loss, _ in splits.values()
     ]

@@ -37,6 +37,8 @@ class Federation(NamedTuple):
     threshold: int | None = None  # of secure aggregation; None: messages arrive as they are
     verify: Verify | None = None  # signatures of masks' keys; None: nobody signs (simulations)
     scoring: Callable[[int], int] | None = None  # round → threshold of scores that masks hide
+    # clients with neither validation nor test samples, as a node may be: no loss of theirs is known
+    unscored: frozenset[int] = frozenset()
 
     @property
     def masked(self) -> bool:

@@ -8,6 +8,7 @@ the tasks: nothing depends on threads.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 import torch
@@ -18,6 +19,7 @@ from fedkin.core.model import Model
 from fedkin.core.ops import ScanStep
 from fedkin.core.tree import Tree, leaves, map_tree, stack
 from fedkin.engine.vmap.client_thread import ClientThread, ScanRequest
+from fedkin.runtime.prepared import Prepared
 from fedkin.runtime.replay import Runtime
 
 T = TypeVar("T")
@@ -33,8 +35,8 @@ class VmapBatcher:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self._here = threading.local()
-        self._steps: dict[Any, ScanStep] = {}
-        self._apart: set[Any] = set()
+        self._steps: Prepared[ScanStep] = Prepared()
+        self._apart: Prepared[None] = Prepared()
 
     @property
     def said(self) -> list[str]:
@@ -129,7 +131,10 @@ class VmapBatcher:
             lead.constants[place] if one else stack([each.constants[place] for each in places])
             for place, one in enumerate(shared)
         )
-        step = self._steps.setdefault((lead.step, shared), side_by_side(lead.step, shared))
+        key = lead.step, shared
+        if key not in self._steps:
+            self._steps.keep(key, side_by_side(lead.step, shared))
+        step = self._steps[key]
         carry = stack([each.carry for each in places])
         later: list[None] = []
         blocks = _noted(abreast([one.blocks() for one in requests], width), later)
@@ -139,7 +144,7 @@ class VmapBatcher:
         except Exception as error:
             if later:
                 raise  # they cannot be had again
-            self._apart.add(kind)
+            self._apart.keep(kind, None)
             self.runtime.say(f"steps of several clients run one by one: {named_line(error)}")
             return None
         return [
@@ -162,6 +167,7 @@ def side_by_side(step: ScanStep, shared: tuple[bool, ...]) -> ScanStep:
         The step of all.
     """
 
+    @wraps(step)  # of the same origin: what is prepared of it is found by that
     def many(model: Model, carry: Tree, batch: tuple[Tensor, Tree], *constants: Tree) -> Tree:
         def one(goes_on: Tensor, old: Tree, rows: Tree, *rest: Tree) -> Tree:
             return map_tree(
