@@ -2,17 +2,15 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fedkin.cli.node.data import Node, check, columns, prepare
-from fedkin.cli.options import AsJson, RoundsOfNewcomer, Threshold, TrustCode
+from fedkin.cli.node.model import export, predict
+from fedkin.cli.options import AsJson, RoundsOfNewcomer, TrustCode
 from fedkin.cli.talk.flower_extra import need_extra
 from fedkin.experiment.terminal import ends_with_connection, note, say
-
-if TYPE_CHECKING:
-    from fedkin.export.exportable import Exportable
 
 app = typer.Typer(
     name="deploy",
@@ -21,14 +19,6 @@ app = typer.Typer(
 )
 Place = Annotated[
     Path, typer.Argument(metavar="DIR", help="Deployment folder.", show_default=False)
-]
-KeptRun = Annotated[
-    str | None,
-    typer.Option(
-        "--run",
-        metavar="ID",
-        help="Run folder in state, or its first letters; default: the last run.",
-    ),
 ]
 
 
@@ -252,60 +242,5 @@ def join(
     tell(work(folder, name, number, rounds), as_json)
 
 
-@app.command()
-def export(
-    folder: Node,
-    format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")
-    ] = "safetensors",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Output folder; default: NODE/export."),
-    ] = None,
-    run: KeptRun = None,
-    as_json: AsJson = False,
-) -> None:
-    """On a node: export its personal model, with a card."""
-    from fedkin.cli.export import tell_written
-    from fedkin.export.export import export as write
-    from fedkin.export.formats import check_format
-
-    check_format(format)  # before the run is read
-    tell_written(write(_handed(folder, run), format, out or folder / "export"), as_json)
-
-
-@app.command()
-def predict(
-    folder: Node,
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="New samples, in the form of the node's data.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
-    ] = None,
-    threshold: Threshold = None,
-    run: KeptRun = None,
-    as_json: AsJson = False,
-) -> None:
-    """On a node: predict new samples; a CSV with a probability for each class."""
-    from fedkin.cli.export import tell_answers
-    from fedkin.export.predict import predict as ask
-
-    model = _handed(folder, run)
-    answers = ask(model, data, threshold=threshold)
-    tell_answers(*answers, [data, Path(model.data.name)], out, as_json)
-
-
-def _handed(folder: Path, run: str | None) -> "Exportable":
-    from fedkin.core.system.own_code import find_own_code
-    from fedkin.flower.node.model import exportable
-
-    find_own_code()
-    return exportable(folder, run)
+app.command()(export)
+app.command()(predict)

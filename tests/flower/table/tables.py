@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedkin.flower.table.prepare import prepare
 from tests.engine.small import small
 from tests.flower.node.host_examples import made
 
@@ -42,3 +43,9 @@ def node(folder: Path, data: str = "data.csv") -> Path:
     made(folder, small("ditto", data__label="sick"), data=data)
     (folder / "columns.toml").write_text(COLUMNS, encoding="utf-8")
     return folder
+
+
+def prepared(folder: Path, table: pd.DataFrame, **options: object) -> dict[str, object]:
+    """What ``prepare`` made of a table, in a node's folder."""
+    table.to_csv(folder / "raw.csv", index=False)
+    return prepare(folder, folder / "raw.csv", folder / "columns.toml", **options)  # type: ignore[arg-type]

@@ -18,17 +18,12 @@ from fedkin.flower.table import prepare as module
 from fedkin.flower.table.prepare import prepare
 from tests.cli.command import fedkin
 from tests.cli.json_outputs import as_written, preparations
-from tests.flower.table.tables import COLUMNS, node, raw
+from tests.flower.table.tables import COLUMNS, node, prepared, raw
 from website.json_page import schemas
 from website.json_schema import of
 
 INPUTS = ["age", "age is missing", "bmi", "ward = heart", "ward = lung"]
 INPUTS += ["smoker = no", "smoker = yes", "smoker is another", "smoker is missing"]
-
-
-def prepared(folder: Path, table: pd.DataFrame, **options: object) -> dict[str, object]:
-    table.to_csv(folder / "raw.csv", index=False)
-    return prepare(folder, folder / "raw.csv", folder / "columns.toml", **options)  # type: ignore[arg-type]
 
 
 def test_a_table_becomes_the_nodes_file(tmp_path: Path) -> None:
@@ -121,23 +116,6 @@ def test_a_file_that_is_there_stays_unless_it_is_asked_for(tmp_path: Path) -> No
         prepare(folder, folder / "data.csv", folder / "columns.toml", replace=True)
 
 
-def test_a_node_that_names_another_file_is_told(tmp_path: Path) -> None:
-    folder = node(tmp_path, "data.npz")
-    (folder / "data.npz").touch()
-    found = prepared(folder, raw())
-    assert found["file"] == str(tmp_path / "data.csv")
-    assert found["notes"] == ['node.toml names another file: write data = "data.csv" there']
-
-
-def test_a_node_that_names_a_file_that_is_not_there_names_the_new_one(tmp_path: Path) -> None:
-    folder = node(tmp_path, "data.npz")
-    before = (folder / "node.toml").read_text()
-    (note,) = prepared(folder, raw())["notes"]
-    assert note == "node.toml now names data.csv; data.npz, which it named before, is not there"
-    assert (folder / "node.toml").read_text() == before.replace("data.npz", "data.csv")
-    assert checked(folder)["samples"]
-
-
 # what is done to the raw table, and to the file of columns → what is said
 FAULTS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], Callable[[str], str], str]] = {
     "a label that is no class": (
@@ -198,23 +176,6 @@ def test_what_is_wrong_is_said_and_nothing_written(case: str, tmp_path: Path) ->
     with pytest.raises(FedkinError, match=said):
         prepared(folder, table)
     assert not (folder / "data.csv").exists()
-
-
-def test_a_table_that_there_is_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = node(tmp_path)
-    raw().to_parquet(folder / "raw.parquet")
-    monkeypatch.setattr(module, "room", lambda: 1000)
-    with pytest.raises(FedkinError, match="80 rows, of 9 inputs each: more than the 1,000 bytes"):
-        prepare(folder, folder / "raw.parquet", folder / "columns.toml")
-
-
-@pytest.mark.parametrize(
-    ("times", "said"),
-    [({"ward": 2.0}, "'ward' is no column of numbers"), ({"bmi": 1e38}, "too large for float32")],
-)
-def test_units_that_cannot_be(times: dict[str, float], said: str, tmp_path: Path) -> None:
-    with pytest.raises(FedkinError, match=said):
-        prepared(node(tmp_path), raw(), times=times)
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

@@ -19,6 +19,14 @@ Separator = Annotated[
 Decimal = Annotated[
     str, typer.Option("--decimal", metavar="MARK", help="Before the fraction in a CSV.")
 ]
+Times = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--times",
+        metavar="COLUMN=NUMBER",
+        help="Multiply a raw column that has another unit here; may be repeated.",
+    ),
+]
 Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Of a CSV's bytes.")]
 
 
@@ -52,7 +60,7 @@ def columns(
     from fedkin.flower.table.draft import draft
     from fedkin.runs.output_files import write_outside
 
-    style = _style(separator, decimal, encoding)
+    style = style_of(separator, decimal, encoding)
     name = "columns.toml" if out is None else out.name
     made = draft(table, label, group, style, name)
     for column, why in made.left_out.items():
@@ -79,14 +87,7 @@ def prepare(
             show_default=False,
         ),
     ],
-    times: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--times",
-            metavar="COLUMN=NUMBER",
-            help="Multiply a raw column that has another unit here; may be repeated.",
-        ),
-    ] = None,
+    times: Times = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Write a file anew that is there; parts are redrawn.")
     ] = False,
@@ -99,7 +100,7 @@ def prepare(
     from fedkin.cli.talk.prepared import factors, tell
     from fedkin.flower.table.prepare import prepare as make
 
-    style = _style(separator, decimal, encoding)
+    style = style_of(separator, decimal, encoding)
     tell(make(folder, table, columns, style, factors(times or []), replace), as_json)
 
 
@@ -114,7 +115,17 @@ def check(folder: Node, as_json: AsJson = False) -> None:
     tell(checked(folder), as_json)
 
 
-def _style(separator: str, decimal: str, encoding: str) -> "Style":
+def style_of(separator: str, decimal: str, encoding: str) -> "Style":
+    """How a raw CSV is written.
+
+    Args:
+        separator: Between cells.
+        decimal: Before the fraction.
+        encoding: Of its bytes.
+
+    Returns:
+        For the reader of tables.
+    """
     from fedkin.data.formats.frames import Style
 
     return Style(separator=separator, decimal=decimal, encoding=encoding)

@@ -6,31 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from fedkin.core.errors import FedkinError, many, reason, some
 from fedkin.core.files import write_file
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array
 from fedkin.data.formats.frames import Read, Style
-from fedkin.data.formats.memory import room
 from fedkin.data.holdout import holdout
 from fedkin.data.population import SPLITS
-from fedkin.data.tables.clean import as_trained
-from fedkin.data.tables.columns import LARGEST, Cells, cells_of, numbers_of
-from fedkin.data.tables.encoding import Category, Encoding, Number
+from fedkin.data.tables.columns import cells_of, numbers_of
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.kinds import spelled
 from fedkin.data.tables.table import groups_of
 from fedkin.flower.config import NODE, NodeConfig, load, spec_of
 from fedkin.flower.table.columns_file import SPLIT, ColumnsFile, read_columns
+from fedkin.flower.table.inputs import NAMED, inputs_of, read_wanted
 from fedkin.flower.table.named import name_data
-from fedkin.flower.table.raw import read_raw
 
 CSV, OTHERWISE = ".csv", "data.csv"
-CELL = 40  # bytes of a cell of the new file in memory, as a number and as text
-NAMED = 5  # words in a sentence
-WORDS = 20  # unknown words of a column that are told
 SEED = 63  # bits of what the parts are drawn from
 
 
@@ -64,21 +57,17 @@ def prepare(
     node, label = load(NodeConfig, folder, NODE), spec_of(folder).data.label or "label"
     wanted = read_columns(columns)
     target = _target(folder, node, table, replace)
-    read = _read(table, wanted, style or Style())
+    roles = [wanted.label, *([] if wanted.group is None else [wanted.group])]
+    read = read_wanted(table, wanted, style or Style(), roles)
     encoding = wanted.encoding
     if label in encoding.outputs:
         raise FedkinError(
             f"{columns}: column {label!r} has the name of the experiment's label: rename it"
         )
-    _check_room(table, len(read.frame), len(encoding.outputs))
     y = _labels(read, wanted, columns)
-    cells = _cells(read, encoding, dict(times or {}), columns)
-    x = encoding.encode(
-        np.stack([one.cells for one in cells], axis=1), [one.column for one in cells]
-    )
+    inputs = inputs_of(read, encoding, times or {}, columns)
     parts = _parts(read, wanted, table)
-    file = pd.DataFrame({name: _plain(x[:, k]) for k, name in enumerate(encoding.outputs)})
-    file = file.assign(**{label: y, SPLIT: parts})
+    file = inputs.frame.assign(**{label: y, SPLIT: parts})
     try:
         write_file(target, file.to_csv(index=False).encode(), private=True)
     except OSError as error:
@@ -92,7 +81,8 @@ def prepare(
         "rows": len(file),
         "samples": {split: int((parts == split).sum()) for split in SPLITS},
         "columns": len(encoding.outputs),
-        **_found(encoding, cells),
+        "unknown": inputs.unknown,
+        "filled": inputs.filled,
         "dropped": [name for name in map(str, read.frame.columns) if name not in used],
         "notes": notes,
     }
@@ -109,33 +99,6 @@ def _target(folder: Path, node: NodeConfig, table: Path, replace: bool) -> Path:
             "test before: keep it, or write it anew with --replace"
         )
     return path
-
-
-def _read(table: Path, wanted: ColumnsFile, style: Style) -> Read:
-    """The raw table, with all columns that are wanted."""
-    words = [name for name, one in wanted.columns.items() if one.values]
-    words += [wanted.label] if wanted.classes else []
-    words += [] if wanted.group is None else [wanted.group]
-    read = read_raw(table, style._replace(as_text=tuple(words)))
-    there = [str(name) for name in read.frame.columns]
-    roles = [wanted.label, *([] if wanted.group is None else [wanted.group])]
-    lacking = [name for name in (*wanted.columns, *roles) if name not in there]
-    if lacking:
-        raise FedkinError(
-            f"{table} lacks {many(len(lacking), 'column')} that all nodes have: "
-            f"{some(map(repr, lacking), NAMED)} (columns: {some(there, 12)})"
-        )
-    options = {"missing": dict.fromkeys([*wanted.columns, *roles], wanted.missing)}
-    return as_trained(read, options, list(wanted.columns), words)
-
-
-def _check_room(table: Path, rows: int, columns: int) -> None:
-    left = room()
-    if rows * columns * CELL > left:
-        raise FedkinError(
-            f"{table} has {rows:,} rows, of {many(columns, 'input')} each: more than the "
-            f"{left:,} bytes hold that one file may take on this machine now"
-        )
 
 
 def _labels(read: Read, wanted: ColumnsFile, columns: Path) -> Array:
@@ -162,29 +125,6 @@ def _labels(read: Read, wanted: ColumnsFile, columns: Path) -> Array:
             f"{some((repr(word[:40]) for word in words), NAMED)}"
         )
     return y
-
-
-def _cells(read: Read, encoding: Encoding, times: dict[str, float], columns: Path) -> list[Cells]:
-    numbers = [one.name for one in encoding.features if isinstance(one, Number)]
-    unexpected = [name for name in times if name not in numbers]
-    if unexpected:
-        raise FedkinError(
-            f"--times {unexpected[0]!r} is no column of numbers in {columns}: "
-            f"{some(numbers, NAMED) or 'it has none'}"
-        )
-    found = []
-    for feature in encoding.features:
-        column = read.frame[feature.name]
-        if isinstance(feature, Number):
-            one = numbers_of(column, read.place, because=f"{columns} says how its gaps are filled")
-            found.append(one._replace(cells=one.cells * times.get(feature.name, 1.0)))
-            if (np.abs(found[-1].cells) > LARGEST).any():
-                raise FedkinError(
-                    f"--times {feature.name!r} makes numbers that are too large for float32"
-                )
-        else:
-            found.append(cells_of(column, read.place, "category"))
-    return found
 
 
 def _parts(read: Read, wanted: ColumnsFile, table: Path) -> Array:
@@ -214,26 +154,3 @@ def _parts(read: Read, wanted: ColumnsFile, table: Path) -> Array:
     for split, (own,) in zip(SPLITS, (drawn.train, drawn.val, drawn.test), strict=True):
         parts[own] = split
     return parts
-
-
-def _plain(column: Array) -> Array:
-    """Whole numbers without a fraction of 0: they are read by people, too."""
-    whole = bool((column == np.round(column)).all()) and bool((np.abs(column) < 2**24).all())
-    return column.astype(np.int64) if whole else column
-
-
-def _found(encoding: Encoding, cells: list[Cells]) -> dict[str, Any]:
-    """What of the raw table the columns do not say as it was."""
-    unknown, filled = [], []
-    for feature, one in zip(encoding.features, cells, strict=True):
-        gaps = int(np.isnan(one.cells).sum())
-        if gaps:
-            filled.append({"column": feature.name, "rows": gaps})
-        if isinstance(feature, Category):
-            known = set(feature.values)
-            new = [k for k, value in enumerate(one.column.values) if value not in known]
-            rows = int(np.isin(one.cells, new).sum())
-            if rows:
-                words = [one.column.values[k][:CELL] for k in new[:WORDS]]
-                unknown.append({"column": feature.name, "rows": rows, "words": words})
-    return {"unknown": unknown, "filled": filled}

@@ -1,0 +1,87 @@
+"""What a node's own model predicts for rows of a raw table, by the file of columns that its data
+were prepared with.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from fedkin.core.errors import FedkinError, many, some
+from fedkin.data.formats.frames import Read, Style
+from fedkin.data.tables.gaps import gaps_of
+from fedkin.data.tables.kinds import spelled
+from fedkin.export.exportable import Exportable
+from fedkin.export.predict import predict
+from fedkin.flower.table.columns_file import ColumnsFile, read_columns
+from fedkin.flower.table.inputs import NAMED, inputs_of, read_wanted
+from fedkin.setup.arguments.given import given_data
+
+
+def predict_raw(
+    model: Exportable,
+    table: Path,
+    columns: Path,
+    style: Style | None = None,
+    times: Mapping[str, float] | None = None,
+    threshold: float | str | None = None,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Predictions for raw rows: those of the same rows, had they been prepared.
+
+    Args:
+        model: The node's.
+        table: Raw: .csv, .parquet or .arrow, with or without labels.
+        columns: The file of columns that the node's data were prepared with.
+        style: How the raw table's text is written; None: UTF-8 with commas and decimal points.
+        times: What the numbers of a raw column are multiplied with.
+        threshold: As of ``fedkin.export.predict.predict``.
+
+    Returns:
+        (a row a sample, remarks), as of ``predict``. Classes have the words of the file of columns.
+
+    Raises:
+        FedkinError: The table cannot be read, or its columns or classes are not the model's.
+    """
+    wanted = read_columns(columns)
+    population = model.population
+    if wanted.classes and len(wanted.classes) != population.classes:
+        raise FedkinError(
+            f"{columns} has {many(len(wanted.classes), 'class', 'classes')}, and the model "
+            f"{population.classes}: give the file that the node's data were prepared with"
+        )
+    if population.encoding is None:
+        raise FedkinError("the node's model takes arrays: leave --columns out")
+    made = wanted.encoding.outputs
+    lacking = [one.name for one in population.encoding.features if one.name not in made]
+    if lacking:
+        raise FedkinError(
+            f"{columns} makes no input {lacking[0]!r}, which the model takes: give the file that "
+            "the node's data were prepared with"
+        )
+    read = read_wanted(table, wanted, style or Style(), [])
+    inputs = inputs_of(read, wanted.encoding, times or {}, columns)
+    frame = inputs.frame
+    if wanted.label in read.frame:
+        frame[model.data.label or "label"] = _labels(read, wanted)
+    named = replace(population, class_names=tuple(spelled(one) for one in wanted.classes))
+    with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
+        written = given_data(frame).write(Path(folder))
+        answers, said = predict(
+            model._replace(population=named), written, copy=True, threshold=threshold
+        )
+    gaps = [f"{one['column']} ({one['rows']:,})" for one in inputs.filled]
+    remarks = [f"gaps are filled, in so many rows: {', '.join(gaps)}"] if gaps else []
+    for one in inputs.unknown:
+        words = some((repr(word) for word in one["words"]), NAMED)
+        rows = many(one["rows"], "row has", "rows have")
+        remarks.append(f"column {one['column']!r}: {rows} words that {columns} does not: {words}")
+    return answers, (*remarks, *said)
+
+
+def _labels(read: Read, wanted: ColumnsFile) -> list[str | None]:
+    """The labels as they are spelled; None where there is none."""
+    column = read.frame[wanted.label]
+    gaps = gaps_of(column)
+    return [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]

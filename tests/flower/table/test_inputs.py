@@ -1,0 +1,27 @@
+"""What of a raw table cannot become inputs."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.flower.table import inputs
+from fedkin.flower.table.prepare import prepare
+from tests.flower.table.tables import node, prepared, raw
+
+
+def test_a_table_that_there_is_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = node(tmp_path)
+    raw().to_parquet(folder / "raw.parquet")
+    monkeypatch.setattr(inputs, "room", lambda: 1000)
+    with pytest.raises(FedkinError, match="80 rows, of 9 inputs each: more than the 1,000 bytes"):
+        prepare(folder, folder / "raw.parquet", folder / "columns.toml")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [({"ward": 2.0}, "'ward' is no column of numbers"), ({"bmi": 1e38}, "too large for float32")],
+)
+def test_units_that_cannot_be(times: dict[str, float], said: str, tmp_path: Path) -> None:
+    with pytest.raises(FedkinError, match=said):
+        prepared(node(tmp_path), raw(), times=times)
