@@ -96,6 +96,7 @@ def test_what_a_finish_gains_is_no_reason_for_more_rounds(tmp_path: Path) -> Non
                 database.execute("UPDATE more SET round = ?", (number,))
                 database.execute(f"INSERT INTO {table} SELECT * FROM more")
                 database.execute("DROP TABLE more")
+        database.execute("UPDATE clients SET val = 200")
         database.execute("UPDATE metrics SET accuracy = 0.5")
         database.execute("UPDATE metrics SET accuracy = 0.9 WHERE round = ?", (LAST,))
     assert "more rounds may help" not in steps(folder)[0]
@@ -256,6 +257,7 @@ def test_whether_rounds_were_too_few_or_too_many(
     """By validation data: the last fifth of the rounds, and the best round beside the last."""
     folder = federation(tmp_path / "run", 5, rounds, in_groups(2, 2))
     with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE clients SET val = 200")
         connection.execute("UPDATE metrics SET accuracy = 0.59 WHERE split = 'val'")
         for at, share in shares.items():
             connection.execute(
@@ -267,3 +269,22 @@ def test_whether_rounds_were_too_few_or_too_many(
     assert [step.command.rpartition(" --rounds ")[2] for step in steps] == (
         [] if more is None else [str(more)]
     )
+
+
+@pytest.mark.parametrize(("samples", "steps"), [(60, 1), (59, 0)])
+def test_fewer_samples_than_chance_turns_are_no_reason_for_other_rounds(
+    samples: int, steps: int, tmp_path: Path
+) -> None:
+    """10 points are 6 of 60 validation samples: 0.5^6 twice is below 5 %, and 0.5^5 is not."""
+    folder = federation(tmp_path / "run", 5, 10, in_groups(2, 2))
+    for late, last in ((0.5, 0.6), (0.7, 0.6)):
+        with sqlite3.connect(folder / "run.db") as connection:
+            connection.execute("UPDATE clients SET val = 0")
+            connection.execute("UPDATE clients SET val = ? WHERE client = 0", (samples,))
+            connection.execute("UPDATE metrics SET accuracy = 0.5 WHERE split = 'val'")
+            for at, share in ((8, late), (10, last)):
+                connection.execute(
+                    "UPDATE metrics SET accuracy = ? WHERE split = 'val' AND round = ?", (share, at)
+                )
+        with opened(folder) as run:
+            assert len(_of_rounds(run, of_run(run))) == steps

@@ -24,6 +24,9 @@ FEW = 8  # clients, from which medians of two groups say something
 NAMED = 5  # clients that a sentence names
 LATE = 0.2  # share of the rounds that is the end of a run
 WORTH = 0.005  # of a measure between 0 and 1: a change that is worth more rounds
+# validation samples: that fewer turn right from one round to another is chance at the level of 5 %,
+# even if none turns wrong (two-sided sign test)
+ROWS = 6
 
 
 class NextStep(NamedTuple):
@@ -200,20 +203,31 @@ def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[NextStep]:
     changed = sign * (last - late[1])
     scale = max(abs(last), 1e-9) if measure_named(measure).most != 1.0 else 1.0
     top = dict(known).get(best["round"], last)
+    least = _by_chance(run, measure)
     rounds = run.planned() or len(known)
-    if changed > WORTH * scale:
+    if changed > WORTH * scale and changed >= least:
         advice = (
             f"Validation {formatting.label(measure)} still improved by {apart(measure, changed)} "
             f"since round {late[0]}: more rounds may help."
         )
         return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
-    if sign * (top - last) > 2 * WORTH * scale:
+    if sign * (top - last) > 2 * WORTH * scale and sign * (top - last) >= least:
         advice = (
             f"By validation round {best['round']} was better than the last by "
             f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
         )
         return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
     return []
+
+
+def _by_chance(run: Run, measure: str) -> float:
+    """The least change of a measure that can be more than chance: of accuracy that of ``ROWS``
+    validation samples; 0 of others, which are not counts.
+    """
+    if measure != "accuracy":
+        return 0.0
+    ((samples,),) = run.rows("SELECT sum(val) FROM clients")
+    return ROWS / samples * (1 - 1e-9) if samples else 0.0
 
 
 def _of_divergence(run: Run) -> list[NextStep]:
