@@ -76,6 +76,7 @@ def test_a_measure_that_no_test_samples_define_is_a_reason(
     assert in_one_line([row]) == f"not run: {row.missing}"
     bare = row.model_copy(update={"missing": "", "measure": "auc"})  # of a file from before
     assert in_one_line([bare]).startswith("auc is defined for no client")
+    assert in_one_line([bare, bare]).endswith("s for its 2 rows")
 
 
 def test_the_data_tell_which_samples_are_public_and_not_the_key() -> None:

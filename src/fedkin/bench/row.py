@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO
 from pydantic import AfterValidator, Field, ValidationError
 
 from fedkin.bench.suite import MOST_TRIALS, TITLE, Budget, Content
-from fedkin.core.errors import FedkinError, cut
+from fedkin.core.errors import FedkinError, cut, many
 from fedkin.core.escaping import plain, plain_values
 from fedkin.core.files import near_path, read_file
 from fedkin.core.measures import is_measure
@@ -338,7 +338,7 @@ def in_one_line(rows: Sequence[Row]) -> str:
     )
     mean = f"{sum(means) / len(means):.4f}" if means else "is defined for no client"
     score = f"{rows[0].measure} {mean}"
-    return f"{score}  {seconds:.0f} s of its rows{other_failures}"
+    return f"{score}  {seconds:.0f} s for its {many(len(rows), 'row')}{other_failures}"
 
 
 def _latest(rows: Sequence[Row]) -> list[Row]:
