@@ -104,7 +104,7 @@ def test_they_stand_beside_a_runs_numbers(tmp_path: Path) -> None:
     linear = found["baselines"]["linear"]
     assert linear["mean"] > found["baselines"]["constant"]["mean"]
     assert linear["interval"][0] <= linear["mean"] <= linear["interval"][1]
-    shown = [line for line in _results(found) if line.startswith("beside")]
+    shown = [line for line in _results(found) if line.startswith("baselines")]
     assert percent_or_dash(linear["mean"]) in shown[0]
 
 
