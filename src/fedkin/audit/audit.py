@@ -140,7 +140,7 @@ def _ratio(
 ) -> Array | None:
     """The likelihood ratio of Carlini et al. (2022), offline: how far a sample's loss lies below
     its losses on other clients' models, in their standard deviations; None where those are the same
-    model.
+    model. Models that diverged say nothing of a sample, and are not among those.
     """
     own = seen_of[client].models[target]
     others = [
@@ -152,7 +152,8 @@ def _ratio(
     ]
     step = max(1, len(others) // SHADOWS)
     x, y = _samples(parts, rows)
-    shadows = [one.losses(x, y) for one in others[::step][:SHADOWS]]
+    every = (one.losses(x, y) for one in others[::step][:SHADOWS])
+    shadows = [losses for losses in every if np.isfinite(losses).all()]
     if len(shadows) < 2:
         return None
     usual, spread = np.mean(shadows, 0), np.std(shadows, 0)
@@ -171,7 +172,9 @@ def _told(parts: Assembled, seen_of: Mapping[int, Seen]) -> dict[str, Any]:
     if classes < 2:
         return nothing
     guesses = {client: inferred(one, classes) for client, one in seen_of.items()}
-    known = {client: of.scores for client, of in guesses.items() if of is not None}
+    guessed = {client: of.scores for client, of in guesses.items() if of is not None}
+    # of one that diverged nothing is inferred
+    known = {client: scores for client, scores in guessed.items() if np.isfinite(scores).all()}
     histograms = torch.from_numpy(parts.population.histogram("train"))
     right, of_all = correlation(known, histograms), properties(known, histograms)
     if right is None or of_all is None:
