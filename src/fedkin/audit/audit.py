@@ -209,17 +209,19 @@ def _canaries(
     rows = []
     for target in _targets(seen_of):
         scores = np.full(len(planted.rows), np.nan)
+        asked = np.zeros(len(planted.rows), bool)  # of the clients that are attacked
         for client, one in seen_of.items():
             here = planted.clients == client
             if target in one.models and here.any():
                 wrong = planted.rows[here]
                 ratio = _ratio(parts, seen_of, client, target, wrong)
                 scores[here] = -_losses(parts, one, target, wrong) if ratio is None else ratio
+                asked |= here
         used = np.isfinite(scores)
         if used.sum() < 2:  # a guess "in" and a guess "out" are of two canaries
             continue
         upper, delta = guarantee(parts, target)
-        best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
+        best = proved(scores[asked], planted.inside[asked], delta, CONFIDENCE)
         each = confidence_of_each(CONFIDENCE)  # as the bound: ``best`` was chosen on these guesses
         low, high = exact_of_share(best.right / best.guesses, best.guesses, each)
         rows.append(
