@@ -126,7 +126,9 @@ def _tolerance(card: dict[str, Any], outputs: Tensor) -> float:
     module, largest = card["output"]["module"], float(outputs.abs().max())
     if module["y"] == AFTER["poisson"]:
         return TOLERANCE * max(1.0, largest)
-    return TOLERANCE * module["scale"] + ROUNDING * largest if "scale" in module else TOLERANCE
+    if "scale" not in module:
+        return TOLERANCE
+    return TOLERANCE * float(module["scale"]) + ROUNDING * largest
 
 
 def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:

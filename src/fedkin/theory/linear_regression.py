@@ -66,7 +66,7 @@ def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> F
         )
     u = sigma**2 + beta * v**2
     if not printed:
-        return np.tile(1 / u / (1 / u).sum(), (len(u), 1))
+        return np.asarray(np.tile(1 / u / (1 / u).sum(), (len(u), 1)))
     others = np.where(np.eye(len(u), dtype=bool), 0.0, 1 / u).sum(1)  # a difference would cancel
     a = 1 / others
     b = a * u / (sigma**2 + a * beta * v**2)
