@@ -2,12 +2,17 @@
 
 import hashlib
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from fedkin import Experiment, Result
+from fedkin.audit import audit as attacks
 from fedkin.audit.audit import audit
+from fedkin.audit.labels import Inferred
+from fedkin.audit.losses import Seen
 from fedkin.audit.page import tables, write_page
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
@@ -81,6 +86,34 @@ def test_a_run_without_noise_tells_who_was_trained_on(attacked):
     assert -1 <= told["alike"] <= 1
     assert found["inversion"]["clients"] == 6
     assert found["inversion"]["closest"] > 0.5
+
+
+class Diverging:
+    """What is seen of six clients, of whom one diverged: each knows one sample better."""
+
+    def __init__(self, client):
+        self.model, self.client = SimpleNamespace(name="dnn"), client
+
+    def losses(self, x, y):
+        if self.client == 3:
+            return np.full(len(y), np.inf)
+        return np.where(y.numpy() == self.client, 0.1, 1.0 + 0.1 * self.client)
+
+
+def test_one_client_that_diverged_takes_no_attack_on_the_others_away(monkeypatch):
+    x, y = torch.zeros(6, 1), torch.arange(6)
+    people = SimpleNamespace(x=x, y=y, classes=2, histogram=lambda _: np.eye(2, dtype=int)[y % 2])
+    parts = SimpleNamespace(population=people)
+    seen_of = {k: Seen({"personal": Diverging(k)}, {}, {}) for k in range(6)}
+    for client in (0, 5):
+        ratio = attacks._ratio(parts, seen_of, client, "personal", np.arange(6))
+        assert np.isfinite(ratio).all()
+        assert ratio.argmax() == client
+    told = [np.full(2, np.nan) if k == 3 else np.eye(2)[k % 2] for k in range(6)]
+    monkeypatch.setattr(attacks, "inferred", lambda *_: Inferred("parameters", told.pop(0)))
+    found = attacks._told(parts, seen_of)
+    assert found["labels"] == {"correlation": pytest.approx(1.0), "clients": 5}
+    assert found["properties"]["most"] == 1.0
 
 
 def test_canaries_prove_that_nothing_is_hidden(attacked):

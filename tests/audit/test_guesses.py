@@ -6,7 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from fedkin.audit.guesses import proved, separation
+from fedkin.audit.bounds import lower_epsilon
+from fedkin.audit.guesses import confidence_of_each, proved, separation
 
 
 def test_the_area_under_the_curve_counts_pairs():
@@ -55,6 +56,17 @@ def test_without_noise_the_audit_has_teeth_and_without_a_trace_it_has_none():
     assert proved(inside + 0.01 * rng.random(300), inside, 1e-5).epsilon > 2.5
     nothing = [proved(rng.random(300), inside, 1e-5).epsilon > 0 for _ in range(100)]
     assert sum(nothing) <= 12  # 5 of a hundred are expected to err
+
+
+def test_canaries_without_a_score_are_passed_over_and_counted():
+    """Whether a canary has a score may depend on its coin: δ of a guarantee is of all of them."""
+    inside = np.arange(400) % 2 == 0
+    scores = np.where(np.arange(400) < 40, inside.astype(float), np.nan)
+    scores[40:60] = -np.inf
+    found = proved(scores, inside, 1e-4)
+    assert (found.right, found.guesses) == (40, 40)
+    assert found.epsilon == lower_epsilon(400, 40, 40, 1e-4, confidence_of_each(0.95))
+    assert found.epsilon < proved(scores[:40], inside[:40], 1e-4).epsilon
 
 
 def test_few_canaries_and_ties_are_no_mistake():

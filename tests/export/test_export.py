@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
-from fedkin.export.export import CARD, FORMATS, TOLERANCE, _files_beside, export
+from fedkin.export.export import CARD, FORMATS, TOLERANCE, _files_beside, _tolerance, export
 from fedkin.export.exportable import SAMPLES, samples_of
 from fedkin.export.formats import Exported
 from fedkin.models.small import dnn
@@ -574,6 +574,35 @@ def test_a_file_that_says_something_else_is_not_written(
         "; on 3 samples its outputs are within 0.0001 of the model's in the run"
     )
     assert "model of client Zoë" in (written.file.parent / "card.md").read_text(encoding="utf-8")
+
+
+def test_means_may_be_as_far_apart_as_numbers_of_their_size_are_rounded() -> None:
+    """Prices of 300,000 with a standard deviation of 80,000; counts; log-probabilities."""
+    price = {"output": {"module": {"y": "offset + scale * m", "offset": 3e5, "scale": 8e4}}}
+    assert _tolerance(price, torch.tensor([[3e5]])) == pytest.approx(8 + 0.3)
+    year = {"output": {"module": {"y": "offset + scale * m", "offset": 2000.0, "scale": 0.5}}}
+    assert _tolerance(year, torch.tensor([[-2001.0], [3.0]])) == pytest.approx(5e-5 + 2.001e-3)
+    counts = {"output": {"module": {"y": "exp(m)"}}}
+    assert _tolerance(counts, torch.tensor([[500.0]])) == pytest.approx(0.05)
+    classes = {"output": {"module": {"y": "log_softmax(m)"}}}
+    assert _tolerance(classes, torch.tensor([[-900.0]])) == TOLERANCE
+
+
+@pytest.mark.rotating
+def test_a_model_of_prices_becomes_a_program_of_other_runtimes(tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 8))
+    table = pd.DataFrame({f"x{k}": column for k, column in enumerate(x.T)})
+    table["label"] = 3e5 + 8e4 * x[:, 0] + 5e4 * np.sin(x[:, 1])
+    table["client"] = np.repeat([f"c{k}" for k in range(4)], 50)
+    table.to_csv(tmp_path / "prices.csv", index=False)
+    given = f"{tmp_path / 'prices.csv'}:client=client,label=label"
+    asked = ("--data", given, "--method", "fedavg", "--model", "dnn", "--out", tmp_path / "run")
+    done = fedkin("run", *SMALL, *asked)
+    assert done.exit_code == 0, done.output
+    assert exported(tmp_path / "run", "onnx", "c0").is_file()
 
 
 @pytest.mark.parametrize("name", [CARD, "model.pt2", "card.md"])

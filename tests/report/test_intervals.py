@@ -138,9 +138,9 @@ def test_a_person_whom_a_seed_lacks_is_in_the_others() -> None:
     assert found.mean == pytest.approx((3.0 + 3.5) / 2)
     # a and b count 1/3 + 1/2, c 1/3: (1/3 · 1 + 1/2 · 3) / (5/6) = 2.2, 3.2 and 6
     shares, means = np.array([5 / 6, 5 / 6, 1 / 3]) / 2, np.array([2.2, 3.2, 6.0])
-    error = float(((shares * (means - 3.25)) ** 2).sum())
-    degrees = 1 / float((shares**2).sum()) - 1
-    assert found.variance == pytest.approx(0.25**2 + error * (1 + 1 / degrees))
+    expected = 1 - 2 * shares + (shares**2).sum()  # of their squared distances to the mean
+    error = float(((shares * (means - 3.25)) ** 2 / expected).sum())
+    assert found.variance == pytest.approx(0.25**2 + error)
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.7])
@@ -174,6 +174,18 @@ def test_few_equal_clients_are_seldom_declared_different(clients: int, weighed: 
         weights = pairs(rng.lognormal(0, 1, clients)) if weighed else None
         found += apart(pairs(one), pairs(other), weights)
     assert found / 600 < 0.08
+
+
+@pytest.mark.parametrize("weights", [(100, 1), (1000, 1), (1000, 30, 10), (500, 20, 5, 1, 1)])
+def test_who_has_nearly_all_of_the_weight_makes_no_mean_sure(weights: tuple[int, ...]) -> None:
+    """Two of which one counts a thousand times as much are one value, and say nothing of others."""
+    rng, hit = np.random.default_rng(7), 0
+    for _ in range(600):
+        low, high = interval(rng.normal(size=len(weights)), np.array(weights, dtype=float))
+        assert low is not None
+        assert high is not None
+        hit += low <= 0 <= high
+    assert hit / 600 > 0.93
 
 
 def test_many_clients_have_their_bootstrap_and_who_counts_nothing_is_not_there() -> None:
@@ -295,7 +307,7 @@ def test_weights_of_whole_numbers_repeat_a_client() -> None:
     """
     found = of_seeds([np.array([0.0, 4.0])], weights=[np.array([1.0, 3.0])])
     assert found.mean == 3.0
-    assert found.variance == pytest.approx((1 / 16 * 9 + 9 / 16 * 1) * (1 + 1 / 0.6))
+    assert found.variance == pytest.approx(8 * 10 / 16)  # of 0 and 4 the variance is 8
     assert found.degrees == 1.0
 
 

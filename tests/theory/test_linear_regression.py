@@ -56,6 +56,12 @@ def test_lambda_and_alpha_star_minimise_the_expected_error(
             )
 
 
+def test_a_client_that_is_nearly_the_centre_itself_has_all_the_weight() -> None:
+    for sigma, v in ((0.0, [1e-9, 1.0]), (1e-9, [0.0, 3.0])):
+        np.testing.assert_allclose(alpha_star(sigma, v, 1.0), [[1, 0], [1, 0]], atol=1e-12)
+        assert np.isfinite(alpha_star(sigma, v, 1.0, printed=True)).all()
+
+
 @pytest.mark.parametrize(("sigma", "v", "beta", "nu"), SETTINGS)
 def test_the_printed_alpha_does_not(sigma: float, v: list[float], beta: float, nu: float) -> None:
     printed = alpha_star(sigma, v, beta, printed=True)

@@ -20,6 +20,9 @@ def test_the_mirror_step_is_that_of_the_method() -> None:
     ours = simplex_step(torch.from_numpy(C), torch.from_numpy(SLOPES), 0.7)
     np.testing.assert_allclose(moved, ours.numpy(), rtol=1e-12)
     assert np.isfinite(mirror_step(C, -1e4 * SLOPES, 1.0)).all()
+    steep = np.array([[-2000.0, 0.0, 0.0]])  # towards the model that has no weight
+    moved = mirror_step(np.array([[0.0, 0.5, 0.5]]), steep, 1.0)
+    assert moved.tolist() == [[0.0, 0.5, 0.5]]
 
 
 def test_the_criterion_is_equation_26_by_hand() -> None:

@@ -140,7 +140,7 @@ def _ratio(
 ) -> Array | None:
     """The likelihood ratio of Carlini et al. (2022), offline: how far a sample's loss lies below
     its losses on other clients' models, in their standard deviations; None where those are the same
-    model.
+    model. Models that diverged say nothing of a sample, and are not among those.
     """
     own = seen_of[client].models[target]
     others = [
@@ -152,7 +152,8 @@ def _ratio(
     ]
     step = max(1, len(others) // SHADOWS)
     x, y = _samples(parts, rows)
-    shadows = [one.losses(x, y) for one in others[::step][:SHADOWS]]
+    every = (one.losses(x, y) for one in others[::step][:SHADOWS])
+    shadows = [losses for losses in every if np.isfinite(losses).all()]
     if len(shadows) < 2:
         return None
     usual, spread = np.mean(shadows, 0), np.std(shadows, 0)
@@ -171,7 +172,9 @@ def _told(parts: Assembled, seen_of: Mapping[int, Seen]) -> dict[str, Any]:
     if classes < 2:
         return nothing
     guesses = {client: inferred(one, classes) for client, one in seen_of.items()}
-    known = {client: of.scores for client, of in guesses.items() if of is not None}
+    guessed = {client: of.scores for client, of in guesses.items() if of is not None}
+    # of one that diverged nothing is inferred
+    known = {client: scores for client, scores in guessed.items() if np.isfinite(scores).all()}
     histograms = torch.from_numpy(parts.population.histogram("train"))
     right, of_all = correlation(known, histograms), properties(known, histograms)
     if right is None or of_all is None:
@@ -206,17 +209,19 @@ def _canaries(
     rows = []
     for target in _targets(seen_of):
         scores = np.full(len(planted.rows), np.nan)
+        asked = np.zeros(len(planted.rows), bool)  # of the clients that are attacked
         for client, one in seen_of.items():
             here = planted.clients == client
             if target in one.models and here.any():
                 wrong = planted.rows[here]
                 ratio = _ratio(parts, seen_of, client, target, wrong)
                 scores[here] = -_losses(parts, one, target, wrong) if ratio is None else ratio
+                asked |= here
         used = np.isfinite(scores)
         if used.sum() < 2:  # a guess "in" and a guess "out" are of two canaries
             continue
         upper, delta = guarantee(parts, target)
-        best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
+        best = proved(scores[asked], planted.inside[asked], delta, CONFIDENCE)
         each = confidence_of_each(CONFIDENCE)  # as the bound: ``best`` was chosen on these guesses
         low, high = exact_of_share(best.right / best.guesses, best.guesses, each)
         rows.append(

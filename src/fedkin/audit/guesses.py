@@ -73,7 +73,9 @@ def proved(
     half "out" where they are lowest.
 
     Args:
-        scores: Of the canaries [m], at least two, higher where one was trained on.
+        scores: Of the canaries [m], at least two of them finite, higher where one was trained on.
+            One that is not finite is passed over, and yet one of the m: that it has no score may
+            tell something of it, too.
         inside: Whether it was [m].
         delta: δ of the guarantee that is tested.
         confidence: Of the bound, whichever number of guesses gives it.
@@ -82,11 +84,12 @@ def proved(
         The bound, with the guesses of the number that gave it.
     """
     m = len(scores)
-    order = np.argsort(-scores, kind="stable")
+    known = np.flatnonzero(np.isfinite(scores))
+    order, n = known[np.argsort(-scores[known], kind="stable")], len(known)
     each = confidence_of_each(confidence)
     bounds = []
     for share in SHARES:
-        half = max(1, int(share * m) // 2)
-        right = int(inside[order[:half]].sum() + (~inside[order[m - half :]]).sum())
+        half = max(1, int(share * n) // 2)
+        right = int(inside[order[:half]].sum() + (~inside[order[n - half :]]).sum())
         bounds.append(Proved(lower_epsilon(m, 2 * half, right, delta, each), right, 2 * half))
     return max(bounds, key=lambda one: one.epsilon)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import markdown
@@ -16,11 +17,12 @@ from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card_page import as_markdown
 from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS, check_format
-from fedkin.export.module_io import in_words
+from fedkin.export.module_io import AFTER, in_words
 from fedkin.runs.bounds import finite
 from fedkin.runs.output_files import make_folder
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
+ROUNDING = 1e-6  # of the largest number, in single precision: eight units of its last digit
 
 CARD, PAGE = "card.json", "card.md"
 LARGEST = 64 << 20  # bytes of it
@@ -61,7 +63,8 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
         out: A folder, which is made.
 
     Returns:
-        The file, and how far its outputs are from the run's model: at most TOLERANCE.
+        The file, and how far its outputs are from the run's model: at most TOLERANCE, in the unit
+        of standardised labels, and what numbers as large as the labels are rounded by.
 
     Raises:
         FedkinError: An unknown format, an extra that is not installed, a file that would not give
@@ -88,8 +91,9 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     apart = None
     if made.run is not None:
         with torch.no_grad():
-            apart = float((made.run(x) - personal(x)).abs().max())
-        if not apart <= TOLERANCE:
+            outputs = personal(x)
+            apart = float((made.run(x) - outputs).abs().max())
+        if not apart <= _tolerance(card, outputs):
             whose = "all clients" if client is None else f"client {client}"
             raise FedkinError(
                 f"{format}: the file of {whose} is {apart:g} away from the run's model"
@@ -113,6 +117,18 @@ def export(exportable: Exportable, format: str, out: Path) -> Written:
     except OSError as error:
         raise FedkinError(f"{error.filename or out} cannot be written: {error.strerror}") from None
     return Written(client, out / f"model.{format}", apart)
+
+
+def _tolerance(card: dict[str, Any], outputs: Tensor) -> float:
+    """How far a file's outputs may be from the run's. Means are in the labels' own unit: of prices
+    a rounding alone is larger than any difference of log-probabilities.
+    """
+    module, largest = card["output"]["module"], float(outputs.abs().max())
+    if module["y"] == AFTER["poisson"]:
+        return TOLERANCE * max(1.0, largest)
+    if "scale" not in module:
+        return TOLERANCE
+    return TOLERANCE * float(module["scale"]) + ROUNDING * largest
 
 
 def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:

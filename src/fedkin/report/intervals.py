@@ -98,11 +98,18 @@ def _students(values: Floats, weights: Floats) -> tuple[float, float]:
 def _of_sample(values: Floats, weights: Floats) -> tuple[float, float, float]:
     """(mean, its standard error in the population, degrees of freedom). One value alone shows no
     error.
+
+    Each value's squared distance to the mean is divided by what is expected of it where all have
+    the same variance: one that has most of the weight is near the mean for that alone (HC2 of
+    MacKinnon & White, 1985). Of equal weights this is Bessel's correction, n / (n − 1).
     """
-    mean, error = _mean_and_error(values, weights)
+    shares = weights / weights.sum()
+    mean = float(values @ shares)
+    freedom = 1 - 2 * shares + float((shares**2).sum())
+    known = freedom > 0  # else it alone has weight
+    squares = (shares[known] * (values[known] - mean)) ** 2 / freedom[known]
     degrees = max(effective(weights) - 1, 1e-9)  # near 0 where one has nearly all of the weight
-    # Bessel's correction, √(n / (n − 1))
-    return mean, error * math.sqrt((degrees + 1) / degrees), degrees
+    return mean, math.sqrt(float(squares.sum())), degrees
 
 
 def student(degrees: float) -> float:

@@ -61,12 +61,15 @@ def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> F
     v = _spread(v)
     if sigma < 0 or beta <= 0 or len(v) < 2 or (sigma == 0 and (v == 0).any()):
         raise FedkinError(
-            "alpha_star needs sigma >= 0, beta > 0 and at least two clients, not all of them "
-            "without spread"
+            "alpha_star needs sigma >= 0, beta > 0 and at least two clients, and every v other "
+            "than 0 where sigma is 0"
         )
     u = sigma**2 + beta * v**2
-    a = 1 / ((1 / u).sum() - 1 / u)
-    b = a * u / (sigma**2 + a * beta * v**2) if printed else a * u / (u + a)
+    if not printed:
+        return np.asarray(np.tile(1 / u / (1 / u).sum(), (len(u), 1)))
+    others = np.where(np.eye(len(u), dtype=bool), 0.0, 1 / u).sum(1)  # a difference would cancel
+    a = 1 / others
+    b = a * u / (sigma**2 + a * beta * v**2)
     return np.asarray(b[:, None] / u[None, :])
 
 

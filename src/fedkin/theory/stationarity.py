@@ -86,7 +86,7 @@ def mirror_step(c: Floats, slopes: Floats, step: float) -> Floats:
 
     Source: PPFL, equation 24.
     """
-    exponents = -step * slopes
+    exponents = np.where(c > 0, -step * slopes, -np.inf)  # who has no weight gets none
     weights = c * np.exp(exponents - exponents.max(1, keepdims=True))
     return np.asarray(weights / weights.sum(1, keepdims=True))
 

@@ -76,6 +76,24 @@ def test_a_rule_says_what_part_the_attackers_had(tmp_path):
     assert found.attackers < 0.3
 
 
+def test_the_attackers_part_is_of_the_last_round_alone(tmp_path):
+    """Half of the clients are in a round: what was used of others before is not of its sum."""
+    few = {"run__rounds": 4, "run__participation": 0.5}
+    clean = made(tmp_path / "clean", transforms=[MEDIAN], **few)
+    hurt = made(tmp_path / "hurt", transforms=[FLIP, MEDIAN], **few)
+    (found,) = damages(comparison([hurt, clean]).seen)
+    hostile = finals(hurt)[1]["attacker"]
+    with read_only(hurt) as database:
+        kept = dict(
+            database.rows(
+                "SELECT client, CAST(value AS REAL) FROM notes WHERE name = 'kept' AND round = 4"
+            )
+        )
+    assert len(kept) == 3
+    part = sum(v for k, v in kept.items() if hostile.get(k)) / sum(kept.values())
+    assert found.attackers == pytest.approx(part)
+
+
 def test_clusters_are_those_of_the_run_without_the_attack(tmp_path):
     settings = {"run__rounds": 3, "method__clusters": 2}
     clean = made(tmp_path / "clean", "comet", **settings)

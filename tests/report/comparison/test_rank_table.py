@@ -108,8 +108,9 @@ def test_seeds_that_disagree_share_a_rank_though_their_clients_agree() -> None:
     [
         # a counts 1/3 + 1 and has (0.59 / 3 + 0.55) / (4/3) = 0.56; b and c count 1/3. These are as
         # good as 2 equal persons, 4 / (16/9 + 1/9 + 1/9): t of 1 degree of freedom is 12.706. The
-        # mean's error is √2 · √((4/3 · 0.005)² + (0.005 / 3)² + (0.025 / 3)²) / 2 = √(7/3) / 200
-        ({"a": 0.59, "b": 0.56, "c": 0.53}, {"a": 0.55}, 0.555, 12.7062 * (7 / 3) ** 0.5 / 200),
+        # shares are 2/3, 1/6, 1/6, and the squared distances of one variance to their mean 1/6,
+        # 7/6, 7/6 of it: the error is 0.005 √(4/9 · 6 + 1/36 · 6/7 + 25/36 · 6/7) = √(23/7) / 200
+        ({"a": 0.59, "b": 0.56, "c": 0.53}, {"a": 0.55}, 0.555, 12.7062 * (23 / 7) ** 0.5 / 200),
         # as many in both, and others: a counts twice as much as b and c
         ({"a": 0.56, "b": 0.54}, {"a": 0.58, "c": 0.52}, 0.55, None),
     ],

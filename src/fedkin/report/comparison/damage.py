@@ -1,6 +1,6 @@
 """What attackers cost honest clients: an attacked run beside the same run without the attack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -76,7 +76,7 @@ def _read(one: Seen) -> _Read:
         names = {k: run.name(k) for k in run.clients}
         hostile = frozenset(k for k, value in _last(run, ATTACKER).items() if value > 0)
         clusters = {k: int(value) for k, value in _last(run, CLUSTER).items()}
-        return _Read(one, same, names, hostile, _last(run, KEPT), clusters)
+        return _Read(one, same, names, hostile, _of_last_round(run, KEPT), clusters)
 
 
 def _run_section(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +87,18 @@ def _run_section(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _last(run: Run, name: str) -> dict[int, float]:
     """The last number that was noted of each client under a name."""
     query = "SELECT client, value, max(round) FROM notes WHERE name = ? GROUP BY client"
-    each = {client: run.read(value) for client, value, _ in run.rows(query, name)}
+    return _numbers_of(run, [(client, value) for client, value, _ in run.rows(query, name)])
+
+
+def _of_last_round(run: Run, name: str) -> dict[int, float]:
+    """The same of the last round that has any: numbers of several rounds do not add up."""
+    last = "SELECT max(round) FROM notes WHERE name = ?"
+    query = f"SELECT client, value FROM notes WHERE name = ? AND round = ({last})"
+    return _numbers_of(run, run.rows(query, name, name))
+
+
+def _numbers_of(run: Run, rows: Iterable[tuple[int, str]]) -> dict[int, float]:
+    each = {client: run.read(value) for client, value in rows}
     return {k: float(value) for k, value in each.items() if is_number(value)}
 
 
