@@ -19,9 +19,15 @@ FRAME = pd.DataFrame(
     {"prediction": ["no", "yes", "no", None], "p(no)": 0.0, "p(yes)": [0.4, 0.6, 0.1, np.nan]}
 )
 
+NONE = (
+    "has no threshold of its own, as where validation samples lack a class: give a number from 0 "
+    "to 1"
+)
+
 
 def model(classes: int = 2, own: float | None = 0.3, client: str | None = "H01") -> Any:
-    scores = {} if own is None else {"personal": {"test": {"auc": 0.9, "threshold": own}}}
+    val = {"threshold": own, "sensitivity": 0.8, "specificity": 0.7}
+    scores = {} if own is None else {"personal": {"val": val, "test": {"threshold": own}}}
     card = {"view": "personal", "scores": scores}
     of = SimpleNamespace(
         client=client, population=SimpleNamespace(classes=classes), card=lambda: card
@@ -36,6 +42,10 @@ def test_the_likelier_class_is_predicted_unless_somebody_chose_a_threshold() -> 
     assert threshold_of(model(), "own") == Threshold(0.3, 0.3, True)
     assert threshold_of(model(own=None), "0.7") == Threshold(0.7, None, True)
     assert threshold_of(model(), 0) == Threshold(0.0, 0.3, True)
+    for lacking in ("sensitivity", "specificity"):  # without the second class, and the first
+        one_class = model()
+        one_class.card()["scores"]["personal"]["val"][lacking] = None
+        assert threshold_of(one_class) == Threshold(0.5, None)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +54,11 @@ def test_the_likelier_class_is_predicted_unless_somebody_chose_a_threshold() -> 
         (model(), "1.5", "threshold 1.5 is no number from 0 to 1, and not the word own"),
         (model(), "nan", "threshold nan is no number from 0 to 1, and not the word own"),
         (model(), "mine", "threshold mine is no number from 0 to 1, and not the word own"),
-        (model(own=None), "own", "H01 has no threshold of its own: give a number from 0 to 1"),
+        (model(own=None), "own", f"H01 {NONE}"),
         (
             model(client=None),
             "own",
-            "the shared model has no threshold of its own: give a number from 0 to 1",
+            f"the shared model {NONE}",
         ),
         (
             model(classes=3),

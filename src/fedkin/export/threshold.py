@@ -49,8 +49,8 @@ def threshold_of(exportable: Exportable, asked: float | str | None = None) -> Th
         return Threshold(_number(asked), own, True)
     if own is None:
         raise FedkinError(
-            f"{exportable.client or 'the shared model'} has no threshold of its own: give a number "
-            "from 0 to 1"
+            f"{exportable.client or 'the shared model'} has no threshold of its own, as where "
+            "validation samples lack a class: give a number from 0 to 1"
         )
     return Threshold(own, own, True)
 
@@ -66,8 +66,9 @@ def _number(asked: float | str) -> float:
 
 
 def own_threshold(exportable: Exportable) -> float | None:
-    """That of a client's sensitivity and specificity; None of more classes than two, and of a model
-    that is nobody's, where a card has the mean over clients.
+    """That of a client's sensitivity and specificity; None of more classes than two, of a client
+    whose validation samples do not have both, and of a model that is nobody's, where a card has the
+    mean over clients.
 
     Args:
         exportable: The model.
@@ -78,9 +79,9 @@ def own_threshold(exportable: Exportable) -> float | None:
     if exportable.population.classes != TWO or exportable.client is None:
         return None
     card = exportable.card()
-    by_split = card.get("scores", {}).get(card.get("view", PERSONAL), {})
-    found = [by["threshold"] for by in by_split.values() if by.get("threshold") is not None]
-    return float(found[0]) if found else None
+    chosen_on = card.get("scores", {}).get(card.get("view", PERSONAL), {}).get("val", {})
+    needed = [chosen_on.get(name) for name in ("threshold", "sensitivity", "specificity")]
+    return None if None in needed else float(chosen_on["threshold"])
 
 
 def answered(frame: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:

@@ -54,6 +54,8 @@ def test_only_the_same_data_and_measure_are_ranked() -> None:
     wrong = run("fedavg", GOOD, measure="auc")
     found = table(run("local", BAD), run("ditto", GOOD), other, wrong)
     assert [row[1] for row in found.rows] == ["ditto", "local"]
+    turned = table(wrong, other, run("local", BAD), run("ditto", GOOD))  # in any order
+    assert turned.rows == found.rows
     assert table(run("local", BAD), other).rows == []  # one alone has no rank
     assert table(run("local", BAD)).rows == []
     assert table().rows == []

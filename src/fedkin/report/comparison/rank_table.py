@@ -36,7 +36,8 @@ def rank_table(comparison: Comparison) -> Sheet:
 
 
 def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
-    """(a row an experiment on the same client data, from the best to the worst; a note on seeds).
+    """(a row an experiment on the client data that most experiments have, from the best to the
+    worst; a note on seeds).
 
     Those that cannot be distinguished share a rank, and stand in it in the order of their means.
     ``rank`` is None without a seed in common with the others: there is no pair to go by. ``low``,
@@ -54,7 +55,8 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
         if group[0].personal and group[0].measure == comparison.measure
     ]
     label_of = dict(zip((id(group) for group in every), labels(every), strict=True))
-    groups = [group for group in every if group[0].same_data(every[0][0])]
+    alike = [[other for other in every if other[0].same_data(one[0])] for one in every]
+    groups = max(alike, key=len, default=[])
     if len(groups) < 2:
         return [], ""
     settings = [label_of[id(group)] for group in groups]
