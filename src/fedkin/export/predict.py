@@ -96,6 +96,27 @@ def predict(
     return frame, remarks
 
 
+def predict_frame(
+    exportable: Exportable, frame: pd.DataFrame, threshold: float | str | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """What a personal model predicts for the rows of a DataFrame.
+
+    Args:
+        exportable: The model, of a table.
+        frame: With the columns of training, with or without the label.
+        threshold: As of ``predict``.
+
+    Returns:
+        As of ``predict``.
+
+    Raises:
+        FedkinError: As of ``predict``.
+    """
+    with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
+        written = given_data(frame).write(Path(folder))
+        return predict(exportable, written, copy=True, threshold=threshold)
+
+
 def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
     """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names; none where a
     model that diverged says nothing.
@@ -176,10 +197,20 @@ def _table(
     kept = _kept(read.frame, keep) if keep else None
     if label not in read.frame.columns:
         return NewSamples(torch.from_numpy(x), None, remarks, kept)
-    column = read.frame[label]
+    return NewSamples(torch.from_numpy(x), spelled_labels(read.frame[label]), remarks, kept)
+
+
+def spelled_labels(column: "pd.Series[Any]") -> list[str | None]:
+    """Labels of a table as names of classes are spelled.
+
+    Args:
+        column: As it was read.
+
+    Returns:
+        One a row; None where there is none.
+    """
     gaps = gaps_of(column)
-    labels = [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]
-    return NewSamples(torch.from_numpy(x), labels, remarks, kept)
+    return [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]
 
 
 def _kept(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -276,9 +307,7 @@ def predicted(
                 "x is a DataFrame, and this model takes arrays: give x [rows, "
                 f"{', '.join(map(str, one.population.x.shape[1:]))}], as x.to_numpy() may be"
             )
-        with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-            written = given_data(x).write(Path(folder))
-            frame, remarks = predict(one, written, copy=True, threshold=threshold)
+        frame, remarks = predict_frame(one, x, threshold)
     else:
         cut = threshold_of(one, threshold)
         frame = answered(_of_samples(one, x), cut)

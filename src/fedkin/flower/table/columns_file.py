@@ -41,6 +41,11 @@ class ColumnsFile(Section):
     columns: dict[str, ColumnEntry] = Field(min_length=1)
 
     @property
+    def roles(self) -> list[str]:
+        """The raw columns that are no inputs: of the label, and of the group where there is one."""
+        return [self.label, *([] if self.group is None else [self.group])]
+
+    @property
     def encoding(self) -> Encoding:
         """How the raw columns become inputs, in their order."""
         return Encoding(tuple(_feature(name, one) for name, one in self.columns.items()))

@@ -65,8 +65,7 @@ def read_wanted(table: Path, wanted: ColumnsFile, style: Style, needed: Sequence
             f"{table} has {rows:,} rows, of {many(outputs, 'input')} each: more than the "
             f"{left:,} bytes hold that one file may take on this machine now"
         )
-    roles = [wanted.label, *([] if wanted.group is None else [wanted.group])]
-    both = [*wanted.columns, *(role for role in roles if role in there)]
+    both = [*wanted.columns, *(role for role in wanted.roles if role in there)]
     options = {"missing": dict.fromkeys(both, wanted.missing)}
     return as_trained(read, options, list(wanted.columns), [one for one in words if one in there])
 

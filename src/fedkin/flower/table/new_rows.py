@@ -2,7 +2,6 @@
 were prepared with.
 """
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, many, some
-from fedkin.data.formats.frames import Read, Style
-from fedkin.data.tables.gaps import gaps_of
+from fedkin.data.formats.frames import Style
 from fedkin.data.tables.kinds import spelled
 from fedkin.export.exportable import Exportable
-from fedkin.export.predict import predict
-from fedkin.flower.table.columns_file import ColumnsFile, read_columns
+from fedkin.export.predict import predict_frame, spelled_labels
+from fedkin.flower.table.columns_file import read_columns
 from fedkin.flower.table.inputs import NAMED, inputs_of, read_wanted
-from fedkin.setup.arguments.given import given_data
 
 
 def predict_raw(
@@ -64,13 +61,9 @@ def predict_raw(
     inputs = inputs_of(read, wanted.encoding, times or {}, columns)
     frame = inputs.frame
     if wanted.label in read.frame:
-        frame[model.data.label or "label"] = _labels(read, wanted)
+        frame[model.data.label or "label"] = spelled_labels(read.frame[wanted.label])
     named = replace(population, class_names=tuple(spelled(one) for one in wanted.classes))
-    with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
-        written = given_data(frame).write(Path(folder))
-        answers, said = predict(
-            model._replace(population=named), written, copy=True, threshold=threshold
-        )
+    answers, said = predict_frame(model._replace(population=named), frame, threshold)
     gaps = [f"{one['column']} ({one['rows']:,})" for one in inputs.filled]
     remarks = [f"gaps are filled, in so many rows: {', '.join(gaps)}"] if gaps else []
     for one in inputs.unknown:
@@ -78,10 +71,3 @@ def predict_raw(
         rows = many(one["rows"], "row has", "rows have")
         remarks.append(f"column {one['column']!r}: {rows} words that {columns} does not: {words}")
     return answers, (*remarks, *said)
-
-
-def _labels(read: Read, wanted: ColumnsFile) -> list[str | None]:
-    """The labels as they are spelled; None where there is none."""
-    column = read.frame[wanted.label]
-    gaps = gaps_of(column)
-    return [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]

@@ -57,8 +57,7 @@ def prepare(
     node, label = load(NodeConfig, folder, NODE), spec_of(folder).data.label or "label"
     wanted = read_columns(columns)
     target = _target(folder, node, table, replace)
-    roles = [wanted.label, *([] if wanted.group is None else [wanted.group])]
-    read = read_wanted(table, wanted, style or Style(), roles)
+    read = read_wanted(table, wanted, style or Style(), wanted.roles)
     encoding = wanted.encoding
     if label in encoding.outputs:
         raise FedkinError(

@@ -203,7 +203,7 @@ def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[NextStep]:
     changed = sign * (last - late[1])
     scale = max(abs(last), 1e-9) if measure_named(measure).most != 1.0 else 1.0
     top = dict(known).get(best["round"], last)
-    least = _by_chance(run, measure)
+    least, lost = _by_chance(run, measure), sign * (top - last)
     rounds = run.planned() or len(known)
     if changed > WORTH * scale and changed >= least:
         advice = (
@@ -211,7 +211,7 @@ def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[NextStep]:
             f"since round {late[0]}: more rounds may help."
         )
         return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
-    if sign * (top - last) > 2 * WORTH * scale and sign * (top - last) >= least:
+    if lost > 2 * WORTH * scale and lost >= least:
         advice = (
             f"By validation round {best['round']} was better than the last by "
             f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
