@@ -55,6 +55,19 @@ def test_it_prepares_its_own_table(tmp_path: Path) -> None:
     assert found["unknown"] == [{"column": "odd", "rows": 3, "words": ["rare"]}]
 
 
+def test_columns_that_number_the_rows_are_no_inputs(tmp_path: Path) -> None:
+    table = raw().assign(
+        case_no=range(70_000, 70_080),
+        age=[40 + k % 7 for k in range(80)],
+        weight=[50 + 0.25 * k for k in range(80)],
+    )
+    text, left = of(tmp_path, table, group="patient")
+    assert left == {"case_no": "identifier"}
+    assert "70" not in text, "nor is a median of them told"
+    assert "age = " in text
+    assert "weight = " in text
+
+
 def test_dates_that_are_words_are_no_words_of_a_column(tmp_path: Path) -> None:
     for noted in ("2020-03-0", "3.4.202"):
         table = raw().assign(noted=[f"{noted}{1 + k % 4}" for k in range(80)])

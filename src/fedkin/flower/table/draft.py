@@ -9,6 +9,8 @@ import numpy as np
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.formats.frames import Read, Style
 from fedkin.data.quality.dates import are_dates
+from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Unreadable, toml_key, toml_literal
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of
@@ -58,13 +60,17 @@ def draft(table: Path, label: str, group: str | None, style: Style, name: str) -
         if role not in there:
             raise unknown(f"column of {table}", role, there)
     read = as_trained(read, {"missing": dict.fromkeys(there, MARKS)}, there)
+    given = [column for column in there if column not in (label, group)]
+    drafted = {column: _line(read, column) for column in given}
+    numbering = _identifiers(read, [name for name, (_, why) in drafted.items() if why is None])
     lines: list[str] = []
     left_out: dict[str, str] = {}
-    for column in there:
-        if column not in (label, group):
-            line, why = _line(read, column)
-            lines += [line] if why is None else []
-            left_out |= {} if why is None else {column: why}
+    for column, (line, why) in drafted.items():
+        reason = why or numbering.get(column)
+        if reason is None:
+            lines.append(line)
+        else:
+            left_out[column] = reason
     if not lines:
         raise FedkinError(f"{table} has no column of numbers or words besides {label!r}: add some")
     head = REVEALS.format(name=name, table=table.name, least=LEAST)
@@ -110,6 +116,17 @@ def _line(read: Read, name: str) -> tuple[str, str | None]:
         return "", f"none of its words is in {LEAST} rows"
     rest = ", rest = true" if len(words) < len(cells.column.values) else ""
     return f"{toml_key(name)} = {{ values = {toml_literal(words)}{rest}{flag} }}", None
+
+
+def _identifiers(read: Read, names: list[str]) -> dict[str, str]:
+    """Columns that number or name the rows: name → what they are. A column with one value only
+    stays, as it may have others on a node.
+    """
+    seen = []
+    for name in names:
+        cells = cells_of(read.frame[name], read.place)
+        seen.append(Seen(name, cells.cells, cells.column.values))
+    return {problem.columns[0]: problem.kind for problem in identifiers(seen)}
 
 
 def _words(cells: Cells) -> list[str]:
