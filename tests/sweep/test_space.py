@@ -160,3 +160,9 @@ def test_a_key_without_values_is_shown_with_some() -> None:
         space_of(["train.lr"])
     with pytest.raises(FedkinError, match="unknown space 'commet': did you mean 'comet'"):
         space_of(["commet"])
+
+
+def test_a_trial_asks_for_no_workers_that_nobody_asked_for() -> None:
+    assert not changed(Spec(), {"train.lr": 0.1}).engine.model_fields_set
+    asked = Spec().replace("engine", workers=2)
+    assert changed(asked, {"train.lr": 0.1}).engine.model_fields_set == {"workers"}

@@ -164,6 +164,8 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
 def _changed(base: Spec, values: Mapping[str, Any]) -> tuple[Spec, list[str]]:
     """The same, with what was dropped, in words."""
     content = base.model_dump(exclude_none=True)
+    # what nobody asked for stays unasked: a run then starts worker processes where they pay
+    content["engine"] = base.engine.model_dump(exclude_none=True, exclude_unset=True)
     hints: list[str] = []
     for key in sorted(values, key=lambda key: not chooses(key)):  # first what drops keys
         section, _, last = key.partition(".")
