@@ -1,5 +1,6 @@
 """An experiment as a value: mistakes are told when they are made."""
 
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from torch import nn
 
 from fedkin import Experiment, FedkinError, run
 from fedkin.core.errors import Halted
 from fedkin.experiment import run as running
+from fedkin.runs.spec import parse
+
+
+class Net(nn.Sequential):
+    """A model that is a value."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__(nn.Flatten(), nn.LazyLinear(classes))
 
 
 @pytest.mark.parametrize(
@@ -117,3 +127,28 @@ def test_a_note_on_the_data_points_at_the_line_of_the_caller(tmp_path: Path) -> 
     with pytest.warns(UserWarning, match="'id' holds another whole number") as caught:
         run(told, tmp_path / "r")
     assert [one.filename for one in caught if "'id'" in str(one.message)] == [__file__]
+
+
+def test_an_experiment_is_written_as_a_file_that_the_shell_runs(tmp_path: Path) -> None:
+    asked = Experiment(
+        "ditto:lam=0.3", clients=3, rounds=1, model={"a": "mlr", "b": "dnn:hidden=8"}, privacy=None
+    )
+    path = asked.write(str(tmp_path / "mine.toml"))
+    assert parse(tomllib.loads(path.read_text(encoding="utf-8")))[0] == asked.spec
+    chosen = Experiment("comet", clients=3).write(path)
+    assert "patience = 10" in chosen.read_text(encoding="utf-8"), "what was chosen stays chosen"
+    (tmp_path / "mine.csv").write_text("a,b")
+    with pytest.raises(FedkinError, match=r"mine\.csv"):
+        asked.write(tmp_path / "mine.csv")
+    assert (tmp_path / "mine.csv").read_text() == "a,b"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"data": {"x": np.zeros((4, 2)), "y": np.array([0, 1, 0, 1])}}, {"model": Net}],
+    ids=["data", "model"],
+)
+def test_what_has_no_name_is_not_written(tmp_path: Path, values: dict[str, Any]) -> None:
+    with pytest.raises(FedkinError, match="an experiment file holds names: give the method"):
+        Experiment("local", **values).write(tmp_path / "mine.toml")
+    assert not (tmp_path / "mine.toml").exists()

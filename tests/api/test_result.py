@@ -34,6 +34,12 @@ def test_it_says_which_folder_it_is_of(result: Result) -> None:
     assert {*fedkin.__all__} <= {*dir(fedkin)}
 
 
+def test_its_charts_are_files(result: Result, tmp_path: Path) -> None:
+    charts = result.figures(str(tmp_path / "charts"))
+    assert {path.suffix for path in charts} == {".svg", ".png", ".pdf"}
+    assert all(path.stat().st_size for path in charts)
+
+
 def stopped(folder: Path) -> Path:
     """A run of three rounds that was stopped after its first."""
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from fedkin.api.progress import displayed
 from fedkin.api.result import Result, with_models
 from fedkin.core.errors import FedkinError
@@ -18,6 +20,7 @@ from fedkin.experiment.run import claimed
 from fedkin.experiment.run import run as begin
 from fedkin.experiment.training import Progress
 from fedkin.models.given import SUFFIX, recipe_of, recipes_of, register
+from fedkin.runs.output_files import EXPERIMENTS, write_outside
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.arguments.given import check_experiment, check_method
 from fedkin.setup.arguments.given_errors import in_callers_words
@@ -147,16 +150,33 @@ class Experiment:
         from fedkin.sweep import costs_of_trials, given_space, outcome
         from fedkin.sweep import sweep as search
 
-        values = (self.method, self.given_data, recipe_of(self.spec.model.name))
-        if any(value is not None for value in values):
-            raise FedkinError(
-                "a sweep begins its runs from names: give the method, the data and the model as "
-                "names or files"
-            )
+        self._check_named("a sweep begins its runs from names")
         searched = given_space(space)
         permit(self.spec)
         study = search(self.spec, searched, Path(out), trials, sampler)
         return outcome(study, Path(out), costs_of_trials(study, Path(out)))
+
+    def write(self, path: Path | str) -> Path:
+        """Write the experiment as a file, which ``fedkin run`` and ``fedkin deploy init`` take.
+
+        Args:
+            path: Ends in .toml; an experiment file that is there is replaced.
+
+        Returns:
+            The same path.
+
+        Raises:
+            FedkinError: Data, a model or a method that are no names; or the file cannot be written,
+                or is a run's own.
+        """
+        self._check_named("an experiment file holds names")
+        content = self.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        return write_outside(Path(path), tomli_w.dumps(content), EXPERIMENTS)
+
+    def _check_named(self, why: str) -> None:
+        values = (self.method, self.given_data, recipe_of(self.spec.model.name))
+        if any(value is not None for value in values):
+            raise FedkinError(f"{why}: give the method, the data and the model as names or files")
 
     def run(self, out: Path | str | None = None, progress: bool | Progress | None = None) -> Result:
         """``fedkin.run(experiment, out, progress)``.

@@ -27,7 +27,7 @@ from fedkin.models.given import recipes_of, register
 from fedkin.newcomers.join import join
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
-from fedkin.report.page.figure_files import first_chart
+from fedkin.report.page.figure_files import first_chart, write_figures
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.database import before_resume, read_only
@@ -238,6 +238,20 @@ class Result:
             FedkinError: The folder is no run, is damaged, or cannot be written.
         """
         return write_report(self.folder)
+
+    def figures(self, folder: Path | str) -> list[Path]:
+        """Write the report's charts as files, for a paper: what ``fedkin report --figures`` writes.
+
+        Args:
+            folder: Is made where it is not there.
+
+        Returns:
+            The paths: of each chart an SVG, a PNG and a PDF.
+
+        Raises:
+            FedkinError: The run is damaged, or the folder cannot be written.
+        """
+        return write_figures(self.folder, Path(folder))
 
     def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml

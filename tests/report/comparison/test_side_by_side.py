@@ -47,3 +47,11 @@ def test_a_page_is_written_where_it_is_told(beside, monkeypatch, tmp_path) -> No
     monkeypatch.setattr(module, "write_comparison", write_comparison)
     assert beside.page(str(tmp_path / "a.html")) == tmp_path / "a.html"
     assert asked == [(beside.found, tmp_path / "a.html")]
+
+
+def test_tables_and_charts_are_files_for_a_paper(beside, tmp_path) -> None:
+    table = beside.latex(str(tmp_path / "a.tex"))
+    assert r"\toprule" in table.read_text(encoding="utf-8")
+    charts = beside.figures(str(tmp_path / "charts"))
+    assert {path.suffix for path in charts} == {".svg", ".png", ".pdf"}
+    assert all(path.stat().st_size for path in charts)

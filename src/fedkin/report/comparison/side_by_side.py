@@ -8,8 +8,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import html_table
 from fedkin.core.files import near_path
 from fedkin.report.comparison.compare import Comparison, comparison
-from fedkin.report.comparison.page import write_comparison
-from fedkin.report.comparison.tables import markdown, tables_of, troubles
+from fedkin.report.comparison.page import write_charts, write_comparison
+from fedkin.report.comparison.tables import latex, markdown, tables_of, troubles
+from fedkin.runs.output_files import LATEX, write_outside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +85,34 @@ class SideBySide:
             FedkinError: It cannot be written, or is a run's own file.
         """
         return write_comparison(self.found, Path(target))
+
+    def latex(self, target: Path | str) -> Path:
+        """Write the tables for LaTeX.
+
+        Args:
+            target: The path of the file, ending in .tex.
+
+        Returns:
+            The same path.
+
+        Raises:
+            FedkinError: It cannot be written, or is a run's own file.
+        """
+        return write_outside(Path(target), latex(self.found), LATEX)
+
+    def figures(self, folder: Path | str) -> list[Path]:
+        """Write the page's charts as files, for a paper.
+
+        Args:
+            folder: Is made where it is not there.
+
+        Returns:
+            The paths: of each chart an SVG, a PNG and a PDF.
+
+        Raises:
+            FedkinError: The folder cannot be written.
+        """
+        return write_charts(self.found, Path(folder))
 
     def __repr__(self) -> str:
         return markdown(self.found).rstrip()
