@@ -152,3 +152,77 @@ def test_what_has_no_name_is_not_written(tmp_path: Path, values: dict[str, Any])
     with pytest.raises(FedkinError, match="an experiment file holds names: give the method"):
         Experiment("local", **values).write(tmp_path / "mine.toml")
     assert not (tmp_path / "mine.toml").exists()
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    for twice, key in (
+        ({"seed": 1, "run__seed": 2}, "run.seed"),
+        ({"train": {"lr": 0.1}, "lr": 0.2}, "train.lr"),
+        ({"model": Net, "model__name": "mlr"}, "model.name"),
+    ):
+        first, second = twice
+        with pytest.raises(FedkinError, match=f"{first}=… and {second}=… both give {key}: leave"):
+            Experiment("local", **twice)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return Experiment("ditto:lam=0.3", clients=3, rounds=1).write(tmp_path / "mine.toml")
+
+
+def test_an_experiment_is_read_from_a_file(file: Path) -> None:
+    read = Experiment.read(file)
+    assert read.spec == Experiment("ditto:lam=0.3", clients=3, rounds=1).spec
+    assert repr(read) == f"Experiment.read({str(file)!r})"
+    changed = Experiment.read(str(file), seed=2, train={"lr": 0.2}, num_clients=5)
+    assert (changed.spec.run.seed, changed.spec.train.lr, changed.spec.run.clients) == (2, 0.2, 5)
+    assert changed.spec.method.options == {"lam": 0.3}
+    assert eval(repr(changed)).spec == changed.spec
+    with pytest.warns(UserWarning, match="lam of the file went with 'ditto'") as caught:
+        assert Experiment.read(file, method="fedprox").spec.method.options == {}
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore:.*of the file went with")
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"rounds": 0}, "Experiment: run.rounds: input should be greater than or equal to 1"),
+        ({"round": 3}, "unknown keyword 'round': did you mean 'rounds'?"),
+        ({"lam": 3}, "did you mean 'method.lam'"),
+        ({"method": "fedagv"}, "unknown method 'fedagv': did you mean 'fedavg'?"),
+        ({"seed": 1, "run__seed": 2}, "seed=… and run__seed=… both give run.seed"),
+        ({"data": {"x": [0]}}, "data=dict is a value, and an experiment file holds names"),
+        ({"model": Net}, "model=type is a value"),
+    ],
+)
+def test_a_mistake_in_what_changes_a_file(
+    file: Path, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(FedkinError) as error:
+        Experiment.read(file, **changes)
+    assert sentence in str(error.value)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[run]\nround = 3\n")
+    for path, sentence in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "gone.toml", "does not exist"),
+        (tmp_path / "bad.toml", r"bad\.toml: unknown key 'run\.round' \(line 2\)"),
+    ):
+        with pytest.raises(FedkinError, match=sentence):
+            Experiment.read(path)
+
+
+def test_code_that_a_file_names_is_imported_where_somebody_trusts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "nets_of_a_file.py").write_text("from torch import nn\nNet = nn.Identity\n")
+    path = tmp_path / "strange.toml"
+    path.write_text('[method]\nname = "local"\n[model]\nname = "nets_of_a_file:Net"\n')
+    with pytest.raises(FedkinError, match=r"names code.*in Python: trust_code=True"):
+        Experiment.read(path)
+    Experiment.read(path, trust_code=True)

@@ -21,13 +21,14 @@ from fedkin.experiment.run import run as begin
 from fedkin.experiment.training import Progress
 from fedkin.models.given import SUFFIX, recipe_of, recipes_of, register
 from fedkin.runs.output_files import EXPERIMENTS, write_outside
-from fedkin.runs.spec import Spec, assign, parse
+from fedkin.runs.spec import Spec, assign, our_names, parse, read
 from fedkin.setup.arguments.given import check_experiment, check_method
 from fedkin.setup.arguments.given_errors import in_callers_words
 from fedkin.setup.arguments.in_words import in_words
-from fedkin.setup.arguments.keywords import content_of
+from fedkin.setup.arguments.keywords import changes_of, content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.arguments.names_exist import check_names
+from fedkin.setup.arguments.options import specification
 from fedkin.setup.own_code import permit
 from fedkin.setup.population import reading_once
 
@@ -73,12 +74,46 @@ class Experiment:
         permit(self.spec)  # who wrote the program typed the names in it
         check_names(self.spec, self.method)
         self._models = recipes_of([self.spec.model.name])
+        self._file: Path | None = None
+
+    @classmethod
+    def read(cls, path: Path | str, trust_code: bool = False, **changes: Any) -> "Experiment":
+        """The experiment of a file, as ``fedkin run FILE`` reads it.
+
+        Args:
+            path: A TOML file, such as one of ``write``, of ``fedkin init``, or of a run directory.
+            trust_code: Whether code that the file names may be imported; it runs with your rights,
+                and the file's folder is trusted from then on.
+            **changes: Settings as of ``Experiment``, in place of what the file says: ``seed=1``.
+                Keys of another method, model or partition are dropped, with a warning.
+
+        Returns:
+            An experiment.
+
+        Raises:
+            FedkinError: The file is none, or has a mistake, which is named with its line; or a key,
+                a name or a value of ``changes`` does not exist; or the file names code, and nobody
+                trusts its folder.
+        """
+        file = Path(path)
+        made = object.__new__(cls)
+        asked = changes_of(changes, _sections(file))
+        made.spec, hints = specification(file, asked, [], trust_code, where="Experiment")
+        made.method, made.given_data, made._asked, made._file = None, None, changes, file
+        made._models = {}
+        for hint in hints:
+            warnings.warn(hint, stacklevel=2)
+        check_names(made.spec, None)
+        return made
 
     def __repr__(self) -> str:
-        shown = {key: self._shown(key, value) for key, value in self._asked.items()}
-        plain = [f"{key}={value!r}" for key, value in shown.items() if "." not in key]
-        dotted = {key: value for key, value in shown.items() if "." in key}
-        return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
+        asked = {key: self._shown(key, value) for key, value in self._asked.items()}
+        plain = [f"{key}={value!r}" for key, value in asked.items() if "." not in key]
+        dotted = {key: value for key, value in asked.items() if "." in key}
+        shown = [*plain, *([f"**{dotted!r}"] if dotted else [])]
+        if self._file is None:
+            return f"Experiment({', '.join(shown)})"
+        return f"Experiment.read({', '.join([repr(str(self._file)), *shown])})"
 
     def _repr_html_(self) -> str:
         rows = [(key, repr(self._shown(key, value))) for key, value in self._asked.items()]
@@ -205,6 +240,13 @@ class Experiment:
             path = self.given_data.write(Path(folder))
             with in_callers_words(self.given_data, path):
                 yield self.spec.replace("data", name=str(path))
+
+
+def _sections(file: Path) -> dict[str, Any]:
+    """What an experiment file says, unchecked; {} where it cannot be read, which is told later."""
+    with contextlib.suppress(FedkinError):
+        return our_names(read(file)[0])[0]
+    return {}
 
 
 @reading_once()

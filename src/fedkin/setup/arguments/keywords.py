@@ -17,6 +17,7 @@ from fedkin.runs.spec import Spec, assign
 from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.runs.wrong_key import keys_called
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
+from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
 
 PLACES = {
@@ -40,33 +41,97 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
         where they have a name).
 
     Raises:
-        FedkinError: for a keyword that is none of these, with the nearest that is.
+        FedkinError: for a keyword that is none of these, with the nearest that is; or two that give
+            one key.
     """
     content: dict[str, Any] = {}
     hints: list[str] = []
     data: GivenData | None = None
-    named = {key.replace("__", "."): value for key, value in settings.items() if value is not None}
-    for key, value in sorted(named.items(), key=lambda item: item[0] not in SHORT_FORMS):
+    given: list[tuple[str, dict[str, Any]]] = []
+    named = [(key, value) for key, value in settings.items() if value is not None]
+    for written, value in sorted(named, key=lambda item: item[0] not in SHORT_FORMS):
+        key = written.replace("__", ".")
+        alone: dict[str, Any] = {}
         if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
             data = given_data(value)
             hints += data.unread
             assign(content, "data.name", data.file)
+            assign(alone, "data.name", data.file)
         elif key == "model" and not isinstance(value, str | Mapping):
             assign(content, "model.name", given_model(value))
-        elif key == "measure":
-            hints += SHORT_FORMS[key](content, measure_name(value))
-        elif isinstance(value, Mapping) and key in Spec.model_fields:
-            content.setdefault(key, {}).update(value)
-        elif key in SHORT_FORMS:
-            for one in value if isinstance(value, list | tuple) else [value]:  # transforms, say
-                hints += SHORT_FORMS[key](content, str(one))
-        elif key == "transforms":
-            content.setdefault(key, []).extend(value)
+            assign(alone, "model.name", "")
         else:
-            assign(content, _place(key, content), value)
+            hints += _put(content, key, value, content)
+            _put(alone, key, value, content)
+        given.append((f"{written}=…", alone))
+    check_given_once(given)
     if data is not None:
         _in_place(content, data)
     return content, hints, data
+
+
+def _put(content: dict[str, Any], key: str, value: Any, chosen: Mapping[str, Any]) -> list[str]:
+    """Lay what one keyword says into the sections; hints. ``chosen`` has the method, the model and
+    the partition, whose options an unknown key may mean.
+    """
+    hints: list[str] = []
+    if key == "measure":
+        hints += SHORT_FORMS[key](content, measure_name(value))
+    elif isinstance(value, Mapping) and key in Spec.model_fields:
+        content.setdefault(key, {}).update(value)
+    elif key in SHORT_FORMS:
+        for one in value if isinstance(value, list | tuple) else [value]:  # transforms, say
+            hints += SHORT_FORMS[key](content, str(one))
+    elif key == "transforms":
+        content.setdefault(key, []).extend(value)
+    else:
+        assign(content, _place(key, chosen), value)
+    return hints
+
+
+def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords that change an experiment file, as ``specification`` takes options.
+
+    Args:
+        settings: As of ``content_of``, but names in place of data, models and methods.
+        chosen: The file's sections, whose options an unknown keyword may mean.
+
+    Returns:
+        {option, or section.key: value, or a list of values}.
+
+    Raises:
+        FedkinError: A keyword that is none, two that give one key, or data, a model or a method
+            that are no names.
+    """
+    changes: dict[str, Any] = {}
+    given: list[tuple[str, dict[str, Any]]] = []
+    for written, value in settings.items():
+        key = written.replace("__", ".")
+        if value is None:
+            continue
+        if isinstance(value, Mapping) and key in Spec.model_fields and key != "data":
+            places = {f"{key}.{name}": [one] for name, one in value.items()}
+        elif key not in SHORT_FORMS:
+            place = _place(key, chosen)
+            places = {USUAL_NAMES.get(place, place): [value]}  # of one, whatever the value is
+        elif _is_name(value):
+            places = {key: value}
+        else:
+            raise FedkinError(
+                f"{written}={type(value).__name__} is a value, and an experiment file holds names: "
+                f"use Experiment({written}=…) without a file"
+            )
+        given.append((f"{written}=…", dict.fromkeys(places, 0)))
+        changes |= places
+    check_given_once(given)
+    return changes
+
+
+def _is_name(value: Any) -> bool:
+    """A text or a path, or several; or another plain value, which its option judges."""
+    if isinstance(value, list | tuple):
+        return all(_is_name(one) for one in value)
+    return isinstance(value, str | int | float) or hasattr(value, "__fspath__")
 
 
 def _place(key: str, content: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ def specification(
     settings: Sequence[str],
     trust_code: bool = False,
     command: str = "run",
+    where: str = "command line",
 ) -> tuple[Spec, list[str]]:
     """The file's experiment with the options and the settings ("section.key=value") in place of
     what it says.
@@ -38,6 +39,7 @@ def specification(
         settings: "section.key=value", as typed after --set.
         trust_code: Whether code that the file names may be imported, whatever its folder.
         command: What was typed after ``fedkin``, for messages.
+        where: Whence the options are, for messages.
 
     Returns:
         (the specification, hints: keys that have another name here, and keys of the file that no
@@ -59,7 +61,7 @@ def specification(
     check_given_once((typed, _alone(key, value)) for typed, key, value in changes)
     for _, key, value in changes:
         hints += _place(content, key, value)
-    spec, more = parse(content, where="command line")
+    spec, more = parse(content, where=where)
     named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())
     if any(":" in name for name in named):
         _permit(spec, file, None if file is None else written, trust_code)
