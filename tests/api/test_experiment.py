@@ -29,6 +29,8 @@ class Net(nn.Sequential):
         ("comte", {}, "unknown method 'comte': did you mean 'comet'?"),
         ("comet", {"method.cluster": 3}, "'cluster': did you mean 'clusters'?"),
         ("comet", {"method.clusters": 0}, "clusters"),
+        ("comet", {"model": {"hiden": 3}}, "'hiden': did you mean 'hidden'?"),
+        ("comet", {"model": {"large": "dnn"}}, "model={'map': {'large': 'dnn', …}}"),
         ("comet", {"data": "digit"}, "unknown data set 'digit': did you mean 'digits'?"),
         ("comet", {"public": "mnits"}, "unknown data set 'mnits': did you mean 'mnist'?"),
         (
@@ -59,6 +61,12 @@ def test_names_that_exist_are_taken() -> None:
             **{"data.label": "y", "model.map": {"a": "mlr", "b": "my.nets:Net"}},
         )
         Experiment("comet", data="mnist", public="held-out")
+
+
+def test_several_models_are_a_list_too() -> None:
+    several = Experiment("comet", model=["mlr", "dnn:hidden=8"])
+    assert several.spec == Experiment("comet", model="mlr,dnn:hidden=8").spec
+    assert list(several.spec.model.map) == ["mlr", "dnn:hidden=8"]
 
 
 def test_an_npz_of_the_data_folder_is_a_data_set(tmp_path: Path) -> None:
@@ -131,7 +139,7 @@ def test_a_note_on_the_data_points_at_the_line_of_the_caller(tmp_path: Path) -> 
 
 def test_an_experiment_is_written_as_a_file_that_the_shell_runs(tmp_path: Path) -> None:
     asked = Experiment(
-        "ditto:lam=0.3", clients=3, rounds=1, model={"a": "mlr", "b": "dnn:hidden=8"}, privacy=None
+        "ditto:lam=0.3", clients=3, rounds=1, model=["mlr", "dnn:hidden=8"], privacy=None
     )
     path = asked.write(str(tmp_path / "mine.toml"))
     assert parse(tomllib.loads(path.read_text(encoding="utf-8")))[0] == asked.spec

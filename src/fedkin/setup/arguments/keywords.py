@@ -52,6 +52,8 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
     for written, value in sorted(named, key=lambda item: item[0] not in SHORT_FORMS):
         key = written.replace("__", ".")
         alone: dict[str, Any] = {}
+        if key == "model" and _are_names(value):
+            value = ",".join(value)
         if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
             data = given_data(value)
             hints += data.unread
@@ -109,11 +111,14 @@ def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
         key = written.replace("__", ".")
         if value is None:
             continue
+        places: dict[str, Any]
         if isinstance(value, Mapping) and key in Spec.model_fields and key != "data":
             places = {f"{key}.{name}": [one] for name, one in value.items()}
         elif key not in SHORT_FORMS:
             place = _place(key, chosen)
             places = {USUAL_NAMES.get(place, place): [value]}  # of one, whatever the value is
+        elif key == "model" and _are_names(value):
+            places = {key: ",".join(value)}
         elif _is_name(value):
             places = {key: value}
         else:
@@ -125,6 +130,10 @@ def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
         changes |= places
     check_given_once(given)
     return changes
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
 
 
 def _is_name(value: Any) -> bool:

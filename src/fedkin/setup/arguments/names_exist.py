@@ -1,10 +1,13 @@
 """Names in an experiment from Python that must exist, looked at where they are typed."""
 
-from fedkin.core.errors import unknown
+from collections.abc import Mapping
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.sources import check_name
-from fedkin.models.build import MODELS
+from fedkin.models.build import MODELS, options_of
 from fedkin.models.given import recipe_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
@@ -31,3 +34,19 @@ def check_names(spec: Spec, method: Method | None) -> None:
     for name in spec.model.map.values() or [spec.model.name]:
         if ":" not in name and name not in MODELS and recipe_of(name) is None:
             raise unknown("model", name, [*MODELS, "package.module:Class"])
+    if not spec.model.map and spec.model.name in MODELS:
+        _check_options(spec.model.name, spec.model.options)
+
+
+def _check_options(model: str, given: Mapping[str, Any]) -> None:
+    own = options_of(model)
+    for option, value in given.items():
+        if option in own:
+            continue
+        if str(value).partition(":")[0] in MODELS:
+            raise FedkinError(
+                f"model has {option}={value!r}, which is an architecture and no option of "
+                f"{model!r}: several have their place in model.map, "
+                f"model={{'map': {{{option!r}: {value!r}, …}}}}"
+            )
+        raise unknown(f"option of model {model!r}", option, own)
