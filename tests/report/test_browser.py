@@ -163,3 +163,18 @@ def test_a_dark_page_is_printed_light_and_not_loaded_anew(browser: Browser, repo
     with opened(browser, report) as page:
         page.emulate_media(media="print")
         assert page.evaluate(style) == "none"
+
+
+@pytest.mark.rotating
+def test_a_page_that_is_loaded_anew_keeps_its_order_and_its_search(page: Page) -> None:
+    """As ``fedkin watch`` does every ten seconds, also while somebody reads."""
+    rows = "rows => rows.filter(row => !row.hidden).map(row => row.dataset.client)"
+    page.locator("#table thead button").nth(0).click()
+    page.locator("#table thead button").nth(0).click()
+    page.locator("#table .filter").fill("dnn")
+    assert page.eval_on_selector_all("#table tbody tr", rows) == ["b", "a"]
+    page.reload()
+    page.wait_for_function("document.documentElement.dataset.drawn !== undefined")
+    assert page.eval_on_selector_all("#table tbody tr", rows) == ["b", "a"]
+    assert page.locator("#table .filter").input_value() == "dnn"
+    assert page.locator("#table thead th").nth(0).get_attribute("aria-sort") == "descending"
