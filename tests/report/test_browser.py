@@ -134,3 +134,47 @@ def test_two_thousand_clients_and_two_hundred_rounds(browser: Browser, tmp_path:
             assert (
                 spent["TaskDuration"] < most
             )  # the page's processor time: the clock also tells what others do
+
+
+@pytest.mark.rotating
+def test_an_address_that_is_cut_off_draws_all_charts(browser: Browser, report: Path) -> None:
+    with opened(browser, report, client="%E5%8C") as page:
+        assert all(height > 50 for height, _ in drawn(page).values() if height)
+        assert page.locator("#chosen").is_hidden()
+
+
+@pytest.mark.rotating
+def test_no_round_is_named_twice(page: Page) -> None:
+    """Of three rounds Vega puts ticks at halves."""
+    script = "texts => texts.map(text => text.textContent)"
+    labels = page.eval_on_selector_all("#chart-rounds text", script)
+    assert [label for label in labels if label.isdigit()] == ["1", "2", "3"]
+
+
+@pytest.mark.rotating
+def test_a_dark_page_is_printed_light_and_not_loaded_anew(browser: Browser, report: Path) -> None:
+    style = "getComputedStyle(document.querySelector('#chart-rounds svg')).filter"
+    with opened(browser, report, theme="dark") as page:
+        page.evaluate("window.still = 'here'")
+        page.emulate_media(media="print", color_scheme="light")  # as a browser prints
+        page.wait_for_timeout(200)
+        assert page.evaluate("window.still") == "here"
+        assert page.evaluate(style).startswith("invert(1)")
+    with opened(browser, report) as page:
+        page.emulate_media(media="print")
+        assert page.evaluate(style) == "none"
+
+
+@pytest.mark.rotating
+def test_a_page_that_is_loaded_anew_keeps_its_order_and_its_search(page: Page) -> None:
+    """As ``fedkin watch`` does every ten seconds, also while somebody reads."""
+    rows = "rows => rows.filter(row => !row.hidden).map(row => row.dataset.client)"
+    page.locator("#table thead button").nth(0).click()
+    page.locator("#table thead button").nth(0).click()
+    page.locator("#table .filter").fill("dnn")
+    assert page.eval_on_selector_all("#table tbody tr", rows) == ["b", "a"]
+    page.reload()
+    page.wait_for_function("document.documentElement.dataset.drawn !== undefined")
+    assert page.eval_on_selector_all("#table tbody tr", rows) == ["b", "a"]
+    assert page.locator("#table .filter").input_value() == "dnn"
+    assert page.locator("#table thead th").nth(0).get_attribute("aria-sort") == "descending"

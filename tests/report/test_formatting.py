@@ -71,3 +71,15 @@ def test_rounds_and_ranks() -> None:
     assert (formatting.rank(2, True), formatting.rank(2, False)) == ("2=", "2")
     ways = [formatting.interval_method(clients) for clients in (29, 30, 5000, 5001)]
     assert ways == ["Student's t", "bootstrap", "bootstrap", "normal distribution"]
+
+
+def test_no_threshold_is_worse_than_another() -> None:
+    numbers = {"mean": 0.5, "weighted": 0.6, "std": 0.1, "worst_decile": 0.7}
+    assert formatting.spread("threshold", numbers) == ["0.5000", "0.6000", "0.1000", "–"]
+    assert formatting.spread("accuracy", numbers)[-1] == "70.00 %"
+
+
+def test_what_is_told_of_measures_is_of_those_that_are_there() -> None:
+    assert formatting.others(["auc"]) == "Clients: those where a measure is defined."
+    assert formatting.others(["mae"]).endswith("in the units of the label.")
+    assert formatting.others(["sensitivity"]).endswith("where they are not of both classes.")

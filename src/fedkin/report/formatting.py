@@ -4,12 +4,12 @@ about a run are in ``report.words``.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fedkin.core.errors import cut, percent
 from fedkin.core.errors import many as many
-from fedkin.core.measures import measure_named
+from fedkin.core.measures import ASIDE, measure_named
 
 LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
@@ -36,11 +36,10 @@ BASELINES = {
     "constant": "most frequent class, or mean, of each client",
     "linear": "own linear model of each client",
 }
-OTHERS = (
-    "Clients: those where a measure is defined. Thresholds were chosen on each client's "
-    "validation data."
+THRESHOLDS = (
+    "Sensitivity and specificity are at a threshold that each client's validation samples chose: "
+    "0.5 where they are not of both classes."
 )
-
 
 SMALL, ROUNDING = 1e-3, 1e-12  # below the first digits are counted, below the second none is sure
 
@@ -173,6 +172,35 @@ def value(measure: str, number: float | None) -> str:
         Text; a dash for what is unknown.
     """
     return percent_or_dash(number) if is_share(measure) else decimal(number)
+
+
+def spread(measure: str, numbers: Mapping[str, Any]) -> list[str]:
+    """The numbers over clients as the cells of SPREADS.
+
+    Args:
+        measure: The name of a measure, or of what is recorded beside measures.
+        numbers: {"mean", "weighted", "std", "worst_decile"}; None: unknown.
+
+    Returns:
+        Texts; a dash where no value is worse than another, as of thresholds.
+    """
+    better = {**numbers, "worst_decile": None} if measure in ASIDE else numbers
+    return [value(measure, better[key]) for key in SPREADS]
+
+
+def others(names: Collection[str]) -> str:
+    """What is to be known of the measures that a table has.
+
+    Args:
+        names: Of its measures.
+
+    Returns:
+        Sentences.
+    """
+    said = "Clients: those where a measure is defined."
+    if {"rmse", "mae"} & {*names}:
+        said += " RMSE and MAE are in the units of the label."
+    return f"{said} {THRESHOLDS}" if "sensitivity" in names else said
 
 
 def at_round(round: int | None, planned: int | None) -> str:

@@ -144,13 +144,14 @@ def _unseen(summary: Mapping[str, Any]) -> Fitting:
 
 def _measures(summary: Mapping[str, Any]) -> Fitting:
     columns = [*formatting.SPREADS.values(), "clients"]
-    rows = []
+    rows, names = [], []
     for view, measures in other_measures(summary).items():
         for name, numbers in measures.items():
-            cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
+            cells = formatting.spread(name, numbers)
             rows.append([view, formatting.label(name), *cells, str(numbers["clients"])])
+            names.append(name)
     title = "Other test measures over clients, final"
-    return _table(title, ["view", "measure"], columns, rows, formatting.OTHERS)
+    return _table(title, ["view", "measure"], columns, rows, formatting.others(names))
 
 
 def _communication(summary: Mapping[str, Any]) -> Fitting:

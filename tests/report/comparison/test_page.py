@@ -1,5 +1,6 @@
 """The page of a comparison, in a real browser."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,3 +162,17 @@ def test_the_page_sorts_compares_and_averages_only_what_is_finished(
 
 
 FIGURES = "JSON.parse(document.getElementById('figures').textContent).map(f => [f.name, f.spec])"
+
+
+def test_what_costs_more_is_sorted_behind_whatever_its_unit(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / f"{name}{seed}", method=name, seed=seed)
+        for name in ("local", "comet")
+        for seed in (7, 8)
+    ]
+    found = comparison(folders)
+    for row, seconds in zip(found.over_seeds, (0.9, 1.2), strict=True):
+        row["seconds"] = seconds
+    text = page(found)
+    assert re.findall(r'data-v="([^"]*)">(?:900 ms|1.2 s) ±', text) == ["0.9", "1.2"]
+    assert 'class="long">finished' not in text  # which left no room for the scores

@@ -100,3 +100,14 @@ def test_a_section_scrolls_and_is_named() -> None:
     assert "A &lt;title&gt;" in html
     assert "Search the clients" in html
     assert 'class="soft">' not in html.split("</h2>")[1].split("<label")[0]
+
+
+def test_a_long_name_is_broken_and_a_long_text_has_a_wide_column() -> None:
+    """A name of 60 letters on one line leaves a phone, and the column beside the charts, no room
+    for any number.
+    """
+    html = table([("client", ""), ("why", "long")], [["H" * 60, "x" * 200], ["H", "x"]], ["a", "b"])
+    assert '<th scope="row" class="long"><button' in html
+    assert f'<td class="long text">{"x" * 200}' in html
+    assert '<th scope="row"><button type="button" aria-pressed="false">H</button>' in html
+    assert '<td class="long">x</td>' in html

@@ -56,6 +56,20 @@ def axis_of(share: bool, **options: Any) -> alt.Axis:
     return alt.Axis(**options)
 
 
+def whole_axis(**options: Any) -> alt.Axis:
+    """An axis of rounds or of clients, neither of which is halved: Vega puts a tick at 1.5 between
+    two rounds, and would call it 2.
+
+    Args:
+        **options: Of altair's axis.
+
+    Returns:
+        Altair's axis, with names at whole numbers alone.
+    """
+    names = "datum.value % 1 ? '' : datum.label"
+    return alt.Axis(format="d", tickMinStep=1, labelExpr=names, **options)
+
+
 def rounded(value: float) -> float:
     """Five decimals, and below 1 five significant digits: more than a screen shows, in whatever
     unit.

@@ -19,13 +19,13 @@ from fedkin.report.charts.base import (
     measured_axis,
     rounded,
     spaced,
+    whole_axis,
 )
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client, evenly
 
 HEAT = 200  # columns of a heat map
-WHOLE = "datum.value % 1 ? '' : datum.label"  # clients are not halved
 FEW = 5  # clients that a histogram needs
 CLASSES = 30  # more classes than that are drawn as a heat map
 
@@ -56,7 +56,7 @@ def histogram(
     bins = alt.Bin(maxbins=20)
     bars = base.mark_bar(color=BLUE).encode(
         x=alt.X("value:Q", bin=bins, title=f"test {formatting.label(what)} ({view})", axis=axis),
-        y=alt.Y("count():Q", title="clients", axis=alt.Axis(labelExpr=WHOLE)),
+        y=alt.Y("count():Q", title="clients", axis=whole_axis()),
         tooltip=[alt.Tooltip("count():Q", title="clients")],
     )
     mean = base.mark_rule(strokeDash=[5, 3], size=2).encode(x="mean(value):Q")

@@ -20,6 +20,7 @@ from fedkin.report.charts.base import (
     colours,
     faded,
     figure,
+    whole_axis,
 )
 from fedkin.report.matrix import Matrix, carried
 from fedkin.report.records import Run, evenly
@@ -67,7 +68,7 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
     )
     if len(flow.at) < len(clusters.rounds):
         note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."
-    note += " A chosen client is the black line."
+    note += " A chosen client is the line with dots."
     title = "How clients move between clusters"
     own = _own_path(run, clusters, flow, middle)
     return figure("flow", title, note, _flow_chart(flow), [*links, *nodes], 320, own)
@@ -88,7 +89,9 @@ def _flow_chart(flow: Flow) -> Layers:
     ribbon = (
         base.transform_filter("datum.link !== null")
         .mark_area(opacity=0.4)
-        .encode(x=x, y=alt.Y("low:Q", title="clients"), y2="high:Q", detail="link:N")
+        .encode(
+            x=x, y=alt.Y("low:Q", title="clients", axis=whole_axis()), y2="high:Q", detail="link:N"
+        )
         .encode(
             color=alt.Color(
                 "cluster:N", scale=scale, title="cluster", legend=alt.Legend(symbolOpacity=1)

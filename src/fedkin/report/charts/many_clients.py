@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import BLUE, CHOSEN, ROWS, Figure, figure, rounded
+from fedkin.report.charts.base import BLUE, CHOSEN, ROWS, Figure, figure, rounded, whole_axis
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client
@@ -108,7 +108,7 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
         .encode(
             x=alt.X("from:Q", bin="binned", title=f"test {label} ({view})", axis=axis),
             x2="to:Q",
-            y=alt.Y("clients:Q", title="clients"),
+            y=alt.Y("clients:Q", title="clients", axis=whole_axis()),
             tooltip=["from:Q", "to:Q", "clients:Q"],
         )
     )

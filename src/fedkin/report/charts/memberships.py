@@ -19,6 +19,7 @@ from fedkin.report.charts.base import (
     faded,
     figure,
     spaced,
+    whole_axis,
 )
 from fedkin.report.matrix import Stack, carried
 from fedkin.report.records import Run, evenly, number
@@ -115,7 +116,7 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
     note = (
         "A client is a point at the mean of the corners, weighted by its memberships at the end; "
         "points that coincide are spread in a spiral. A chosen client's way through the rounds is "
-        "the black line."
+        "the thin line."
     )
     if parts > 3:
         note += (
@@ -170,10 +171,10 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         if np.isfinite(largest[i, j])
     ]
     note = (
-        "A row is a client, in order of its component at the end; the paler, the less it "
+        "A row is a client, in order of its component at the end; the fainter, the less it "
         "belongs to one alone. "
     )
-    note += "A chosen client has a black frame." + spaced(len(shown), len(order))
+    note += "A chosen client has a frame." + spaced(len(shown), len(order))
     if len(rounds) < stack.among:
         note += f" {len(rounds)} of {stack.among} rounds are shown."
     chart = _rounds_chart([names[j] for j in shown], stack.values.shape[2])
@@ -196,8 +197,9 @@ def _rounds_chart(clients: list[str], parts: int) -> Layers:
             ),
             opacity=alt.Opacity(
                 "weight:Q",
-                scale=alt.Scale(domain=[1 / parts, 1], range=[0.05, 1], clamp=True),
+                scale=alt.Scale(domain=[1 / parts, 1], range=[0.15, 1], clamp=True),
                 title="its weight",
+                legend=alt.Legend(symbolFillColor="#000"),
             ),
             tooltip=["client:N", "round:O", "component:N", alt.Tooltip("weight:Q", format=".3f")],
         )
@@ -273,9 +275,7 @@ def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
 
 def _means_chart(parts: int, points: bool) -> Layers:
     """A line for each component, with points or without, and a chosen client's dashed."""
-    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1)).scale(
-        zero=False, nice=False
-    )
+    x = alt.X("round:Q", title="round", axis=whole_axis()).scale(zero=False, nice=False)
     colour = alt.Color(
         "component:N", scale=colours([str(k) for k in range(parts)]), title="component"
     )

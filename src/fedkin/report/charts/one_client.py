@@ -18,6 +18,7 @@ from fedkin.report.charts.base import (
     figure,
     measured_axis,
     rounded,
+    whole_axis,
 )
 from fedkin.report.charts.clusters import cluster_names
 from fedkin.report.collaboration import Collaboration
@@ -79,15 +80,13 @@ def _labels(
         {run.name(k): [round(float(v), 4) for v in values] for k, values in distributions.items()},
         [[labels[c]] for c in range(len(mean))],
     )
-    note = "Bars: the client's label distribution. Black: the mean over all clients."
+    note = "Bars: the client's label distribution. Lines across: the mean over all clients."
     return figure("own-data", "Its data", note, alt.layer(bars, ticks), rows, 200, own)
 
 
 def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     rows = [{"round": at, "value": rounded(mean)} for at, _, mean, _ in evenly(scored.bands(), 200)]
-    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(
-        nice=False
-    )
+    x = alt.X("round:Q", title="round", axis=whole_axis(grid=False)).scale(nice=False)
     form = measured_axis(what)
     y = alt.Y("value:Q", title=f"test {formatting.label(what)}", axis=form).scale(zero=False)
     base = alt.Chart(ROWS).mark_line(color="#777", point=len(rows) == 1).encode(x=x, y=y)

@@ -6,7 +6,15 @@ from typing import Any
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import ROWS, Figure, cycled, dashes, figure, measured_axis
+from fedkin.report.charts.base import (
+    ROWS,
+    Figure,
+    cycled,
+    dashes,
+    figure,
+    measured_axis,
+    whole_axis,
+)
 from fedkin.report.comparison.run_row import FINISHED
 
 LABEL, ROOM = 14, 110  # pixels: the height of a name, the width beside the lines
@@ -31,7 +39,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     height = max(300, LABEL * len(names) + 40)
     ends = _ends(lines, by, height)
     x = alt.X(f"{by}:Q", title=by).scale(nice=False, zero=by == "seconds")
-    x = x.axis(grid=False, format="d", tickMinStep=1) if by == "round" else x.axis(grid=False)
+    x = x.axis(whole_axis(grid=False)) if by == "round" else x.axis(grid=False)
     axis = measured_axis(what)
     y = alt.Y("value:Q", title=f"mean test {formatting.label(what)}", axis=axis)
     y = y.scale(zero=False, nice=False)
@@ -47,7 +55,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     texts = labels.mark_text(align="left", dx=6, fontSize=11, limit=ROOM - 8).encode(text="text:N")
     note = (
         f"Mean over clients of the test {formatting.label(what)} of personal models. "
-        "Paler: not finished."
+        "Fainter: not finished."
     )
     if len(experiments) < len(names):
         note += " Runs that differ only in seed have one colour."

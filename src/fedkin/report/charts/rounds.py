@@ -20,6 +20,7 @@ from fedkin.report.charts.base import (
     figure,
     measured_axis,
     rounded,
+    whole_axis,
 )
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import evenly
@@ -237,9 +238,11 @@ def _round_axis(rounds: list[int]) -> alt.X:
         return alt.X(
             "round:Q", title="round", scale=alt.Scale(domain=[low - 1, high + 1]), axis=only
         )
-    axis = alt.Axis(format="d", tickMinStep=1, grid=False)
     return alt.X(
-        "round:Q", title="round", scale=alt.Scale(domain=[low, high], nice=False), axis=axis
+        "round:Q",
+        title="round",
+        scale=alt.Scale(domain=[low, high], nice=False),
+        axis=whole_axis(grid=False),
     )
 
 

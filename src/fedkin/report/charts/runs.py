@@ -165,7 +165,7 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
     means = base.mark_tick(thickness=3, color="#000").encode(x="mean:Q")
     note = (
         "Bars: from the mean of the worst tenth of the clients to that of the best tenth. "
-        "Black: the mean. "
+        "Lines across: the mean. "
     )
     note += "The shorter the bar, the more equal the clients; ordered by the worst tenth."
     return figure(

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 import altair as alt
 import numpy as np
 
-from fedkin.report.charts.base import BLUE, CHOSEN, ORANGE, OWN, ROWS, Figure, Own, faded, figure
+from fedkin.report.charts.base import (
+    BLUE,
+    CHOSEN,
+    ORANGE,
+    OWN,
+    ROWS,
+    Figure,
+    Own,
+    faded,
+    figure,
+    whole_axis,
+)
 from fedkin.report.charts.memberships import spread
 from fedkin.report.matrix import Matrix, carried
 from fedkin.report.records import Run
@@ -45,11 +56,10 @@ def _rounds(run: Run, matrix: Matrix) -> Figure:
     base = alt.Chart(ROWS)
     most = max(last.values())
     bins = alt.Bin(maxbins=BARS, minstep=1, extent=[0, most + 1])
-    axis = alt.Axis(format="d", tickMinStep=1)
-    x = alt.X("teacher:Q", title="round of the teacher", bin=bins, axis=axis)
+    x = alt.X("teacher:Q", title="round of the teacher", bin=bins, axis=whole_axis())
     bars = base.mark_bar(color=BLUE).encode(
         x=x,
-        y=alt.Y("count():Q", title="clients", axis=alt.Axis(tickMinStep=1, format="d")),
+        y=alt.Y("count():Q", title="clients", axis=whole_axis()),
         tooltip=[x, alt.Tooltip("count():Q", title="clients")],
     )
     own = base.transform_filter(f"datum.client === {CHOSEN}").mark_rule(color=ORANGE, size=3)

@@ -19,6 +19,7 @@ from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.latex import tables as latex_tables
 
 Rows = Sequence[Mapping[str, Any]]
+PAIRED = ("clients", "difference", "low", "p", "better", "worse")  # what rows are sorted by
 WEIGHTED = "by val.: weighted, at the best round by validation; global: weighted, final"
 
 
@@ -203,7 +204,8 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     what = _with_unit(measure)
     title = f"Finished runs that differ only in seed: test {what}, mean ± sd over seeds"
     columns = ["method", "setting", "seeds", *shown.values()]
-    return Sheet(title, columns, rows, 3, WEIGHTED if view else "")
+    values = [[row[name] for name in shown] for row in seeds]
+    return Sheet(title, columns, rows, 3, WEIGHTED if view else "", values)
 
 
 def _spread(name: str, row: Mapping[str, Any], measure: str) -> str:
@@ -234,6 +236,7 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         columns=[*columns, "better %", "worse %"],
         rows=rows,
         texts=3,
+        values=[[row[name] for name in PAIRED] for row in against],
         caption="a pair is a client under one seed; "
         f"interval: {formatting.WAYS}; of several seeds: Student's t, by seeds and their clients; "
         "p: Wilcoxon, signed rank, of one seed (it compares ranks; for the mean take the interval)",

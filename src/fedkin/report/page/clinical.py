@@ -46,10 +46,9 @@ def clinical(summary: Mapping[str, Any], case: str = "", rows: Sequence[int] = (
             )
             return (
                 '<section id="clinical"><h2>For a clinician</h2><p class="soft">'
-                f"{escape(view.capitalize())} models, final round, means over clients. Each client "
-                "has a threshold that its own validation samples chose. The table of the clients "
-                "has each one's numbers, how many test samples they rest on, and how many cases it "
-                "trained on.</p>"
+                f"{escape(view.capitalize())} models, final round, means over clients. "
+                f"{escape(formatting.THRESHOLDS)} The table of the clients has each one's numbers, "
+                "how many test samples they rest on, and how many cases it trained on.</p>"
                 f"<ul>{items}</ul></section>"
             )
     return ""

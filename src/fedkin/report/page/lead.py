@@ -59,11 +59,17 @@ def sentence(summary: Mapping[str, Any], gain: Gain | None) -> str:
     better = "rises" if measure_named(measure).higher else "falls"
     way = better if gain.mean >= 0 else {"rises": "falls", "falls": "rises"}[better]
     helped, hurt = len(gain.helped), len(gain.hurt)
+    if not helped and not hurt:
+        return (
+            f"With {summary['method']}, every client has the same test "
+            f"{formatting.label(measure)} as with {gain.name}."
+        )
+    changes = f"{way} by {apart(measure, abs(gain.mean))}" if gain.mean else "is the same"
     return (
         f"With {summary['method']}, {helped} of {formatting.many(clients, 'client')} "
         f"{'does' if helped == 1 else 'do'} better than with {gain.name} and {hurt} "
-        f"{'does' if hurt == 1 else 'do'} worse: test {formatting.label(measure)} {way} by "
-        f"{apart(measure, abs(gain.mean))} on average{_sure(gain)}."
+        f"{'does' if hurt == 1 else 'do'} worse: test {formatting.label(measure)} {changes} on "
+        f"average{_sure(gain)}."
     )
 
 

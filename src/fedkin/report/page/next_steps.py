@@ -105,7 +105,7 @@ def box(steps: Sequence[NextStep], what: str = "this run") -> str:
 
 
 def _of_gain(run: Run, summary: Mapping[str, Any], gain: Gain, folder: str) -> list[NextStep]:
-    steps = [NextStep(_verdict(gain))]
+    steps = [NextStep(_verdict(gain))] if gain.helped or gain.hurt else []
     if gain.hurt:
         steps.append(NextStep(_who(run, gain)))
     safe = _spec(run, "method").get("safe")

@@ -111,7 +111,11 @@
   const breath = () => new Promise(resolve => setTimeout(resolve));
   const leisure = () => window.requestIdleCallback ? new Promise(resolve => requestIdleCallback(resolve, { timeout: 200 })) : breath();
 
-  if (location.hash.startsWith("#client=")) choose(decodeURIComponent(location.hash.slice(8)), true);
+  function asked() { // the client that the address names; null: it is cut off within a letter
+    try { return decodeURIComponent(location.hash.slice(8)); } catch (malformed) { return null; }
+  }
+
+  if (location.hash.startsWith("#client=")) choose(asked(), true);
   while (waiting.size) { // what is in sight first, the rest while the page has nothing else to do
     const seen = [...waiting].find(inSight);
     if (!seen) document.documentElement.dataset.opened ??= views.length;

@@ -23,6 +23,14 @@ function csvOfRecords(records) {
   return csvOf([names, ...records.map(record => names.map(name => flat(record[name])))]);
 }
 
+const LEFT = "fedkin " + location.pathname; // fedkin watch loads a page anew: how its tables were left, in this tab
+function left() {
+  try { return JSON.parse(sessionStorage.getItem(LEFT)) ?? {}; } catch (refused) { return {}; }
+}
+function leave(name, value) {
+  try { sessionStorage.setItem(LEFT, JSON.stringify({ ...left(), [name]: value })); } catch (refused) { /* not needed */ }
+}
+
 for (const button of document.querySelectorAll("th button")) {
   if (!button.closest("thead")) continue;
   button.addEventListener("click", () => {
@@ -36,6 +44,7 @@ for (const button of document.querySelectorAll("th button")) {
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", up === 1 ? "ascending" : "descending");
     [...body.rows].sort((a, b) => sorted(key(a), key(b))).forEach(row => body.append(row));
+    leave("sort " + head.closest("section").id, [head.textContent, up]);
   });
 }
 
@@ -48,8 +57,9 @@ for (const tools of document.querySelectorAll("section > .tools")) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every(word => text.includes(word));
     }
-    const left = rows.filter(row => !row.hidden).length;
-    count.textContent = words.length ? left + " of " + rows.length : "";
+    const shown = rows.filter(row => !row.hidden).length;
+    count.textContent = words.length ? shown + " of " + rows.length : "";
+    leave("find " + section.id, field.value);
   });
   tools.querySelector(".csv").addEventListener("click", () => {
     const rows = [...table.rows].filter(row => !row.hidden);
@@ -57,6 +67,17 @@ for (const tools of document.querySelectorAll("section > .tools")) {
     const lines = rows.map(row => [...row.cells].map(text));
     saved(section.id + ".csv", [csvOf(lines)], "text/csv");
   });
+}
+
+for (const [name, value] of Object.entries(left())) {
+  const kind = name.slice(0, 5), section = document.getElementById(name.slice(5));
+  const field = section?.querySelector(".filter");
+  if (kind === "find " && field && value) {
+    field.value = value;
+    field.dispatchEvent(new Event("input"));
+  }
+  const head = kind === "sort " && [...section?.querySelectorAll("thead th") ?? []].find(one => one.textContent === value[0]);
+  if (head) for (let n = value[1] === 1 ? 1 : 2; n; n--) head.querySelector("button").click();
 }
 
 function markWide() { // a table that goes on beyond the screen says so at its right edge

@@ -7,6 +7,8 @@ from typing import Any
 from fedkin.report import formatting
 from fedkin.report.summary import other_measures
 
+NAME, TEXT = 24, 120  # letters: a longer name is broken, a longer text has a wide column
+
 
 def score_table(summary: Mapping[str, Any]) -> str:
     """The numbers over clients, for each view and each way to choose a round.
@@ -23,7 +25,7 @@ def score_table(summary: Mapping[str, Any]) -> str:
             view,
             name,
             formatting.at_round(numbers["round"], summary["planned"]),
-            *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
+            *formatting.spread(what, numbers),
             formatting.interval(what, numbers.get("interval")),
         ]
         for view, picks in summary["headline"].items()
@@ -35,7 +37,7 @@ def score_table(summary: Mapping[str, Any]) -> str:
             "baseline",
             formatting.BASELINES[name],
             "",
-            *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
+            *formatting.spread(what, numbers),
             formatting.interval(what, numbers["interval"]),
         ]
         for name, numbers in summary["baselines"].items()
@@ -46,7 +48,7 @@ def score_table(summary: Mapping[str, Any]) -> str:
     how = formatting.interval_method(summary["clients"])
     note += f"Interval: {how} over clients. {formatting.PRINTED}"
     columns = (*formatting.SPREADS.values(), "95% interval")
-    head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in columns)]
+    head = [("view", ""), ("round is", "wrap"), ("round", "n"), *((name, "n") for name in columns)]
     return section(
         "numbers", f"Test {formatting.label(what)} over clients", note, table(head, rows)
     )
@@ -61,15 +63,14 @@ def measure_table(summary: Mapping[str, Any]) -> str:
     Returns:
         HTML, or "".
     """
-    rows = [
-        [
-            view,
-            formatting.label(name),
-            *(formatting.value(name, numbers[key]) for key in formatting.SPREADS),
-            str(numbers["clients"]),
-        ]
+    known = [
+        (view, name, numbers)
         for view, measures in other_measures(summary).items()
         for name, numbers in measures.items()
+    ]
+    rows = [
+        [view, formatting.label(name), *formatting.spread(name, numbers), str(numbers["clients"])]
+        for view, name, numbers in known
     ]
     if not rows:
         return ""
@@ -78,10 +79,7 @@ def measure_table(summary: Mapping[str, Any]) -> str:
         ("measure", ""),
         *((name, "n") for name in (*formatting.SPREADS.values(), "clients")),
     ]
-    note = (
-        "On the clients' test data, final. RMSE and MAE in the units of the label. "
-        f"{formatting.OTHERS}"
-    )
+    note = f"On the clients' test data, final. {formatting.others([name for _, name, _ in known])}"
     return section("measures", "Other test measures over clients", note, table(head, rows))
 
 
@@ -160,7 +158,11 @@ def table(
 
 
 def _cell(cell: Any, kind: str, first: bool, chosen: bool) -> str:
-    """The first cell of a row names it; of clients it is a button, for who has no mouse."""
+    """The first cell of a row names it; of clients it is a button, for who has no mouse. A long
+    name is broken, and a text of some lines has a wide column: else they leave no room for numbers.
+    """
+    kind = "long" if first and not kind and len(str(cell)) > NAME else kind
+    kind = "long text" if kind == "long" and len(str(cell)) > TEXT else kind
     style = f' class="{kind}"' if kind else ""
     if isinstance(cell, tuple):
         text, value = cell

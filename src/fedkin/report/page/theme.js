@@ -31,4 +31,5 @@ function themed(spec) {
   };
 }
 
-DARK.addEventListener("change", () => location.reload());
+document.documentElement.classList.toggle("dark", DARK.matches); // for paper, which is never dark
+DARK.addEventListener("change", () => { if (!matchMedia("print").matches) location.reload(); });
