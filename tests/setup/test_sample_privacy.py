@@ -129,6 +129,21 @@ def test_a_method_that_uses_samples_otherwise_is_refused(method):
     assert "\n" not in str(told.value)
 
 
+def test_new_orders_are_seen_where_one_batch_holds_all_samples():
+    """No step at all is no pass over the samples."""
+    with pytest.raises(FedkinError, match=REFUSED["l2sgd"]):
+        assemble(spec("l2sgd", train__batch_size=1000))
+
+
+def test_what_a_method_lacks_is_said_before_its_work_is_followed():
+    numbers = {"model__name": "glm", "model__family": "gaussian", "data__name": "linear_toy"}
+    given = content("comet", **numbers, public__samples=20)
+    given["split"] = {"name": "natural"}
+    del given["run"]["clients"]
+    with pytest.raises(FedkinError, match="comet needs class probabilities"):
+        assemble(parse({**given, "privacy": PRIVACY})[0])
+
+
 def test_a_first_state_that_is_made_of_labels_is_refused():
     """No noise covers it, and a message may hold it."""
     base = make("fedavg", {}, {"lr": 0.1})

@@ -112,6 +112,12 @@ def test_the_record_says_who_attacks_and_what_the_others_have_left(tmp_path):
         ("fedavg", {"kind": "scaled", "share": 0.5}, "share: input should be less than 0.5"),
         ("comet", {"kind": "scaled"}, "clients of comet are sent no parameters"),
         ("cgpfl", {"kind": "alie"}, "attack kind=alie works on a declared sum"),
+        *(
+            (method, {"kind": kind}, f"clients of {method} send a model that they choose or mix")
+            for method in ("ifca", "hypcluster", "fedfomo")
+            for kind in ("sign_flip", "backdoor")
+        ),
+        ("centralized", {"kind": "label_flip"}, "centralized trains on everybody's samples in one"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_training(method, parameters, sentence):

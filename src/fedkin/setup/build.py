@@ -209,6 +209,8 @@ def _checked(
     federation = _federation(spec, method, population, models, architectures)
     method, costs = adapt_to_models(spec, method, models), None
     if spec.privacy.of_samples:
+        # what the method lacks is said before its clients' work is followed, which would fail
+        check_needs(method, federation, population, models, architectures)
         check_delta(spec, federation.infos)  # before the accountant is asked, as above
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
         spec = with_noise(spec, costs)

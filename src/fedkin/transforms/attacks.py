@@ -6,7 +6,7 @@ agreed on it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import NormalDist
 from typing import Annotated, Any, Literal
 
@@ -58,6 +58,11 @@ def attack(
     """
 
     def change(method: Method, setting: Setting) -> Method:
+        if method.needs.pooled:
+            raise FedkinError(
+                f"transform attack makes clients hostile, and {method.name} trains on everybody's "
+                "samples in one place: try fedavg"
+            )
         who = attackers(setting, share)
         if kind == "alie":
             summed = declared_sum(method, "attack kind=alie", setting)
@@ -107,11 +112,17 @@ def _with_updates(
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        received, _ = first_exchange(method, setting, start)
-        if not any(_weights(path, leaf) for path, leaf in named_leaves(received)):
+        received, sent = first_exchange(method, setting, start)
+        before = dict(named_leaves(received))
+        if not any(_weights(path, leaf) for path, leaf in before.items()):
             raise FedkinError(
                 f"transform attack: clients of {method.name} are sent no parameters, so they send "
                 "no updates: try kind = 'label_flip'"
+            )
+        if not any(_is_update(path, leaf, before) for path, leaf in named_leaves(sent)):
+            raise FedkinError(
+                f"transform attack: clients of {method.name} send a model that they choose or mix "
+                "themselves, an update of none that they were sent: try kind = 'label_flip'"
             )
 
     return method._replace(client_update=client_update, check=check)
@@ -134,14 +145,20 @@ def tampered(
     before = dict(named_leaves(received))
     found = []
     for path, leaf in named_leaves(message):
-        base = before.get(path)
-        if not _weights(path, leaf) or not isinstance(base, Tensor) or base.shape != leaf.shape:
+        if not _is_update(path, leaf, before):
             found.append(leaf)
             continue
+        base = before[path]
         at = torch.zeros_like(base) if path.partition("/")[0] in differences else base
         update = leaf.to(torch.float64) - at.to(torch.float64)
         found.append((at.to(torch.float64) + change(update)).to(leaf.dtype))
     return fill(message, iter(found))
+
+
+def _is_update(path: str, leaf: Any, before: Mapping[str, Any]) -> bool:
+    """Whether weights stand where a client was sent some of their shape."""
+    base = before.get(path)
+    return _weights(path, leaf) and isinstance(base, Tensor) and base.shape == leaf.shape
 
 
 def _weights(path: str, leaf: Any) -> bool:

@@ -72,12 +72,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
                 f"[privacy] noises class probabilities, and clients of {method.name} send logits, "
                 "which have no bound: try ds_fl"
             )
-        checked = method._replace(check=_predicting(method, setting, asked.shared))
-        if asked.quantile is not None:
-            raise FedkinError(
-                f"[privacy] clip follows the norms of updates, and clients of {method.name} send "
-                "predictions: give privacy.clip a number, such as 1.0"
-            )
+        checked = method._replace(check=_predicting(method, setting, asked))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
         return keep_predictions_private(checked, setting, PredictionNoise(asked.clip, asked.noise))
@@ -213,7 +208,7 @@ def _checked(
 
 
 def _predicting(
-    method: Method, setting: Setting, shared: bool
+    method: Method, setting: Setting, asked: Guarantee
 ) -> Callable[[FederationInit, int], None]:
     """The check of a method that sends no update: its clients send predictions alone."""
 
@@ -222,7 +217,12 @@ def _predicting(
         sent = something_sent(method, setting, start)
         if set(sent) != {PREDICTIONS}:
             declared_sum(method, "privacy", setting, "[privacy]")
-        if shared:
+        if asked.quantile is not None:
+            raise FedkinError(
+                f"[privacy] clip follows the norms of updates, and clients of {method.name} send "
+                "predictions: give privacy.clip a number, such as 1.0"
+            )
+        if asked.shared:
             # without a sum of their own, noised predictions cannot go under masks either
             plainly = "" if isinstance(method.aggregation, WeightedSum) else " without masks"
             raise FedkinError(

@@ -10,34 +10,27 @@ import torch
 from fedkin.core.aggregation import Mean
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
+from fedkin.transforms.beside import beside_at_server
 
-REPORTED = "rule"  # the name in the server's state, which no message holds
+REPORTED = "rule"  # the name beside the method's own state, which no message holds
 
 
 def telling(method: Method) -> Method:
-    """The method whose server metrics have what the rule said of the last round's clients."""
+    """The method whose server metrics have what the rule said of the last round's clients, with
+    {"method": its server state, "rule": what was said} as server state.
+    """
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-        after = method.server_update(own(state), sent, server)
-        return {**after, REPORTED: {name: _packed(of) for name, of in sent.reported.items()}}
+        after = method.server_update(state["method"], sent, server)
+        said = {name: _packed(of) for name, of in sent.reported.items()}
+        return {"method": after, REPORTED: said}
 
     def server_metrics(state: Tree) -> dict[str, dict[int, Any]]:
-        said = state.get(REPORTED, {})
-        return {
-            **method.server_metrics(own(state)),
-            **{name: _unpacked(of) for name, of in said.items()},
-        }
+        said = {name: _unpacked(of) for name, of in state[REPORTED].items()}
+        return {**method.server_metrics(state["method"]), **said}
 
-    return method._replace(
-        broadcast=lambda state, client: method.broadcast(own(state), client),
-        server_update=server_update,
-        server_metrics=server_metrics,
-    )
-
-
-def own(state: Tree) -> Tree:
-    """The server's state as the method made it."""
-    return {name: part for name, part in state.items() if name != REPORTED}
+    kept = beside_at_server(method, {REPORTED: {}}, server_update)
+    return kept._replace(server_metrics=server_metrics)
 
 
 def _packed(of: Mapping[int, float]) -> Tree:

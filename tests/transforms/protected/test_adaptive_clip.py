@@ -183,5 +183,7 @@ def test_a_mistake_gets_one_sentence_before_training(case):
 
 
 def test_predictions_have_no_norm_to_follow():
-    with pytest.raises(FedkinError, match=r"comet send predictions: give privacy.clip a number"):
-        assemble(spec("comet"))
+    with pytest.raises(FedkinError, match=r"ds_fl send predictions: give privacy.clip a number"):
+        assemble(spec("ds_fl"))
+    with pytest.raises(FedkinError, match="fedfomo needs every message by itself"):
+        assemble(spec("fedfomo"))

@@ -266,6 +266,10 @@ def test_a_model_that_mixes_samples_is_refused() -> None:
     mixing = MODEL._replace(pads=False, name="bn")
     with pytest.raises(FedkinError, match=r"model bn mixes the samples of a mini-batch \(batch no"):
         steps_of(method(), RECEIVED, {}, data(model=mixing))
+    with pytest.raises(
+        FedkinError, match=r"its buffers are constants, set model\.buffers = 'drop'"
+    ):
+        steps_of(method(), RECEIVED, {}, data(model=mixing))
 
 
 W = MODEL.initial

@@ -120,7 +120,7 @@ class LocalData:
         if steps is None and epochs is None:
             steps, epochs = self.schedule.steps, self.schedule.epochs
         if draw == "poisson":
-            steps = steps or (epochs or 1) * -(-n // size)
+            steps = (epochs or 1) * -(-n // size) if steps is None else steps
             return batching.poisson(n, size, self._by_chance(purpose, steps, n))
         rng = self.key.numpy(purpose)
         if steps is None:

@@ -88,7 +88,8 @@ def steps_of(
     try:
         if method.setup_message is not None and _introduced(method, own, data, plan):
             raise Uncovered("its clients train before the first round, which is not accounted for")
-        found, *others = (_dry_rounds(method, it, own, data, plan) for it in orders)
+        found = _dry_rounds(method, received, own, data, plan)
+        others = [_dry_with(method, it, own, data, plan) for it in orders]
     except Exception as error:  # whatever a method tries with samples that are sealed
         why = str(error) if isinstance(error, FedkinError) else named_line(error)
         raise FedkinError(
@@ -122,8 +123,20 @@ def _dry_rounds(
     return found
 
 
+def _dry_with(
+    method: Method, orders: Tree, own: Tree, data: ClientContext, plan: SampleNoise
+) -> Steps:
+    """``_dry_rounds`` of a message with other orders; of one that cannot be followed: no steps."""
+    try:
+        return _dry_rounds(method, orders, own, data, plan)
+    except Uncovered:
+        raise
+    except Exception:  # such as no step at all
+        return {}
+
+
 def _orders(method: Method, received: Tree) -> list[Tree]:
-    """A message, and the same with other orders: where they change the steps, costs are unknown.
+    """The message with other orders: where they change the steps, costs are unknown.
 
     A number of steps, a flag, a block: each number in "control" is 0 once and 1 once.
 
@@ -131,11 +144,11 @@ def _orders(method: Method, received: Tree) -> list[Tree]:
         FedkinError: Orders are no numbers, but lists.
     """
     if CONTROL not in received:
-        return [received]
+        return []
     if any(isinstance(leaf, Tensor) and leaf.dim() for leaf in leaves(received[CONTROL])):
         raise _unknown(method)
     others = (map_tree(lambda leaf, to=to: leaf * 0 + to, received[CONTROL]) for to in (0, 1))
-    return [received, *({**received, CONTROL: other} for other in others)]
+    return [{**received, CONTROL: other} for other in others]
 
 
 def _unknown(method: Method) -> FedkinError:
@@ -154,8 +167,9 @@ def _check(method: Method, data: ClientContext) -> None:
     if not data.model.pads:
         raise FedkinError(
             f"privacy.unit = 'sample': model {data.model.name} mixes the samples of a mini-batch "
-            "(batch norm), and each needs a gradient of its own: take a model without it, such as "
-            "dnn or one with group norm"
+            "(batch norm), or holds buffers of floats as if it did, and each sample needs a "
+            "gradient of its own: take a model without batch norm, such as dnn or one with group "
+            "norm; where its buffers are constants, set model.buffers = 'drop'"
         )
 
 
