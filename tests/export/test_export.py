@@ -325,7 +325,8 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     new.write_text("age,ward,bmi\n50,icu,20\n")
     nowhere = tmp_path / "none" / "out.csv"
     said = told("predict", run, "--client", "1", "--data", new, "--out", nowhere)
-    assert said == f"{nowhere} cannot be written: No such file or directory"
+    gone = f"No such file or directory: make the folder {nowhere.parent} first"
+    assert said == f"{nowhere} cannot be written: {gone}"
 
 
 def test_a_table_that_changed_is_not_taken_for_the_runs(tmp_path: Path) -> None:

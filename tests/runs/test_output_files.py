@@ -207,3 +207,11 @@ def test_work_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
     with no_empty_folder(tmp_path / "c"):
         make_folder(tmp_path / "c")
     assert (tmp_path / "c").is_dir()
+
+
+def test_a_file_in_a_folder_that_is_not_there_says_to_make_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        FedkinError, match=r"cannot be written: No such.*make the folder .*/paper fi"
+    ):
+        write_outside(tmp_path / "paper" / "table.tex", "x")
+    assert not list(tmp_path.iterdir())

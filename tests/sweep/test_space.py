@@ -166,3 +166,11 @@ def test_a_trial_asks_for_no_workers_that_nobody_asked_for() -> None:
     assert not changed(Spec(), {"train.lr": 0.1}).engine.model_fields_set
     asked = Spec().replace("engine", workers=2)
     assert changed(asked, {"train.lr": 0.1}).engine.model_fields_set == {"workers"}
+
+
+def test_a_hyper_parameter_without_its_section_is_named_with_it() -> None:
+    base = Spec().replace("method", name="ditto")
+    with pytest.raises(FedkinError, match=r"lam is called method\.lam here: --space method\.lam="):
+        check(base, space_of(["lam=0.1, 1"]))
+    with pytest.raises(FedkinError, match="unknown key 'lamb'"):
+        check(base, space_of(["lamb=0.1, 1"]))

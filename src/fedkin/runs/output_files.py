@@ -48,7 +48,9 @@ def write_outside(
         remove_left_parts(path)
         write_file(path, as_bytes(content) if isinstance(content, str) else content)
     except OSError as error:
-        raise FedkinError(f"{path} cannot be written: {error.strerror}") from None
+        folder = Path(path).parent
+        gone = "" if folder.exists() else f": make the folder {folder} first"
+        raise FedkinError(f"{path} cannot be written: {error.strerror}{gone}") from None
     return path
 
 

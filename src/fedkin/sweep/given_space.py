@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.sweep.space import RANGE, Space, space_of
+from fedkin.sweep.ranges import range_of
+from fedkin.sweep.space import Space, space_of
 
 
 def given_space(space: Mapping[str, Any] | Sequence[str]) -> Space:
@@ -32,8 +33,8 @@ def given_space(space: Mapping[str, Any] | Sequence[str]) -> Space:
 
 
 def _searched(key: str, values: Any) -> list[Any] | tuple[float, float, bool]:
-    if isinstance(values, str) and RANGE.fullmatch(values.strip()):
-        return space_of([f"{key}={values}"])[key]
+    if isinstance(values, str) and (found := range_of(f"{key}={values}", values)) is not None:
+        return found
     several = isinstance(values, Iterable) and not isinstance(values, str | Mapping)
     plain = [_plain(key, value) for value in (values if several else [values])]
     if not plain:

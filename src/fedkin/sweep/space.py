@@ -4,6 +4,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -19,6 +20,7 @@ from fedkin.setup.build import method_of
 from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, population_of
 from fedkin.setup.requirements import check_public_labels
+from fedkin.sweep.ranges import range_of
 
 NO_VALIDATION = (
     "clients have no validation samples, and nothing else chooses: set split.val above 0"
@@ -28,7 +30,6 @@ NAME = "method.name"
 # sections and keys that change data, labels or the number of rounds
 OF_DATA = ("data", "split", "public", "run", "audit", "privacy.budget")
 MOST = 100  # combinations that are tried for one that a method takes
-RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
 SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
     "rates": {"train.lr": "0.001, 0.003, 0.01, 0.03, 0.1, 0.3"},
     "cgpfl": {"method.lam": "9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19", "method.clusters": "2, 4"},
@@ -89,15 +90,10 @@ def _no_space(text: str) -> FedkinError:
 
 
 def _searched(text: str, values_or_range: str) -> list[Any] | tuple[float, float, bool]:
-    if not (match := RANGE.fullmatch(values_or_range.strip())):
-        values = [literal(piece) for piece in pieces(values_or_range)]
-        return [value for at, value in enumerate(values) if value not in values[:at]]
-    low, high = _number(match[2], text), _number(match[3], text)
-    if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
-        raise FedkinError(
-            f"--space {text}: the first number must be the smaller one, with log above 0"
-        )
-    return low, high, bool(match[1])
+    if (found := range_of(text, values_or_range)) is not None:
+        return found
+    values = [literal(piece) for piece in pieces(values_or_range)]
+    return [value for at, value in enumerate(values) if value not in values[:at]]
 
 
 def instead(texts: Sequence[str]) -> list[str]:
@@ -213,7 +209,7 @@ def check(base: Spec, space: Space) -> str:
             combination.
     """
     for key, values_or_range in space.items():
-        ours = _ours(key)
+        ours = _of_method(base, space, key) or _ours(key)
         _check_comparable(key, ours)
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
@@ -356,6 +352,18 @@ def _ours(key: str) -> str:
     return f"{section}.{next(iter(keys))}"
 
 
+def _of_method(base: Spec, space: Space, key: str) -> str:
+    """The key of a hyper-parameter that was typed without its section; "" of any other key."""
+    if "." in key or key in Spec.model_fields:
+        return ""
+    for name in _methods(base, space):
+        permit(changed(base, {NAME: name}))  # as in _check_method
+        with suppress(FedkinError):
+            taken(name, [key])
+            return f"method.{key}"
+    return ""
+
+
 def _whole(key: str, base: Spec, space: Space) -> bool:
     """True for keys like train.batch_size, method.clusters and model.hidden, which take whole
     numbers.
@@ -397,10 +405,3 @@ def grid(space: Space) -> list[dict[str, Any]]:
     ]:
         raise FedkinError(f"{ranges[0]} is a range: a grid needs values, or take --sampler tpe")
     return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
-
-
-def _number(text: str, whole: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise FedkinError(f"--space {whole} is not understood: write key=low .. high") from None

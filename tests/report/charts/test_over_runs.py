@@ -6,7 +6,14 @@ from fedkin.report.charts.over_runs import LABEL, over
 def row(
     run: str, at: int, value: float, state: str = "finished", like: str = ""
 ) -> dict[str, object]:
-    told = {"end": False, "run": run, "like": like or run, "method": "m", "state": state}
+    told = {
+        "end": False,
+        "run": run,
+        "like": like or run,
+        "method": "m",
+        "state": state,
+        "finish": False,
+    }
     return {**told, "round": at, "seconds": 2.0 * at, "value": value}
 
 
@@ -31,6 +38,12 @@ def test_seeds_of_one_experiment_share_a_colour_and_keep_their_lines() -> None:
     assert lines["detail"]["field"] == "run"
     assert found.note.endswith("Runs that differ only in seed have one colour.")
     assert "one colour" not in over(LINES, "round", "accuracy").note
+
+
+def test_the_finish_is_named_where_it_is_drawn() -> None:
+    found = over([*LINES, {**row("b", 3, 0.6), "finish": True}], "round", "accuracy")
+    assert "The last point is the finish" in found.note
+    assert "the finish" not in over(LINES, "round", "accuracy").note
 
 
 def test_seconds_carry_their_caveat() -> None:

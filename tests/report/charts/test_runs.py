@@ -116,6 +116,22 @@ def test_the_finish_of_a_run_that_ended_early_follows_its_last_round(tmp_path) -
     assert until(drawn_["over-seconds"], "early") == {(1, 5.0), (2, 11.0), (3, 14.0)}
 
 
+def test_a_finish_that_changes_nothing_is_no_round_of_its_own(tmp_path) -> None:
+    """Two rounds end at 2, also in a run beside it; one finish that works keeps all of them."""
+    idle = [write(tmp_path / name) for name in ("a", "b")]
+    for folder in idle:
+        with sqlite3.connect(folder / "run.db") as connection:
+            connection.execute("DELETE FROM metrics WHERE round = 3")
+            columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(metrics)")]
+            picked = ", ".join("3" if name == "round" else name for name in columns)
+            connection.execute(f"INSERT INTO metrics SELECT {picked} FROM metrics WHERE round = 2")
+    runs = [read_run(folder, folder.name) for folder in idle]
+    assert {at for at, _ in until(drawn(runs)["over-seconds"], "a")} == {1, 2}
+    working = read_run(write(tmp_path / "c"), "c")
+    for run in "abc":
+        assert max(until(drawn([*runs, working])["over-seconds"], run))[0] == 3
+
+
 def until(figure, run):
     """{(round, seconds)} of a line; the rows of names at the ends have no round."""
     lines = [row for row in rows(figure) if row["run"] == run and "round" in row]

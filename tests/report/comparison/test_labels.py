@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.labels import labels
+from fedkin.report.comparison.labels import labels, paper_names
 from fedkin.report.comparison.rank_table import rank_table
 from fedkin.report.comparison.run_row import by_experiment, read_run
 from fedkin.runs.privacy import PrivacySection
@@ -78,3 +78,26 @@ def test_the_tables_of_a_comparison_show_them(tmp_path: Path) -> None:
     assert found.baseline == "comet model = dnn"
     assert found.against["setting"].tolist() == ["model = cnn"]
     assert sorted(row[2] for row in rank_table(found).rows) == ["model = cnn", "model = dnn"]
+
+
+def test_a_paper_names_methods_and_not_folders(tmp_path) -> None:
+    """A setting and a seed stand there where there are several, a folder where nothing else
+    tells."""
+    facts: dict[str, dict[str, Any]] = {
+        "0003-lr=0.2": {},
+        "0004-lr=0.2": {"seed": 8},
+        "a": {"method": "local"},
+        "again": {"method": "local"},
+        "half": {"method": "local", "finished": False},
+        "lam": {"hyper": {"lam": 9.0}},
+    }
+    runs = [write(tmp_path / name, **one) for name, one in facts.items()]
+    names = paper_names([read_run(run, run.name) for run in runs])
+    assert list(names.values())[2:5] == ["local", "local, run again", "local, run half"]
+    first, second = names["0003-lr=0.2"], names["0004-lr=0.2"]
+    assert first.startswith("comet, ")
+    assert first.endswith(", seed 7")
+    assert second == first.replace("seed 7", "seed 8")
+    assert names["lam"].startswith("comet, ")
+    assert "seed" not in names["lam"]
+    assert len(set(names.values())) == len(names)

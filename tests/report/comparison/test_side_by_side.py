@@ -55,3 +55,17 @@ def test_tables_and_charts_are_files_for_a_paper(beside, tmp_path) -> None:
     charts = beside.figures(str(tmp_path / "charts"))
     assert {path.suffix for path in charts} == {".svg", ".png", ".pdf"}
     assert all(path.stat().st_size for path in charts)
+
+
+def test_a_papers_charts_name_methods(tmp_path) -> None:
+    """The folders of a sweep's trials say nothing to a reader."""
+    runs = [
+        write(tmp_path / f"000{at}-x", method=name) for at, name in enumerate(("comet", "local"))
+    ]
+    charts = SideBySide.of(runs).figures(tmp_path / "charts")
+    texts = {path.stem: path.read_text("utf-8") for path in charts if path.suffix == ".svg"}
+    assert {"over-round", "pareto", "against", "fairness"} <= set(texts)
+    for text in texts.values():
+        assert "comet" in text
+        assert "local" in text
+        assert "-x<" not in text

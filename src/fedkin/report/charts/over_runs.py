@@ -26,8 +26,8 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     colours serve more experiments with dashes.
 
     Args:
-        lines: Rows with "run", "value", "like" (the first run of the experiment) and what the line
-            is over.
+        lines: Rows with "run", "value", "like" (the first run of the experiment), "finish" (whether
+            it is a client's work after the last round) and what the line is over.
         by: The column that the line is over: "round", "seconds" or "bytes".
         what: The name of the measure.
 
@@ -57,6 +57,8 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         f"Mean over clients of the test {formatting.label(what)} of personal models. "
         "Fainter: not finished."
     )
+    if any(row["finish"] for row in lines):
+        note += " The last point is the finish, each client's work after the last round."
     if len(experiments) < len(names):
         note += " Runs that differ only in seed have one colour."
     if by == "seconds":

@@ -57,7 +57,7 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
     drawn: list[Figure | None] = []
     if lines:
         what = next((one.measure for one in seen if one.measure), lines[0]["measure"])
-        lines = [row for row in lines if row["measure"] == what]
+        lines = _idle_finish_last([row for row in lines if row["measure"] == what])
         drawn += [
             over(lines, "round", what),
             over(lines, "seconds", what),
@@ -86,15 +86,26 @@ def _curve(one: Seen, like: str) -> list[Row]:
         return []
     fields = {"run": one.name, "like": like, "method": one.row["method"], "measure": what}
     fields["state"] = "finished" if one.finished else "unfinished"
+    bands = list(matrix.bands())
+    before = rounded(bands[-2][2]) if len(bands) > 1 else None  # of the last but one
     return [
         {
             **fields,
+            "finish": last is not None and at > last,
+            "before": before,
             "round": at if last is None else min(at, last + 1),  # the finish has a later number
             "seconds": round(until.get(at, 0.0), 3),
             "value": rounded(mean),
         }
-        for at, _, mean, _ in evenly(matrix.bands(), POINTS)
+        for at, _, mean, _ in evenly(bands, POINTS)
     ]
+
+
+def _idle_finish_last(lines: list[Row]) -> list[Row]:
+    """With the finish at the last round where it changes no run's mean: ten rounds end at 10."""
+    if any(row["finish"] and row["value"] != row["before"] for row in lines):
+        return lines
+    return [{**row, "round": row["round"] - row["finish"], "finish": False} for row in lines]
 
 
 def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:

@@ -6,7 +6,7 @@ from typing import Any
 from fedkin.core.errors import some
 from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import Seen, by_experiment
 
 MOST = 4  # keys beside the hyper-parameters
 
@@ -28,6 +28,28 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     more = [_of_keys(others, _alike(k, methods, so_far)) for k in range(len(groups))]
     so_far = _extended(methods, so_far, more)
     return _extended(methods, so_far, [f"run {group[0].name}" for group in groups])
+
+
+def paper_names(seen: Sequence[Seen]) -> dict[str, str]:
+    """What a paper's chart calls the runs: a folder's name, as of a sweep's trial, says little to
+    its readers.
+
+    Args:
+        seen: Runs, each with a name of its own.
+
+    Returns:
+        {a run's name: its method, with the setting and the seed where these tell it from others},
+        no two alike. One that is not finished, or repeats another, keeps its name beside the
+        method.
+    """
+    names = {one.name: f"{one.row.get('method', '')}, run {one.name}" for one in seen}
+    groups = by_experiment(seen)
+    for group, label in zip(groups, labels(groups), strict=True):
+        for one in group:
+            seed = f"seed {one.row['seed']}" if len(group) > 1 else ""
+            parts = (str(one.row["method"]), label, seed)
+            names[one.name] = ", ".join(part for part in parts if part)
+    return names
 
 
 def _extended(methods: Sequence[str], before: Sequence[str], more: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.labels import paper_names
 from fedkin.report.comparison.paired import best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import FINISHED
 from fedkin.report.comparison.sheet import Sheet
@@ -60,8 +61,8 @@ def write_comparison(comparison: Comparison, target: Path) -> Path:
 
 
 def write_charts(comparison: Comparison, folder: Path) -> list[Path]:
-    """The page's charts as files, for a paper; that of two runs client by client is of the first
-    two, which the page's menus begin with.
+    """The page's charts as files, for a paper, with methods in place of the runs' names; that of
+    two runs client by client is of the first two, which the page's menus begin with.
 
     Args:
         comparison: The runs and their numbers, as ``compare.comparison`` reads them.
@@ -73,7 +74,9 @@ def write_charts(comparison: Comparison, folder: Path) -> list[Path]:
     Raises:
         FedkinError: The folder cannot be written.
     """
-    drawn = run_figures(comparison.seen, comparison.baseline)
+    names = paper_names(comparison.seen)
+    seen = [one._replace(row={**one.row, "run": names[one.name]}) for one in comparison.seen]
+    drawn = run_figures(seen, names.get(comparison.baseline, comparison.baseline))
     return [path for figure in drawn for path in write_figure(figure, folder)]
 
 
