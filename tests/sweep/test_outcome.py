@@ -11,6 +11,7 @@ def trial(number, value, state, **attrs):
         number=number,
         value=value,
         state=SimpleNamespace(name=state),
+        distributions={},
         params={"train.lr": 0.1 * (number + 1)},
         user_attrs=attrs,
     )

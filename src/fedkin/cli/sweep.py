@@ -110,6 +110,9 @@ def sweep(
         print_json(found)
         return
     _show(found["trials"], found["lost"], found["running"])
+    for edge in found["edges"]:
+        beyond = "larger" if edge["end"] == "largest" else "smaller"
+        say(f"{edge['key']} = {edge['value']} is the {edge['end']} of its list: try {beyond} ones")
     if costs:
         say(f"privacy: {costs_in_words(costs)}; {BY_SCORES}")
 

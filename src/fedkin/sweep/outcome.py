@@ -8,6 +8,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.measures import comparable
 from fedkin.report.privacy_costs import PrivacyCost, cost_of_record, costs_as_json
 from fedkin.runs.directory import recorded
+from fedkin.sweep.edges import edges
 from fedkin.sweep.score import LEFT, lost, places, scored
 
 
@@ -22,7 +23,8 @@ def outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, An
     Returns:
         {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
         the reason, "running": how many are under way, "privacy": what all of them cost together
-        where they have noise, else None}. A trial whose finished model has no scores
+        where they have noise, else None, "edges": the keys whose best value is the smallest or the
+        largest of its list, {"key", "value", "end"}}. A trial whose finished model has no scores
         says so as "unscored": its value is of an earlier round.
 
     Raises:
@@ -53,12 +55,19 @@ def outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, An
     # one without a folder was left between two steps of its claim: nobody works on it, ever
     claimed = [t for t in study.trials if "folder" in t.user_attrs]
     running = sum(t.state.name == "RUNNING" for t in claimed)
+    first = [t for (t, _), (rank, _) in zip(known, shared, strict=True) if rank == 1]
+    lists = {
+        key: known_values.choices
+        for key, known_values in first[0].distributions.items()
+        if hasattr(known_values, "choices")  # a range has none
+    }
     return {
         "best": trials[0],
         "trials": trials,
         "lost": without,
         "running": running,
         "privacy": costs_as_json(costs),
+        "edges": [edge._asdict() for edge in edges(lists, [t.params for t in first])],
     }
 
 
