@@ -19,6 +19,7 @@ from fedkin.runs.wrong_key import keys_called
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
 from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
+from fedkin.setup.arguments.plain import plain
 
 PLACES = {
     **SPEC_KEYS,
@@ -63,6 +64,7 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
             assign(content, "model.name", given_model(value))
             assign(alone, "model.name", "")
         else:
+            value = value if key == "measure" else plain(written, value)
             hints += _put(content, key, value, content)
             _put(alone, key, value, content)
         given.append((f"{written}=…", alone))
@@ -113,10 +115,10 @@ def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
             continue
         places: dict[str, Any]
         if isinstance(value, Mapping) and key in Spec.model_fields and key != "data":
-            places = {f"{key}.{name}": [one] for name, one in value.items()}
+            places = {f"{key}.{name}": [one] for name, one in plain(written, value).items()}
         elif key not in SHORT_FORMS:
-            place = _place(key, chosen)
-            places = {USUAL_NAMES.get(place, place): [value]}  # of one, whatever the value is
+            place = _place(key, chosen)  # below, a list of one, whatever the value is
+            places = {USUAL_NAMES.get(place, place): [plain(written, value)]}
         elif key == "model" and _are_names(value):
             places = {key: ",".join(value)}
         elif _is_name(value):
