@@ -14,7 +14,8 @@ from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import MethodSection, ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, names_of, with_measure
-from fedkin.setup.arguments.options import choose, chooses
+from fedkin.setup.arguments.choosing import choose
+from fedkin.setup.arguments.options import chooses
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, population_of

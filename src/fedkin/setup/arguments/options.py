@@ -8,11 +8,13 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.system.own_code import of_this_folder
-from fedkin.runs.short_form import pieces, short_form
+from fedkin.runs.short_form import short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+from fedkin.setup.arguments.choosing import choose, without_options
 from fedkin.setup.arguments.experiment_file import check_experiment_file
 from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.typed_method import typed_method
+from fedkin.setup.arguments.typed_models import typed_models
 
 Content = dict[str, Any]
 
@@ -152,43 +154,6 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
     return []
 
 
-def choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
-    """section.name = name. The keys that the file gave to another choice are dropped, and a hint
-    says so.
-
-    Args:
-        content: {section: {key: value}}, which is changed.
-        section: "method", "model", "data" or "split", say.
-        name: What is chosen.
-        parameters: {key: value} of the choice.
-
-    Returns:
-        [], or one hint.
-    """
-    place: Content = content.setdefault(section, {})
-    declared = type(getattr(Spec(), section)).model_fields if section in Spec.model_fields else {}
-    before = place.get("name", declared["name"].default if "name" in declared else None)
-    theirs = [key for key in place if key not in declared]
-    hints = []
-    if theirs and _same(section, before) != _same(section, name):
-        hints = [
-            f"[{section}] {', '.join(theirs)} of the file went with {before!r}: not used for "
-            f"{name!r}"
-        ]
-        for key in theirs:
-            del place[key]
-    place.update({"name": name, **parameters})
-    return hints
-
-
-def _same(section: str, name: Any) -> Any:
-    if section != "method" or not isinstance(name, str):
-        return name
-    from fedkin.methods import METHODS, own_name
-
-    return own_name(name, METHODS)
-
-
 def _method(content: Content, text: str) -> list[str]:
     return choose(content, "method", *typed_method(text))
 
@@ -226,19 +191,21 @@ def _data(content: Content, text: str) -> list[str]:
 
 def _model(content: Content, text: str) -> list[str]:
     """An architecture with options, a user's package.module:Class, or several of them with commas
-    between.
+    between. Nothing stays of what a file says of its own models.
     """
     from fedkin.models.build import MODELS
 
-    several = [of_this_folder(piece) for piece in pieces(text)]
-    text = several[0] if len(several) == 1 else text
+    several = typed_models(text)
     place: Content = content.setdefault("model", {})
-    place.pop("map", None)
-    if len(several) > 1 and all(
-        piece.partition(":")[0] in MODELS or ":" in piece for piece in several
-    ):
+    if place.pop("map", None):
+        place.pop("shares", None)
+        if place.pop("column", None) is not None or len(several) == 1:
+            place.pop("rule", None)
+    if len(several) > 1:
+        hints = without_options(content, "model", text)
         place["map"] = {name: name for name in several}
-        return []
+        return hints
+    text = several[0]
     if text.partition(":")[0] not in MODELS:
         return choose(content, "model", text, {})
     return choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
