@@ -178,6 +178,7 @@ def file(tmp_path: Path) -> Path:
     return Experiment("ditto:lam=0.3", clients=3, rounds=1).write(tmp_path / "mine.toml")
 
 
+@pytest.mark.filterwarnings("ignore:num_clients is called")
 def test_an_experiment_is_read_from_a_file(file: Path) -> None:
     read = Experiment.read(file)
     assert read.spec == Experiment("ditto:lam=0.3", clients=3, rounds=1).spec

@@ -85,7 +85,8 @@ class Experiment:
             trust_code: Whether code that the file names may be imported; it runs with your rights,
                 and the file's folder is trusted from then on.
             **changes: Settings as of ``Experiment``, in place of what the file says: ``seed=1``.
-                Keys of another method, model or partition are dropped, with a warning.
+                Keys of another method, model or partition are dropped, with a warning. A
+                ``transform`` follows those of the file; ``transforms`` replace them.
 
         Returns:
             An experiment.

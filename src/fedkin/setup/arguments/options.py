@@ -9,7 +9,16 @@ from typing import Any
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.system.own_code import of_this_folder
 from fedkin.runs.short_form import short_form
-from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+from fedkin.runs.spec import (
+    PublicSection,
+    Spec,
+    assign,
+    literal,
+    our_name,
+    our_names,
+    parse,
+    read,
+)
 from fedkin.setup.arguments.choosing import choose, without_options
 from fedkin.setup.arguments.experiment_file import check_experiment_file
 from fedkin.setup.arguments.given_once import check_given_once
@@ -62,12 +71,12 @@ def specification(
     changes.sort(key=lambda change: not chooses(change[1]))
     check_given_once((typed, _alone(key, value)) for typed, key, value in changes)
     for _, key, value in changes:
-        hints += _place(content, key, value)
+        hints += place_setting(content, key, value)
     spec, more = parse(content, where=where)
     named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())
     if any(":" in name for name in named):
         _permit(spec, file, None if file is None else written, trust_code)
-    return spec, [*hints, *more]
+    return spec, [*dict.fromkeys([*hints, *more])]
 
 
 def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: bool) -> None:
@@ -124,7 +133,8 @@ def chooses(key: str) -> bool:
     Returns:
         True of "method" and "model.name", say.
     """
-    return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
+    place = our_name(key)
+    return key in SHORT_FORMS or (place.endswith(".name") and place.count(".") == 1)
 
 
 def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -140,18 +150,33 @@ def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 def _alone(key: str, value: Any) -> Content:
     """What one change comes to where nothing else is said."""
     content: Content = {}
-    _place(content, key, value)
+    place_setting(content, key, value)
     return content
 
 
-def _place(content: Content, key: str, value: Any) -> list[str]:
+def place_setting(content: Content, key: str, value: Any) -> list[str]:
+    """Lay what one setting says into the sections, in place of what they say.
+
+    Args:
+        content: {section: {key: value}}, which is changed.
+        key: An option, "section.key", or what other libraries call it.
+        value: As it is typed, or as Python has it.
+
+    Returns:
+        Hints: another name of the key here, and keys that no longer apply.
+
+    Raises:
+        FedkinError: It is not understood.
+    """
     if key in SHORT_FORMS:
         return SHORT_FORMS[key](content, str(value))
-    section, _, last = key.partition(".")
+    place = our_name(SPEC_KEYS.get(key, key))
+    hints = [] if key in SPEC_KEYS or place == key else [f"{key} is called {place} here"]
+    section, _, last = place.partition(".")
     if last == "name" and isinstance(value, str):
-        return choose(content, section, value, {})
-    assign(content, SPEC_KEYS.get(key, key), value)
-    return []
+        return [*hints, *choose(content, section, value, {})]
+    assign(content, place, value)
+    return hints
 
 
 def _method(content: Content, text: str) -> list[str]:
