@@ -207,6 +207,8 @@ class Experiment:
         """
         self._check_named("an experiment file holds names")
         content = self.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        if self.spec.run.patience is None:  # who names the rounds is given no patience
+            assign(content, "run.rounds", self.spec.run.rounds)
         return write_outside(Path(path), tomli_w.dumps(content), EXPERIMENTS)
 
     def _check_named(self, why: str) -> None:

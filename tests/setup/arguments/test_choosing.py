@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fedkin import Experiment
 from fedkin.setup.arguments.options import specification
 
 OF_A_MAP = """
@@ -42,3 +43,14 @@ def test_what_is_set_beside_the_models_counts(tmp_path: Path) -> None:
     file.write_text(OF_A_MAP)
     spec, _ = specification(file, {"model": "dnn,glm"}, ["model.shares=[1, 3]"])
     assert spec.model.shares == (1, 3)
+
+
+def test_other_data_have_a_scale_of_their_own(tmp_path: Path) -> None:
+    file = Experiment("local", data="femnist").write(tmp_path / "mine.toml")
+    assert specification(file, {}, [])[0].data.mean == (0.96,)
+    spec, hints = specification(file, {"data": "mnist"}, [])
+    assert (spec.data.mean, spec.data.std) == ((), ())
+    assert hints == ["[data] mean, std of the file went with 'femnist': not used for 'mnist'"]
+    assert specification(file, {"data": "cifar10"}, [])[0].data.mean[0] == 0.491
+    file = Experiment("local", data="femnist", data__mean=[0.5]).write(tmp_path / "mine.toml")
+    assert specification(file, {"data": "mnist"}, [])[0].data.mean == (0.5,), "somebody chose it"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fedkin.runs.spec import Spec
+from fedkin.runs.suggested import scale_of
 
 Content = dict[str, Any]
 
@@ -40,6 +41,8 @@ def without_options(content: Content, section: str, instead: str) -> list[str]:
     """
     place: Content = content.setdefault(section, {})
     theirs = [key for key in place if key not in _declared(section)]
+    if section == "data":
+        theirs += _scale(place, _chosen(content, section))
     for key in theirs:
         del place[key]
     if not theirs:
@@ -48,6 +51,16 @@ def without_options(content: Content, section: str, instead: str) -> list[str]:
         f"[{section}] {', '.join(theirs)} of the file went with {_chosen(content, section)!r}: "
         f"not used for {instead!r}"
     ]
+
+
+def _scale(data: Content, name: Any) -> list[str]:
+    """The keys of the scale that the data suggested: it is wrong for others, and nobody chose it."""
+    scale = scale_of(str(name))
+    return [*scale] if all(_listed(data.get(key)) == one for key, one in scale.items()) else []
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _declared(section: str) -> dict[str, Any]:
