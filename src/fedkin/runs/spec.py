@@ -47,7 +47,6 @@ __all__ = [
     "TransformSection",
     "assign",
     "literal",
-    "our_name",
     "our_names",
     "parse",
     "read",
@@ -356,24 +355,6 @@ def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         else:
             ours[key] = value
     return ours, hints
-
-
-def our_name(key: str) -> str:
-    """Our name of one key.
-
-    >>> our_name("train.learning_rate"), our_name("num_clients"), our_name("method.alpha")
-    ('train.lr', 'run.clients', 'method.alpha')
-
-    Args:
-        key: "section.key", or what other libraries call one.
-
-    Returns:
-        "section.key"; anything else as it is.
-    """
-    section, dot, last = key.partition(".")
-    if not dot:
-        return USUAL_NAMES.get(key.replace("-", "_"), key)
-    return _goes(section, last) if section in SECTIONS else key
 
 
 def _goes(section: str, key: str) -> str:

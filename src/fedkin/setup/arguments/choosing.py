@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fedkin.runs.spec import Spec
+from fedkin.runs.spec import SECTIONS, Spec, our_names
 from fedkin.runs.suggested import scale_of
 
 Content = dict[str, Any]
@@ -51,6 +51,26 @@ def without_options(content: Content, section: str, instead: str) -> list[str]:
         f"[{section}] {', '.join(theirs)} of the file went with {_chosen(content, section)!r}: "
         f"not used for {instead!r}"
     ]
+
+
+def our_name(key: str) -> str:
+    """Our name of one key.
+
+    >>> our_name("train.learning_rate"), our_name("num_clients"), our_name("method.alpha")
+    ('train.lr', 'run.clients', 'method.alpha')
+
+    Args:
+        key: "section.key", or what other libraries call one.
+
+    Returns:
+        "section.key"; anything else as it is.
+    """
+    section, dot, last = key.partition(".")
+    if dot and (section not in SECTIONS or "." in last):
+        return key
+    ours, _ = our_names({section: {last: 0}} if dot else {key: 0})
+    found = [(at, name) for at, one in ours.items() if isinstance(one, dict) for name in one]
+    return ".".join(found[0]) if found else key
 
 
 def _scale(data: Content, name: Any) -> list[str]:

@@ -14,12 +14,11 @@ from fedkin.runs.spec import (
     Spec,
     assign,
     literal,
-    our_name,
     our_names,
     parse,
     read,
 )
-from fedkin.setup.arguments.choosing import choose, without_options
+from fedkin.setup.arguments.choosing import choose, our_name, without_options
 from fedkin.setup.arguments.experiment_file import check_experiment_file
 from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.typed_method import typed_method
