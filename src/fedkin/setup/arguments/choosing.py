@@ -74,7 +74,7 @@ def our_name(key: str) -> str:
 
 
 def _scale(data: Content, name: Any) -> list[str]:
-    """The keys of the scale that the data suggested: it is wrong for others, and nobody chose it."""
+    """The keys of the scale that the data suggested, which nobody chose."""
     scale = scale_of(str(name))
     return [*scale] if all(_listed(data.get(key)) == one for key, one in scale.items()) else []
 
