@@ -145,6 +145,8 @@ def test_an_experiment_is_written_as_a_file_that_the_shell_runs(tmp_path: Path) 
     assert parse(tomllib.loads(path.read_text(encoding="utf-8")))[0] == asked.spec
     chosen = Experiment("comet", clients=3).write(path)
     assert "patience = 10" in chosen.read_text(encoding="utf-8"), "what was chosen stays chosen"
+    unstopped = Experiment("comet", run={"patience": None})
+    assert Experiment.read(unstopped.write(path)).spec == unstopped.spec
     (tmp_path / "mine.csv").write_text("a,b")
     with pytest.raises(FedkinError, match=r"mine\.csv"):
         asked.write(tmp_path / "mine.csv")
@@ -178,6 +180,7 @@ def file(tmp_path: Path) -> Path:
     return Experiment("ditto:lam=0.3", clients=3, rounds=1).write(tmp_path / "mine.toml")
 
 
+@pytest.mark.filterwarnings("ignore:num_clients is called")
 def test_an_experiment_is_read_from_a_file(file: Path) -> None:
     read = Experiment.read(file)
     assert read.spec == Experiment("ditto:lam=0.3", clients=3, rounds=1).spec

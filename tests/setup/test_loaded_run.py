@@ -1,9 +1,11 @@
 """A run directory as objects: what must be as it was, and what is not committed yet."""
 
+import tempfile
 from types import SimpleNamespace
 
 import pytest
 
+from fedkin import Experiment
 from fedkin.core.errors import FedkinError
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import parse
@@ -54,6 +56,21 @@ def test_models_of_a_deployment_are_at_its_nodes(tmp_path) -> None:
     folder = record(tmp_path / "run", deployment="superlink")
     with pytest.raises(FedkinError, match="its personal models never left their nodes"):
         load(folder)
+
+
+@pytest.mark.parametrize("fails", ["host_of", "snapshot", "committed"])
+def test_nothing_is_left_aside_of_a_run_that_cannot_be_loaded(tmp_path, monkeypatch, fails) -> None:
+    def fail(*given: object) -> None:
+        raise FedkinError("no such device")
+
+    asked = Experiment("local", clients=2, rounds=1, model="mlr", engine="inprocess")
+    folder = asked.run(tmp_path / "run").folder
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "aside"))
+    (tmp_path / "aside").mkdir()
+    monkeypatch.setattr(module, fails, fail)
+    with pytest.raises(FedkinError, match="no such device"):
+        load(folder)
+    assert not [*(tmp_path / "aside").iterdir()]
 
 
 def test_the_data_are_looked_for_where_a_run_was_carried(tmp_path, monkeypatch) -> None:

@@ -85,7 +85,8 @@ class Experiment:
             trust_code: Whether code that the file names may be imported; it runs with your rights,
                 and the file's folder is trusted from then on.
             **changes: Settings as of ``Experiment``, in place of what the file says: ``seed=1``.
-                Keys of another method, model or partition are dropped, with a warning.
+                Keys of another method, model or partition are dropped, with a warning. A
+                ``transform`` follows those of the file; ``transforms`` replace them.
 
         Returns:
             An experiment.
@@ -206,6 +207,8 @@ class Experiment:
         """
         self._check_named("an experiment file holds names")
         content = self.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        if self.spec.run.patience is None:  # who names the rounds is given no patience
+            assign(content, "run.rounds", self.spec.run.rounds)
         return write_outside(Path(path), tomli_w.dumps(content), EXPERIMENTS)
 
     def _check_named(self, why: str) -> None:

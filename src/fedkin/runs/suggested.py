@@ -43,12 +43,14 @@ def suggested(content: dict[str, Any], declared: Mapping[str, Collection[str]]) 
         A new dict of sections; those that chose something are as they were.
     """
     data = content.get("data", {})
+    scale = {} if {"mean", "std"} & data.keys() else scale_of(str(data.get("name", "")))
     free = {
         key: {**one, **content.get(key, {})}
         for key, one in _beginnings(content, data).items()
         if _is_free(content.get(key, {}), declared[key])
     }
-    return {**content, **_scale(data), **free, **_rounds(content)}
+    scaled = {"data": {**data, **scale}} if scale else {}
+    return {**content, **scaled, **free, **_rounds(content)}
 
 
 def _beginnings(content: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -68,12 +70,17 @@ def _beginnings(content: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str
     return suggested
 
 
-def _scale(data: Mapping[str, Any]) -> dict[str, Any]:
-    """[data] with the scale of its pixels, where nobody gave one."""
-    name = str(data.get("name", ""))
-    own = OWN_SCALE if _is_own(name) and not is_table(name) else None
-    scale = SCALES.get(name, own)
-    return {"data": {**data, **scale}} if scale and not {"mean", "std"} & data.keys() else {}
+def scale_of(name: str) -> dict[str, Any]:
+    """The scale that pixels of a data set get where nobody gives one.
+
+    Args:
+        name: The value of data.name; "" for none.
+
+    Returns:
+        {"mean": …} of [data], perhaps with "std"; {} where pixels enter as they are.
+    """
+    own = OWN_SCALE if _is_own(name) and not is_table(name) else {}
+    return SCALES.get(name, own)
 
 
 def _rounds(content: Mapping[str, Any]) -> dict[str, Any]:

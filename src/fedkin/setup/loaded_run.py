@@ -205,11 +205,15 @@ def load(
     same_data(folder, parts, facts, ": put a copy of the file as it was into this folder")
     same_given(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
-    host = host_of(parts, sorted(parts.infos), aside / "state")
-    transport = InProcess(host)
+    try:
+        host = host_of(parts, sorted(parts.infos), aside / "state")
+        transport = InProcess(host)
+        coordinator = Coordinator(parts.method, parts.federation, transport)
+        whose = of(parts) if callable(of) else of
+        at = snapshot(folder, aside, None if whose is None else {SERVER, *whose})
+        coordinator.state, host.store = committed(at.server), at.states
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
     weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
-    coordinator = Coordinator(parts.method, parts.federation, transport)
-    whose = of(parts) if callable(of) else of
-    at = snapshot(folder, aside, None if whose is None else {SERVER, *whose})
-    coordinator.state, host.store = committed(at.server), at.states
     return Loaded(coordinator, parts, at)

@@ -15,7 +15,7 @@ from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import MethodSection, ModelSection, Spec, assign, literal, our_names, parse
 from fedkin.setup.architectures import described, models_of, names_of, with_measure
-from fedkin.setup.arguments.options import choose, chooses
+from fedkin.setup.arguments.options import chooses, place_setting
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, population_of
@@ -164,11 +164,7 @@ def _changed(base: Spec, values: Mapping[str, Any]) -> tuple[Spec, list[str]]:
     content["engine"] = base.engine.model_dump(exclude_none=True, exclude_unset=True)
     hints: list[str] = []
     for key in sorted(values, key=lambda key: not chooses(key)):  # first what drops keys
-        section, _, last = key.partition(".")
-        if last == "name" and isinstance(values[key], str):
-            hints += choose(content, section, values[key], {})
-        else:
-            assign(content, key, values[key])
+        hints += place_setting(content, key, values[key])
     return parse(content, where="sweep")[0], hints
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedkin import Experiment
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import parse
 from fedkin.setup.arguments.keywords import content_of
@@ -21,6 +22,8 @@ def test_the_shell_and_python_ask_alike(tmp_path):
     assert specification(None, {"transform": TYPED}, [])[0].transforms == spec.transforms
     assert parse(content_of({"transforms": ASKED})[0])[0].transforms == spec.transforms
     assert parse(content_of({"transform": TYPED})[0])[0].transforms == spec.transforms
+    mixed = content_of({"transforms": [ASKED[0], TYPED[1]]})[0]
+    assert mixed == content_of({"transform": [TYPED[0], ASKED[1]]})[0] == {"transforms": ASKED}
 
 
 def net_benefit_score(p, y) -> float:
@@ -62,3 +65,44 @@ def test_a_word_that_is_no_key_of_what_is_chosen_has_the_list(word: str) -> None
 def test_what_the_sentence_says_is_taken() -> None:
     assert content_of({"train__optimizer": "adam"})[0] == {"train": {"optimizer": "adam"}}
     assert content_of({"train.optimizer": "adam"})[0] == {"train": {"optimizer": "adam"}}
+
+
+def test_transforms_replace_those_of_a_file_and_one_more_follows_them(tmp_path) -> None:
+    file = Experiment("fedavg", transform=TYPED).write(tmp_path / "e.toml")
+    assert Experiment.read(file, transforms=[]).spec.transforms == ()
+    for other in ("median", {"name": "median"}):
+        (one,) = Experiment.read(file, transforms=[other]).spec.transforms
+        assert one.name == "median"
+    assert len(Experiment.read(file, transform="median").spec.transforms) == 3
+
+
+def test_usual_names_change_a_file_too(tmp_path) -> None:
+    file = Experiment("fedavg", lr=0.1, clients=3).write(tmp_path / "e.toml")
+    for changes in (
+        {"learning_rate": 0.2, "num_clients": 5},
+        {"train.learning_rate": 0.2, "run": {"num_clients": 5}},
+    ):
+        with pytest.warns(UserWarning, match="is called .* here"):
+            changed = Experiment.read(file, **changes).spec
+        assert (changed.train.lr, changed.run.clients) == (0.2, 5)
+    spec, hints = specification(
+        file, {}, ["train.learning_rate=0.2", "method.lam=3", "algorithm=ditto"]
+    )
+    assert (spec.train.lr, spec.method.name, spec.method.options) == (0.2, "ditto", {"lam": 3})
+    assert "train.learning_rate is called train.lr here" in hints
+
+
+@pytest.mark.parametrize(
+    ("changes", "both"),
+    [
+        ({"data": "p.csv:client=h", "client": "x"}, "data=… and client=… both give data.client"),
+        ({"train": {"learning_rate": 1}, "lr": 0.1}, "train=… and lr=… both give train.lr"),
+        ({"method": "ditto:lam=1", "method__lam": 2}, "method=… and method__lam=… both give"),
+    ],
+)
+def test_two_keywords_for_one_key_of_a_file_are_named_as_python_has_them(
+    tmp_path, changes, both
+) -> None:
+    file = Experiment("local").write(tmp_path / "e.toml")
+    with pytest.raises(FedkinError, match=f"^{both}"):
+        Experiment.read(file, **changes)

@@ -18,7 +18,8 @@ from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.runs.wrong_key import keys_called
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
 from fedkin.setup.arguments.given_once import check_given_once
-from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS
+from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS, place_setting
+from fedkin.setup.arguments.plain import plain
 
 PLACES = {
     **SPEC_KEYS,
@@ -63,6 +64,7 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
             assign(content, "model.name", given_model(value))
             assign(alone, "model.name", "")
         else:
+            value = value if key == "measure" else plain(written, value)
             hints += _put(content, key, value, content)
             _put(alone, key, value, content)
         given.append((f"{written}=…", alone))
@@ -81,11 +83,15 @@ def _put(content: dict[str, Any], key: str, value: Any, chosen: Mapping[str, Any
         hints += SHORT_FORMS[key](content, measure_name(value))
     elif isinstance(value, Mapping) and key in Spec.model_fields:
         content.setdefault(key, {}).update(value)
+    elif key in ("transform", "transforms"):
+        several: list[Any] = content.setdefault("transforms", [])
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str):
+                hints += SHORT_FORMS["transform"](content, one)
+            else:
+                several.append(one)
     elif key in SHORT_FORMS:
-        for one in value if isinstance(value, list | tuple) else [value]:  # transforms, say
-            hints += SHORT_FORMS[key](content, str(one))
-    elif key == "transforms":
-        content.setdefault(key, []).extend(value)
+        hints += SHORT_FORMS[key](content, str(value))
     else:
         assign(content, _place(key, chosen), value)
     return hints
@@ -113,10 +119,14 @@ def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
             continue
         places: dict[str, Any]
         if isinstance(value, Mapping) and key in Spec.model_fields and key != "data":
-            places = {f"{key}.{name}": [one] for name, one in value.items()}
+            places = {f"{key}.{name}": [one] for name, one in plain(written, value).items()}
+        elif key == "transforms":
+            own: dict[str, Any] = {}
+            _put(own, key, plain(written, value), chosen)
+            places = {key: [own[key]]}  # in place of the file's
         elif key not in SHORT_FORMS:
-            place = _place(key, chosen)
-            places = {USUAL_NAMES.get(place, place): [value]}  # of one, whatever the value is
+            place = _place(key, chosen)  # below, a list of one, whatever the value is
+            places = {place: [plain(written, value)]}
         elif key == "model" and _are_names(value):
             places = {key: ",".join(value)}
         elif _is_name(value):
@@ -126,10 +136,19 @@ def changes_of(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[s
                 f"{written}={type(value).__name__} is a value, and an experiment file holds names: "
                 f"use Experiment({written}=…) without a file"
             )
-        given.append((f"{written}=…", dict.fromkeys(places, 0)))
+        given.append((f"{written}=…", _alone(places)))
         changes |= places
     check_given_once(given)
     return changes
+
+
+def _alone(places: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections of what one keyword says."""
+    content: dict[str, Any] = {}
+    for place, value in places.items():
+        for one in value if isinstance(value, list) else [value]:
+            place_setting(content, place, one)
+    return content
 
 
 def _are_names(value: Any) -> bool:

@@ -10,6 +10,7 @@ from fedkin.data.sources import check_name
 from fedkin.models.build import MODELS, options_of
 from fedkin.models.given import recipe_of
 from fedkin.runs.spec import Spec
+from fedkin.setup.architectures import described
 from fedkin.setup.build import method_of
 from fedkin.setup.population import HELD_OUT
 
@@ -34,8 +35,9 @@ def check_names(spec: Spec, method: Method | None) -> None:
     for name in spec.model.map.values() or [spec.model.name]:
         if ":" not in name and name not in MODELS and recipe_of(name) is None:
             raise unknown("model", name, [*MODELS, "package.module:Class"])
-    if not spec.model.map and spec.model.name in MODELS:
-        _check_options(spec.model.name, spec.model.options)
+        recipe, own = described(name)
+        if recipe in MODELS:
+            _check_options(recipe, {**spec.model.options, **own})
 
 
 def _check_options(model: str, given: Mapping[str, Any]) -> None:

@@ -8,11 +8,21 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.system.own_code import of_this_folder
-from fedkin.runs.short_form import pieces, short_form
-from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+from fedkin.runs.short_form import short_form
+from fedkin.runs.spec import (
+    PublicSection,
+    Spec,
+    assign,
+    literal,
+    our_names,
+    parse,
+    read,
+)
+from fedkin.setup.arguments.choosing import choose, our_name, without_options
 from fedkin.setup.arguments.experiment_file import check_experiment_file
 from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.typed_method import typed_method
+from fedkin.setup.arguments.typed_models import typed_models
 
 Content = dict[str, Any]
 
@@ -60,12 +70,12 @@ def specification(
     changes.sort(key=lambda change: not chooses(change[1]))
     check_given_once((typed, _alone(key, value)) for typed, key, value in changes)
     for _, key, value in changes:
-        hints += _place(content, key, value)
+        hints += place_setting(content, key, value)
     spec, more = parse(content, where=where)
     named = (spec.method.name, spec.run.measure, spec.model.name, *spec.model.map.values())
     if any(":" in name for name in named):
         _permit(spec, file, None if file is None else written, trust_code)
-    return spec, [*hints, *more]
+    return spec, [*dict.fromkeys([*hints, *more])]
 
 
 def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: bool) -> None:
@@ -122,7 +132,8 @@ def chooses(key: str) -> bool:
     Returns:
         True of "method" and "model.name", say.
     """
-    return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
+    place = our_name(key)
+    return key in SHORT_FORMS or (place.endswith(".name") and place.count(".") == 1)
 
 
 def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -138,55 +149,33 @@ def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 def _alone(key: str, value: Any) -> Content:
     """What one change comes to where nothing else is said."""
     content: Content = {}
-    _place(content, key, value)
+    place_setting(content, key, value)
     return content
 
 
-def _place(content: Content, key: str, value: Any) -> list[str]:
-    if key in SHORT_FORMS:
-        return SHORT_FORMS[key](content, str(value))
-    section, _, last = key.partition(".")
-    if last == "name" and isinstance(value, str):
-        return choose(content, section, value, {})
-    assign(content, SPEC_KEYS.get(key, key), value)
-    return []
-
-
-def choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
-    """section.name = name. The keys that the file gave to another choice are dropped, and a hint
-    says so.
+def place_setting(content: Content, key: str, value: Any) -> list[str]:
+    """Lay what one setting says into the sections, in place of what they say.
 
     Args:
         content: {section: {key: value}}, which is changed.
-        section: "method", "model", "data" or "split", say.
-        name: What is chosen.
-        parameters: {key: value} of the choice.
+        key: An option, "section.key", or what other libraries call it.
+        value: As it is typed, or as Python has it.
 
     Returns:
-        [], or one hint.
+        Hints: another name of the key here, and keys that no longer apply.
+
+    Raises:
+        FedkinError: It is not understood.
     """
-    place: Content = content.setdefault(section, {})
-    declared = type(getattr(Spec(), section)).model_fields if section in Spec.model_fields else {}
-    before = place.get("name", declared["name"].default if "name" in declared else None)
-    theirs = [key for key in place if key not in declared]
-    hints = []
-    if theirs and _same(section, before) != _same(section, name):
-        hints = [
-            f"[{section}] {', '.join(theirs)} of the file went with {before!r}: not used for "
-            f"{name!r}"
-        ]
-        for key in theirs:
-            del place[key]
-    place.update({"name": name, **parameters})
+    if key in SHORT_FORMS:
+        return SHORT_FORMS[key](content, str(value))
+    place = our_name(SPEC_KEYS.get(key, key))
+    hints = [] if key in SPEC_KEYS or place == key else [f"{key} is called {place} here"]
+    section, _, last = place.partition(".")
+    if last == "name" and isinstance(value, str):
+        return [*hints, *choose(content, section, value, {})]
+    assign(content, place, value)
     return hints
-
-
-def _same(section: str, name: Any) -> Any:
-    if section != "method" or not isinstance(name, str):
-        return name
-    from fedkin.methods import METHODS, own_name
-
-    return own_name(name, METHODS)
 
 
 def _method(content: Content, text: str) -> list[str]:
@@ -226,19 +215,21 @@ def _data(content: Content, text: str) -> list[str]:
 
 def _model(content: Content, text: str) -> list[str]:
     """An architecture with options, a user's package.module:Class, or several of them with commas
-    between.
+    between. Nothing stays of what a file says of its own models.
     """
     from fedkin.models.build import MODELS
 
-    several = [of_this_folder(piece) for piece in pieces(text)]
-    text = several[0] if len(several) == 1 else text
+    several = typed_models(text)
     place: Content = content.setdefault("model", {})
-    place.pop("map", None)
-    if len(several) > 1 and all(
-        piece.partition(":")[0] in MODELS or ":" in piece for piece in several
-    ):
+    if place.pop("map", None):
+        place.pop("shares", None)
+        if place.pop("column", None) is not None or len(several) == 1:
+            place.pop("rule", None)
+    if len(several) > 1:
+        hints = without_options(content, "model", text)
         place["map"] = {name: name for name in several}
-        return []
+        return hints
+    text = several[0]
     if text.partition(":")[0] not in MODELS:
         return choose(content, "model", text, {})
     return choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
