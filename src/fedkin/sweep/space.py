@@ -13,8 +13,9 @@ from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
-from fedkin.runs.spec import MethodSection, ModelSection, Spec, assign, literal, our_names, parse
+from fedkin.runs.spec import MethodSection, ModelSection, Spec, literal, parse
 from fedkin.setup.architectures import described, models_of, names_of, with_measure
+from fedkin.setup.arguments.choosing import our_name
 from fedkin.setup.arguments.options import chooses, place_setting
 from fedkin.setup.build import method_of
 from fedkin.setup.own_code import permit
@@ -205,7 +206,8 @@ def check(base: Spec, space: Space) -> str:
             combination.
     """
     for key, values_or_range in space.items():
-        ours = _of_method(base, space, key) or _ours(key)
+        ours = our_name(key)
+        ours = ours if ours != key else _of_method(base, space, key) or key
         _check_comparable(key, ours)
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
@@ -335,17 +337,6 @@ def _ends(values_or_range: list[Any] | tuple[float, float, bool]) -> list[Any]:
         if isinstance(values_or_range, list)
         else [int(end) if end.is_integer() else end for end in values_or_range[:2]]
     )
-
-
-def _ours(key: str) -> str:
-    """The key under our name, where it has the usual one of other libraries."""
-    content: dict[str, Any] = {}
-    assign(content, key, 0)
-    ours, hints = our_names(content)
-    if not hints:
-        return key
-    section, keys = next((name, held) for name, held in ours.items() if held)
-    return f"{section}.{next(iter(keys))}"
 
 
 def _of_method(base: Spec, space: Space, key: str) -> str:
