@@ -177,7 +177,8 @@ class Experiment:
         Returns:
             {"best": a trial, "trials": all that have a value, best first, "lost": those without
             one, "running": how many are under way, "privacy": the epsilon of all together where
-            they have noise}. A trial is a dict: its "validation" score, its values, its "run".
+            they have noise, "edges": the keys whose best value is at the end of its list}. A trial
+            is a dict: its "validation" score, its values, its "run".
 
         Raises:
             FedkinError: What is wrong with the space, the sampler or the number of trials; data
