@@ -23,7 +23,7 @@ MISTAKES = [
     (["--set", "train.lr=false"], "train.lr: it must be a number, not False"),
     (
         ["--clients", "3", "--set", "num_clients=4"],
-        "run.clients and num_clients are one key here: give run.clients alone",
+        "--clients 3 and --set num_clients=4 both give run.clients: leave one of them out",
     ),
     (["--data", "digit"], "unknown data set 'digit': did you mean 'digits'?"),
     (["--data", "missing.csv"], "file missing.csv does not exist"),

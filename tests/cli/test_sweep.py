@@ -18,6 +18,7 @@ def trial(number, value, state="COMPLETE", **params):
         params=params,
         user_attrs={"folder": f"trial-{number}"},
         state=SimpleNamespace(name=state),
+        distributions={},
     )
 
 
