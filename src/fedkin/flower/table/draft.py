@@ -61,16 +61,22 @@ def draft(table: Path, label: str, group: str | None, style: Style, name: str) -
             raise unknown(f"column of {table}", role, there)
     read = as_trained(read, {"missing": dict.fromkeys(there, MARKS)}, there)
     given = [column for column in there if column not in (label, group)]
-    drafted = {column: _line(read, column) for column in given}
-    numbering = _identifiers(read, [name for name, (_, why) in drafted.items() if why is None])
-    lines: list[str] = []
-    left_out: dict[str, str] = {}
-    for column, (line, why) in drafted.items():
-        reason = why or numbering.get(column)
-        if reason is None:
-            lines.append(line)
+    usable: dict[str, Cells] = {}
+    drafted: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    for column in given:
+        cells = _cells(read, column)
+        if isinstance(cells, str):
+            reasons[column] = cells
+            continue
+        line, why = _line(column, cells)
+        if why is None:
+            usable[column], drafted[column] = cells, line
         else:
-            left_out[column] = reason
+            reasons[column] = why
+    reasons |= _identifiers(usable)
+    lines = [line for column, line in drafted.items() if column not in reasons]
+    left_out = {column: reasons[column] for column in given if column in reasons}
     if not lines:
         raise FedkinError(f"{table} has no column of numbers or words besides {label!r}: add some")
     head = REVEALS.format(name=name, table=table.name, least=LEAST)
@@ -93,15 +99,19 @@ def _roles(read: Read, label: str, group: str | None) -> Iterator[str]:
     yield "[columns]  # fill: what stands for a gap; flag: an input that says so; rest: other words"
 
 
-def _line(read: Read, name: str) -> tuple[str, str | None]:
-    """(a column's line, why there is none)."""
+def _cells(read: Read, name: str) -> Cells | str:
+    """A column's cells, or why it has none."""
     column = read.frame[name]
     if what := nested_in(column):
-        return "", f"it holds {what}"
+        return f"it holds {what}"
     try:
-        cells = cells_of(column, read.place)
+        return cells_of(column, read.place)
     except Unreadable as error:
-        return "", error.problems[0].kind
+        return error.problems[0].kind
+
+
+def _line(name: str, cells: Cells) -> tuple[str, str | None]:
+    """(a column's line, why there is none)."""
     gaps = np.isnan(cells.cells)
     if (~gaps).sum() < LEAST:
         return "", f"fewer than {LEAST} rows have a value"
@@ -118,14 +128,11 @@ def _line(read: Read, name: str) -> tuple[str, str | None]:
     return f"{toml_key(name)} = {{ values = {toml_literal(words)}{rest}{flag} }}", None
 
 
-def _identifiers(read: Read, names: list[str]) -> dict[str, str]:
+def _identifiers(columns: dict[str, Cells]) -> dict[str, str]:
     """Columns that number or name the rows: name → what they are. A column with one value only
     stays, as it may have others on a node.
     """
-    seen = []
-    for name in names:
-        cells = cells_of(read.frame[name], read.place)
-        seen.append(Seen(name, cells.cells, cells.column.values))
+    seen = [Seen(name, one.cells, one.column.values) for name, one in columns.items()]
     return {problem.columns[0]: problem.kind for problem in identifiers(seen)}
 
 
