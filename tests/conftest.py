@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests import evidence, fifths
+from tests import evidence, rotation
 from tests.evidence import pytest_addoption, pytest_collection_modifyitems
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
@@ -14,7 +14,7 @@ __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
 def pytest_configure(config: pytest.Config) -> None:
     evidence.pytest_configure(config)
-    config.pluginmanager.register(fifths, "fifths")
+    config.pluginmanager.register(rotation, "rotation")
 
 
 @pytest.fixture(autouse=True, scope="session")

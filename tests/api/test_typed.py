@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fedkin
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,7 @@ fedkin.Experimnt("fedavg")
 """
 
 
+@pytest.mark.rotating
 def test_a_checker_knows_the_interface(tmp_path: Path) -> None:
     path = tmp_path / "used.py"
     path.write_text(USED)

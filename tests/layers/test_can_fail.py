@@ -7,6 +7,7 @@ run is needed for: a test that asserts nothing, or only what is true of everythi
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ BY_RAISING = {
 }
 
 
+@cache
+def nodes_of_tests() -> list[tuple[Path, ast.AST]]:
+    """Every node of every file of tests, with the file: to parse them takes seconds."""
+    return [
+        (path, node)
+        for path in sorted(TESTS.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
 def calls(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -48,10 +59,9 @@ def calls(tree: ast.AST) -> Iterator[str]:
 def functions() -> dict[str, list[ast.FunctionDef]]:
     """By name, of all files of tests: a helper is found by its name alone."""
     found = defaultdict(list)
-    for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                found[node.name].append(node)
+    for _, node in nodes_of_tests():
+        if isinstance(node, ast.FunctionDef):
+            found[node.name].append(node)
     return found
 
 
@@ -102,8 +112,7 @@ def true_of_everything(test: ast.expr) -> bool:
 def test_nothing_is_asserted_that_is_true_of_everything() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{node.lineno}: {ast.unparse(node.test)}"
-        for path in sorted(TESTS.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, node in nodes_of_tests()
         if isinstance(node, ast.Assert) and true_of_everything(node.test)
     ]
     assert found == []

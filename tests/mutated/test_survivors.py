@@ -11,6 +11,7 @@ from tests.mutated.survivors import SOURCE, listed, named, wilson
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.rotating
 def test_each_is_still_a_mutant_and_has_a_reason() -> None:
     for one in listed():
         source = (SOURCE / one.mutant.file).read_bytes()

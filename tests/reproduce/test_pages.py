@@ -64,6 +64,7 @@ def test_the_small_scale_says_that_levels_are_not_to_be_compared(tmp_path: Path)
             assert (SMALL in made(found, none, scale, "asked")) is told
 
 
+@pytest.mark.rotating
 def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
@@ -84,6 +85,7 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     assert ", not run yet; estimated " in said
 
 
+@pytest.mark.rotating
 def test_what_the_csv_tells_already_stays_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +114,7 @@ def test_what_the_csv_tells_already_stays_in_it(
     assert csv.read_text() == "mine\n"
 
 
+@pytest.mark.rotating
 def test_a_narrower_call_keeps_what_is_there_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def test_ppfl_trains_as_its_authors_scripts_do(name: str) -> None:
         assert rates["ppfl-t1-mnist-ppfl1"] == rates["ppfl-t1-mnist-fedavg"] == 0.1
 
 
+@pytest.mark.rotating
 def test_no_inner_step_diverges_by_its_settings() -> None:
     """θ ← θ − η(∇ + λ(θ − w)): from ηλ = 2 on θ leaves w for ever, whatever the samples."""
     steps = {}

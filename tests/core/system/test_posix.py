@@ -27,6 +27,7 @@ def test_no_other_file_names_what_windows_has_not() -> None:
     assert {name for name, seen in found.items() if seen} == set()
 
 
+@pytest.mark.rotating
 def test_every_module_a_run_and_its_pages_without_it(tmp_path: Path) -> None:
     script = Path(__file__).with_name("without_posix.py")
     home = tmp_path / "home"

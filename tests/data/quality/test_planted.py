@@ -14,6 +14,7 @@ def test_there_are_thirty() -> None:
     assert len(LEAKS) == 30
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_is_found_with_its_fix(name: str) -> None:
     kind, columns, frame = PLANTED[name]
@@ -24,6 +25,7 @@ def test_a_planted_fault_is_found_with_its_fix(name: str) -> None:
     assert len(found) - len(ours) <= 2, [one["sentence"] for one in found]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_clean_table_has_one_alarm_at_most(name: str) -> None:
     found = looked_at(CLEAN[name]())

@@ -1,6 +1,6 @@
 """Of tests that are marked ``rotating``, and of those that are evidence for certificates,
-continuous integration runs a fifth, and another fifth at the next commit. Without FEDKIN_FIFTH all
-of them run; scripts/certify runs the evidence for every method whose source changed.
+continuous integration runs an eighth, and another eighth at the next commit. Without FEDKIN_EIGHTH
+all of them run; scripts/certify runs the evidence for every method whose source changed.
 """
 
 import os
@@ -9,8 +9,8 @@ from collections import defaultdict
 
 import pytest
 
-VARIABLE = "FEDKIN_FIFTH"
-FIFTHS = 5
+VARIABLE = "FEDKIN_EIGHTH"
+EIGHTHS = 8
 ROTATING = ("rotating", "certifies")
 
 
@@ -19,8 +19,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     given = os.environ.get(VARIABLE)
     if given is None:
         return
-    if given not in {str(fifth) for fifth in range(FIFTHS)}:
-        raise pytest.UsageError(f"{VARIABLE}={given}: want 0 to 4, or nothing for all tests")
+    if given not in {str(eighth) for eighth in range(EIGHTHS)}:
+        raise pytest.UsageError(f"{VARIABLE}={given}: want 0 to 7, or nothing for all tests")
     if config.getoption("--certify", None):
         raise pytest.UsageError(f"certificates are of all tests: unset {VARIABLE}")
     tests: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -30,14 +30,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out = {
         item
         for name, cases in tests.items()
-        for item, fifth in zip(cases, fifths(name, len(cases)), strict=True)
-        if fifth != int(given)
+        for item, eighth in zip(cases, eighths(name, len(cases)), strict=True)
+        if eighth != int(given)
     }
     items[:] = [item for item in items if item not in out]
     config.hook.pytest_deselected(items=list(out))
 
 
-def fifths(name: str, cases: int) -> list[int]:
-    """The fifth of each case: in turn, or by the test's name where there are too few to divide."""
-    first = zlib.crc32(name.encode()) % FIFTHS
-    return [(first + (place if cases >= FIFTHS else 0)) % FIFTHS for place in range(cases)]
+def eighths(name: str, cases: int) -> list[int]:
+    """The eighth of each case: in turn, or by the test's name where there are too few to divide."""
+    first = zlib.crc32(name.encode()) % EIGHTHS
+    return [(first + (place if cases >= EIGHTHS else 0)) % EIGHTHS for place in range(cases)]

@@ -1,13 +1,13 @@
-"""Rotating tests: the five fifths have every case once, and all else whole."""
+"""Rotating tests: the eight eighths have every case once, and all else whole."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.fifths import FIFTHS, VARIABLE, pytest_collection_modifyitems
+from tests.rotation import EIGHTHS, VARIABLE, pytest_collection_modifyitems
 
-CASES = {"many": 7, "few": 2, "one": 1, "proof": 6, "other": 4, "nightly": 5}
+CASES = {"many": 10, "few": 2, "one": 1, "proof": 6, "other": 4, "nightly": 5}
 MARKS = {name: ["rotating"] for name in ("many", "few", "one")}
 MARKS |= {"proof": ["certifies"], "other": [], "nightly": ["rotating", "slow"]}
 
@@ -37,31 +37,31 @@ def chosen(certify: str | None = None) -> list[str]:
     return [item.nodeid.rpartition("::test_")[2] for item in items]
 
 
-def test_five_fifths_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eight_eighths_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     whole = chosen()
     assert len(whole) == sum(CASES.values())
     parts = []
-    for fifth in range(FIFTHS):
-        monkeypatch.setenv(VARIABLE, str(fifth))
+    for eighth in range(EIGHTHS):
+        monkeypatch.setenv(VARIABLE, str(eighth))
         parts.append(chosen())
     others = [name for name in whole if name.startswith(("other", "nightly"))]
     rotating = [name for name in whole if name not in others]
-    assert sorted(name for part in parts for name in part) == sorted(rotating + FIFTHS * others)
+    assert sorted(name for part in parts for name in part) == sorted(rotating + EIGHTHS * others)
     many = [[name for name in part if name.startswith("many")] for part in parts]
-    assert sorted(map(len, many)) == [1, 1, 1, 2, 2]
+    assert sorted(map(len, many)) == [1, 1, 1, 1, 1, 1, 2, 2]
     few = [[name for name in part if name.startswith("few")] for part in parts]
-    assert sorted(map(len, few)) == [0, 0, 0, 0, 2], "too few to divide"
+    assert sorted(map(len, few)) == [0, 0, 0, 0, 0, 0, 0, 2], "too few to divide"
 
 
-@pytest.mark.parametrize("given", ["5", "", "first"])
-def test_another_fifth_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", ["8", "", "first"])
+def test_another_eighth_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, given)
-    with pytest.raises(pytest.UsageError, match=f"{VARIABLE}={given}: want 0 to 4"):
+    with pytest.raises(pytest.UsageError, match=f"{VARIABLE}={given}: want 0 to 7"):
         chosen()
 
 
-def test_a_fifth_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_eighth_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0")
     with pytest.raises(pytest.UsageError, match=f"of all tests: unset {VARIABLE}"):
         chosen(certify="found.json")
