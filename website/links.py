@@ -25,6 +25,14 @@ class _Page(HTMLParser):
                 self.fetched.append(value)
 
 
+@cache  # a page's navigation has the links of all the others in its folder
+def _target(folder: Path, place: str) -> Path | None:
+    """The file of the site that a link leads to from a page in a folder."""
+    target = (folder / unquote(place)).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    return target if target.is_file() else None
+
+
 @cache
 def _read(path: Path) -> _Page:
     page = _Page()
@@ -38,14 +46,13 @@ def broken(site: Path) -> list[str]:
     for path in sorted(site.rglob("*.html")):
         if path.name == "404.html":  # it is served in the place of any page
             continue
-        for link in _read(path).links:
+        for link in dict.fromkeys(_read(path).links):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            target = target / "index.html" if target.is_dir() else target
-            missing = not target.is_file()
-            if not missing and parts.fragment and target.suffix == ".html":
+            target = _target(path.parent, parts.path) if parts.path else path
+            missing = target is None
+            if target is not None and parts.fragment and target.suffix == ".html":
                 missing = unquote(parts.fragment) not in _read(target).anchors
             if missing and parts.fragment != "__skip":
                 found.append(f"{path.relative_to(site)}: {link}")
