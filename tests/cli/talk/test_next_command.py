@@ -80,6 +80,10 @@ def test_paths_with_spaces_and_what_was_asked_are_in_it(tmp_path: Path) -> None:
     assert NEXT["compare"]({"folders": [*runs[1:], runs[0]]}) == whole  # the first is the baseline
     (runs[0].parent / "d").mkdir()
     assert "/*" not in NEXT["compare"]({"folders": runs})
+    study = runs[0].parent / "study.db"  # which ``sweep/*`` names, too
+    study.touch()
+    every = [*runs, runs[0].parent / "d", study]
+    assert NEXT["compare"]({"folders": every}) == short
     found = NEXT["sweep"]({"out": Path("my sweep"), "measure": "auc"})
     assert found == "compare 'my sweep'/* --best --measure auc"
     found = NEXT["reproduce"]({"name": "comet-figure-2", "scale": "small", "out": Path("a b")})

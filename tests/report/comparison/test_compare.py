@@ -150,14 +150,3 @@ def test_runs_are_compared_by_the_first_measure_that_all_have(tmp_path: Path) ->
     assert [run.measure for run in _by_one_measure([other], None)] == ["auc"]
     late = by_auc(write(tmp_path / "late", measure="auc", finished=False))
     assert [run.measure for run in _by_one_measure([one, late], None)] == ["accuracy", "auc"]
-
-
-def test_of_two_runs_of_one_experiment_it_is_told_whether_their_bits_agree(tmp_path: Path) -> None:
-    one, same = write(tmp_path / "one"), write(tmp_path / "same")
-    (said,) = comparison([one, same]).warnings
-    assert said.endswith("one, same; their fingerprints agree, bit by bit (f00d)")
-    other = write(tmp_path / "other")
-    with sqlite3.connect(other / "run.db") as connection:
-        connection.execute("UPDATE facts SET value = '\"beef\"' WHERE value = '\"f00d\"'")
-    (said,) = comparison([one, other]).warnings
-    assert said.endswith("one, other; their fingerprints differ (2 of 2 runs)")

@@ -1,7 +1,7 @@
 """The command to type next, which every command ends with: on standard error, for people."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ import click
 from typer.core import TyperGroup
 
 from fedkin.experiment.terminal import tell
+from fedkin.report.words.typed_folders import typed_folders
 
 Options = Mapping[str, Any]  # a command's arguments and options, by their names
-FEW = 3  # folders that are shorter to name than a pattern is to understand
 NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
 LABELED = "--set public.source=held-out --set public.labeled=true"
 AROUND = {  # what stands around a method and has a certificate → what a run with it says at least
@@ -80,22 +80,12 @@ def _option(options: Options, name: str) -> str:
 
 
 def _compare(options: Options) -> str:
-    if options.get("html"):  # a page is made: of the files beside runs there is no report
-        runs = [path for path in options["folders"] if Path(path).is_dir()]
+    runs = [path for path in options["folders"] if Path(path).is_dir()]  # not a file beside them
+    if options.get("html"):  # a page is made
         return f"report {shlex.quote(str(runs[-1]))}"
     best = " --best" if options.get("best") else ""
     passed_on = f"{_option(options, 'against')}{best}{_option(options, 'measure')}"
-    return f"compare {_folders(options['folders'])}{passed_on} --html page.html"
-
-
-def _folders(paths: Sequence[Path]) -> str:
-    """Run directories as they are typed: ``runs/*`` where that names the same ones."""
-    folders = list(map(Path, paths))
-    parent = folders[0].parent
-    siblings = sorted(path for path in parent.glob("*") if path.is_dir() and path.name[0] != ".")
-    if len(folders) < FEW or folders != siblings:
-        return shlex.join(map(str, folders))
-    return "*" if parent == Path() else f"{shlex.quote(str(parent))}/*"
+    return f"compare {typed_folders(runs)}{passed_on} --html page.html"
 
 
 def _report(options: Options) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, some, unknown
 from fedkin.core.measures import MEASURES, gain_on, is_measure
 from fedkin.report.comparison import best_setting, paired
+from fedkin.report.comparison.experiments.repeats import each_folder_once, each_run_once
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
 from fedkin.report.words.run_words import unequal_rounds
@@ -137,7 +138,8 @@ def comparison(
         raise FedkinError("there is nothing to compare: give at least one run directory")
     if measure is not None and not is_measure(measure):
         raise unknown("measure", measure, MEASURES)
-    seen = _by_one_measure(folders, measure)
+    named = against.rstrip("/") if against else None
+    seen, repeated = each_run_once(_by_one_measure(each_folder_once(folders), measure), named)
     whole = [one for one in seen if one.finished and one.personal]
     if measure is not None and not whole:
         raise FedkinError(f"no finished run has {measure} of its clients: choose another measure")
@@ -148,7 +150,7 @@ def comparison(
     helped_and_hurt(seen)
     baseline, pairs, unpaired = paired.against(seen, against)
     other_data = same_setting(seen)  # which says enough of why runs are not paired
-    of_runs = [*_longer(seen), *_twice(seen), *_said(seen), *_hidden(seen)]
+    of_runs = [*_longer(seen), *repeated, *_said(seen), *_hidden(seen)]
     return Comparison(
         rows=[_row(one) for one in seen],
         over_seeds=_over_seeds(seen),
@@ -331,26 +333,3 @@ def _hidden(seen: Sequence[Seen]) -> list[str]:
         for one in seen
         if one.finished and one.summed
     ]
-
-
-def _twice(seen: Sequence[Seen]) -> list[str]:
-    groups: dict[tuple[str, Any], list[Seen]] = {}
-    for one in seen:
-        if one.finished:
-            groups.setdefault((one.experiment, one.row["seed"]), []).append(one)
-    return [
-        "the same experiment with the same seed, counted once over seeds: "
-        f"{some([one.name for one in group], 3)}{_agreement(group)}"
-        for group in groups.values()
-        if len(group) > 1
-    ]
-
-
-def _agreement(group: Sequence[Seen]) -> str:
-    """Whether runs of one experiment have one fingerprint; "" where one of them has none."""
-    marks = {one.fingerprint for one in group}
-    if "" in marks:
-        return ""
-    if len(marks) == 1:
-        return f"; their fingerprints agree, bit by bit ({marks.pop()})"
-    return f"; their fingerprints differ ({len(marks)} of {len(group)} runs)"

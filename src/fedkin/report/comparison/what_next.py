@@ -11,7 +11,8 @@ from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.paired import DEFAULT, best_of, gain_of, pairs_of, told_apart
 from fedkin.report.comparison.run_row import Seen, by_experiment
-from fedkin.report.page.next_steps import NextStep, shown
+from fedkin.report.page.next_steps import NextStep, near, shown
+from fedkin.report.words.typed_folders import typed_folders
 from fedkin.runs.directory import SPEC
 
 ENOUGH = 3  # seeds
@@ -33,9 +34,9 @@ def what_next(comparison: Comparison) -> list[NextStep]:
     steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
     steps += _of_best(best, _runs_of(best, groups))
     if not comparison.settings and rivalries(groups):
-        names = " ".join(shown(one.folder) for one in comparison.seen if one.folder)
+        folders = typed_folders([near(one.folder) for one in comparison.seen if one.folder])
         advice = "Several settings of a method: validation data choose one of each."
-        steps.append(NextStep(advice, f"fedkin compare {names} --best{_against(comparison)}"))
+        steps.append(NextStep(advice, f"fedkin compare {folders} --best{_against(comparison)}"))
     return steps
 
 

@@ -271,16 +271,27 @@ def _spec_file(run: Run) -> str:
 
 
 def shown(path: Path) -> str:
-    """A path to be typed here; a page that is passed on names no folders of this machine.
+    """A path to be typed here.
 
     Args:
         path: Of a file or folder.
 
     Returns:
-        Quoted for a shell; relative where it can be.
+        ``near`` it, quoted for a shell.
+    """
+    return shlex.quote(str(near(path)))
+
+
+def near(path: Path) -> Path:
+    """A path as seen from here; a page that is passed on names no folders of this machine.
+
+    Args:
+        path: Of a file or folder.
+
+    Returns:
+        Relative where it can be, else its last part (of an experiment's file the last two).
     """
     whole, here = path.absolute(), Path.cwd()
-    near = whole.relative_to(here) if whole.is_relative_to(here) else None
-    if near is None:
-        near = Path(*whole.parts[-2:]) if whole.name == SPEC else Path(whole.name)
-    return shlex.quote(str(near))
+    if whole.is_relative_to(here):
+        return whole.relative_to(here)
+    return Path(*whole.parts[-2:]) if whole.name == SPEC else Path(whole.name)
