@@ -42,7 +42,7 @@ def test_a_comparison_is_written_for_a_paper(tmp_path) -> None:
 def test_files_of_a_sweep_are_no_runs(tmp_path) -> None:
     (tmp_path / STUDY).touch()
     (tmp_path / "space.json").touch()
-    runs = [record(tmp_path / "t1"), record(tmp_path / "t2")]
+    runs = [record(tmp_path / "t1"), record(tmp_path / "t2", seed=8)]
     result = fedkin("compare", *runs, tmp_path / STUDY, tmp_path / "space.json", "--json")
     assert result.exit_code == 0
     assert "passed over, for files of a sweep are no runs" in result.stderr

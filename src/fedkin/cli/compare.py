@@ -41,7 +41,7 @@ def compare(
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option("--latex", metavar="FILE", help="Write the tables as LaTeX, for a paper."),
+        typer.Option("--latex", metavar="FILE", help="Write LaTeX tables of methods, for a paper."),
     ] = None,
     html: Annotated[
         Path | None,
@@ -78,13 +78,14 @@ def _written(
 ) -> list[Path]:
     """What was asked for of a comparison, as files."""
     from fedkin.report.comparison import tables
+    from fedkin.report.comparison.experiments import paper
     from fedkin.runs.output_files import LATEX, MARKDOWN, write_outside
 
     written = []
     if markdown is not None:
         written.append(write_outside(markdown, tables.markdown(comparison), MARKDOWN))
     if latex is not None:
-        written.append(write_outside(latex, tables.latex(comparison), LATEX))
+        written.append(write_outside(latex, paper.latex(comparison), LATEX))
     if html is not None or figures is not None:  # charts take their time to be imported
         from fedkin.report.comparison.page import write_charts, write_comparison
 

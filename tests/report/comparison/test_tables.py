@@ -22,8 +22,8 @@ def test_points_that_round_to_nothing_have_no_sign_below_zero() -> None:
 def test_what_an_experiment_has_not_is_one_dash() -> None:
     known = {"global final weighted": 0.65, "global final weighted sd": 0.0707}
     unknown = dict.fromkeys(known, math.nan)
-    assert tables._spread("global final weighted", known, "accuracy") == "65.00 ± 7.07"
-    assert tables._spread("global final weighted", unknown, "accuracy") == "–"
+    assert tables.spread("global final weighted", known, "accuracy") == "65.00 ± 7.07"
+    assert tables.spread("global final weighted", unknown, "accuracy") == "–"
 
 
 def test_seeds_are_averaged_with_the_sample_deviation(tmp_path: Path) -> None:

@@ -2,19 +2,16 @@
 cannot be compared.
 """
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from fedkin.core.errors import FedkinError, some, unknown
 from fedkin.core.measures import MEASURES, gain_on, is_measure
 from fedkin.report.comparison import best_setting, paired
+from fedkin.report.comparison.experiments.over_seeds import AGAINST, number, over_seeds
 from fedkin.report.comparison.experiments.repeats import each_folder_once, each_run_once
-from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, names, read_run
+from fedkin.report.comparison.run_row import NUMBERS, Seen, names, read_run
 from fedkin.report.words.run_words import unequal_rounds
 
 __all__ = [
@@ -30,7 +27,6 @@ __all__ = [
 if TYPE_CHECKING:
     import pandas as pd
 
-AGAINST = ["helped", "hurt"]
 COLUMNS = ["run", "method", "seed", "state", "rounds", "measure", *NUMBERS, *AGAINST]
 
 
@@ -153,7 +149,7 @@ def comparison(
     of_runs = [*_longer(seen), *repeated, *_said(seen), *_hidden(seen)]
     return Comparison(
         rows=[_row(one) for one in seen],
-        over_seeds=_over_seeds(seen),
+        over_seeds=over_seeds(seen),
         baseline=baseline,
         pairs=pairs,
         settings=choice,
@@ -280,32 +276,7 @@ def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
 def _row(one: Seen) -> Row:
     """Of COLUMNS; a number that a run has not is nan."""
     row = {column: one.row.get(column) for column in COLUMNS}
-    return row | {column: _number(row[column]) for column in (*NUMBERS, *AGAINST)}
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _over_seeds(seen: Sequence[Seen]) -> list[Row]:
-    groups = by_experiment(seen)
-    rows = []
-    for group, label in zip(groups, labels(groups), strict=True):
-        if len(group) < 2:
-            continue
-        first = group[0]
-        row: Row = {
-            "method": first.row["method"],
-            "setting": label,
-            "hyper": first.hyper,
-            "rounds": first.row["rounds"],
-        }
-        row["seeds"] = sorted((one.row["seed"] for one in group), key=str)
-        for column in (*NUMBERS, *AGAINST):
-            each = np.array([_number(one.row.get(column)) for one in group])
-            row[column], row[f"{column} sd"] = float(each.mean()), float(each.std(ddof=1))
-        rows.append(row)
-    return rows
+    return row | {column: number(row[column]) for column in (*NUMBERS, *AGAINST)}
 
 
 def _longer(seen: Sequence[Seen]) -> list[str]:

@@ -8,8 +8,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import html_table
 from fedkin.core.files import near_path
 from fedkin.report.comparison.compare import Comparison, comparison
+from fedkin.report.comparison.experiments.paper import latex
 from fedkin.report.comparison.page import write_charts, write_comparison
-from fedkin.report.comparison.tables import latex, markdown, tables_of, troubles
+from fedkin.report.comparison.tables import markdown, tables_of, troubles
 from fedkin.runs.output_files import LATEX, write_outside
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""What ``fedkin compare`` tells, as tables of text: for the terminal, as Markdown and as LaTeX."""
+"""What ``fedkin compare`` tells, as tables of text: for the terminal and as Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,14 +9,14 @@ from rich.text import Text
 from fedkin.core.escaping import markdown as markdown_text
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.comparison.compare import AGAINST, Comparison
+from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.damage import damage_sheet
 from fedkin.report.comparison.damage import plain as plain_damages
+from fedkin.report.comparison.experiments.over_seeds import AGAINST, counted
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.rank_table import rank_table, ranked
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
-from fedkin.report.latex import tables as latex_tables
 
 Rows = Sequence[Mapping[str, Any]]
 PAIRED = ("clients", "difference", "low", "p", "better", "worse")  # what rows are sorted by
@@ -54,23 +54,19 @@ def markdown(comparison: Comparison) -> str:
         lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
         lines += [_piped(["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts))]
         lines += [*map(_piped, sheet.rows), "", *([sheet.caption, ""] if sheet.caption else [])]
-    lines += [f"- {text}" for text in _notes(comparison)]
+    lines += [f"- {text}" for text in notes(comparison)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def latex(comparison: Comparison) -> str:
-    """The comparison as LaTeX, for a paper.
+def notes(comparison: Comparison) -> list[str]:
+    """What is said below the tables.
 
     Args:
         comparison: The runs and their numbers, as ``compare.comparison`` reads them.
 
     Returns:
-        Tables with the rules of booktabs; hints and warnings as comments.
+        Hints, then warnings.
     """
-    return latex_tables(tables_of(comparison), _notes(comparison))
-
-
-def _notes(comparison: Comparison) -> list[str]:
     return [*comparison.hints, *troubles(comparison), *comparison.warnings]
 
 
@@ -126,18 +122,21 @@ def tables_of(comparison: Comparison) -> list[Sheet]:
     return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(comparison)]
 
 
-def experiment_sheets(comparison: Comparison) -> list[Sheet]:
+def experiment_sheets(comparison: Comparison, spread: bool = True) -> list[Sheet]:
     """Those whose rows are experiments, not runs.
 
     Args:
         comparison: The runs and their numbers, as ``compare.comparison`` reads them.
+        spread: Whether the means over seeds are among them.
 
     Returns:
         At least one row each.
     """
     every = [
         rank_table(comparison),
-        _seeds(comparison.over_seeds, view_of(comparison.rows), comparison.measure),
+        _seeds(
+            comparison.over_seeds if spread else [], view_of(comparison.rows), comparison.measure
+        ),
         _against(comparison.pairs, comparison.baseline, comparison.measure),
         _choice(comparison.settings),
         damage_sheet(comparison.seen),
@@ -186,11 +185,22 @@ def _with_unit(measure: str) -> str:
 def _costs(runs: Rows) -> Sheet:
     names = {name: name for name in COSTS} | {"helped": "helped %", "hurt": "hurt %"}
     shown = {name: title for name, title in names.items() if has(runs, name)}
-    title = (
+    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs]
+    return Sheet(costs_are(shown), ["run", *shown.values()], rows, 1)
+
+
+def costs_are(shown: Collection[str]) -> str:
+    """What a table of costs has.
+
+    Args:
+        shown: Its columns.
+
+    Returns:
+        A title.
+    """
+    return (
         "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
     )
-    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs]
-    return Sheet(title, ["run", *shown.values()], rows, 1)
 
 
 def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
@@ -199,8 +209,8 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     }
     rows = []
     for row in seeds:
-        numbers = [_spread(name, row, measure) for name in shown]
-        rows.append([row["method"], row["setting"], formatting.plain(row["seeds"]), *numbers])
+        numbers = [spread(name, row, measure) for name in shown]
+        rows.append([row["method"], row["setting"], counted(row["seeds"]), *numbers])
     what = _with_unit(measure)
     title = f"Finished runs that differ only in seed: test {what}, mean ± sd over seeds"
     columns = ["method", "setting", "seeds", *shown.values()]
@@ -208,12 +218,22 @@ def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     return Sheet(title, columns, rows, 3, WEIGHTED if view else "", values)
 
 
-def _spread(name: str, row: Mapping[str, Any], measure: str) -> str:
-    """72.10 ± 0.83; a dash of what an experiment has not."""
-    mean = cell(name, row[name], measure)
-    if mean == formatting.NONE:
+def spread(name: str, row: Mapping[str, Any], measure: str) -> str:
+    """A mean over seeds with its standard deviation: 72.10 ± 0.83.
+
+    Args:
+        name: Of the column.
+        row: Of ``over_seeds``.
+        measure: What the scores are.
+
+    Returns:
+        A dash of what an experiment has not; the mean alone of one seed, and of costs that are the
+        same under all.
+    """
+    mean, apart = cell(name, row[name], measure), row[f"{name} sd"]
+    if mean == formatting.NONE or apart != apart or (name in COSTS and not apart):
         return mean
-    return f"{mean} ± {cell(name, row[f'{name} sd'], measure)}"
+    return f"{mean} ± {cell(name, apart, measure)}"
 
 
 def _against(against: Rows, baseline: str, measure: str) -> Sheet:
@@ -225,7 +245,7 @@ def _against(against: Rows, baseline: str, measure: str) -> Sheet:
         shares = [
             formatting.percent_or_dash(row[name]).removesuffix(" %") for name in ("better", "worse")
         ]
-        words = [row["method"], row["setting"], formatting.plain(row["seeds"])]
+        words = [row["method"], row["setting"], counted(row["seeds"])]
         rows.append([*words, str(row["clients"]), *numbers, *shares])
     unit = ", in points of %" if formatting.is_share(measure) else ""
     less = "" if measure_named(measure).higher else " (less is better)"
@@ -251,9 +271,7 @@ def _choice(choice: Rows) -> Sheet:
             formatting.value(row["measure"], row["validation"]),
             formatting.rank(row["rank"], row["tie"]),
         ]
-        rows.append(
-            [row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), *columns]
-        )
+        rows.append([row["method"], row["setting"], verdict, counted(row["seeds"]), *columns])
     title = "Settings by validation, final round; only the chosen ones are in the tables above"
     return Sheet(title, ["method", "setting", "", "seeds", "validation", "rank"], rows, 4, TIES)
 
