@@ -1,5 +1,6 @@
 """Pages for everybody: no violation that axe knows of, at two widths, by day and by night."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -219,3 +220,18 @@ def test_the_summary_is_one_page(browser: Browser, pages: dict[str, Path]) -> No
         page.emulate_media(media="print")
         assert page.locator("#clients").is_visible()
         assert page.locator("#communication").is_hidden()
+
+
+def test_a_figure_is_saved_light_from_a_dark_page_with_what_was_chosen(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    """A figure is for a paper."""
+    saved = {}
+    for theme in ("light", "dark"):
+        with opened(browser, pages["report"], "c", theme=theme) as page:  # type: ignore[arg-type]
+            with page.expect_download() as begun:
+                page.locator("#clients [data-save=svg]").click()
+            begun.value.save_as(tmp_path / theme)
+            saved[theme] = re.sub(r"(clip|gradient)_?\d+", "", (tmp_path / theme).read_text())
+    assert saved["dark"] == saved["light"]
+    assert 'fill="white"' in saved["dark"]

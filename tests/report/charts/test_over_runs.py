@@ -1,6 +1,7 @@
 """Lines of many runs."""
 
-from fedkin.report.charts.over_runs import LABEL, over
+from fedkin.report.charts.end_labels import LINE
+from fedkin.report.charts.over_runs import over
 
 
 def row(
@@ -25,8 +26,11 @@ def test_names_stand_at_the_ends_one_below_the_other() -> None:
     ends = [one for one in found.spec["datasets"]["rows"] if one["end"]]
     assert {one["text"] for one in ends} == {"b", "a (unfinished)"}
     assert {one["round"] for one in ends} == {3}
-    gap = abs(ends[0]["value"] - ends[1]["value"])
-    assert gap >= 0.999 * 0.4 * LABEL / found.spec["height"]  # both lines end at 0.5
+    low, high = found.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    gap = abs(ends[0]["value"] - ends[1]["value"]) / (high - low)
+    assert gap >= 0.999 * LINE / found.spec["height"]  # both lines end at 0.5
+    assert low < 0.1
+    assert high < 0.6  # names do not stretch the axis
     assert found.rows == len(LINES) + 2
 
 
@@ -44,6 +48,29 @@ def test_the_finish_is_named_where_it_is_drawn() -> None:
     found = over([*LINES, {**row("b", 3, 0.6), "finish": True}], "round", "accuracy")
     assert "The last point is the finish" in found.note
     assert "the finish" not in over(LINES, "round", "accuracy").note
+
+
+def test_means_over_seeds_have_bands_and_say_so() -> None:
+    means = [{**one, "low": 0.0, "high": 0.9, "seeds": 3} for one in LINES[:2]]
+    found = over([*means, row("a", 1, 0.2)], "round", "accuracy", " More.")
+    band, lines, _ = found.spec["layer"]
+    assert band["mark"]["type"] == "area"
+    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("low", "high")
+    assert lines["encoding"]["y"]["title"] == "mean test accuracy ± sd over seeds"
+    assert lines["encoding"]["y"]["scale"]["domain"][1] > 0.9
+    assert "means over 3 seeds; bands: ± their sample standard deviation. A line without" in (
+        found.note
+    )
+    assert found.note.endswith(" More.")
+
+
+def test_a_long_name_is_whole_and_stands_in_lines() -> None:
+    name = "a method, with a setting = 0.000001, and another one = 100"
+    found = over([row(name, 1, 0.2), row(name, 2, 0.4)], "round", "accuracy")
+    (text,) = (one["text"] for one in found.spec["datasets"]["rows"] if one["end"])
+    assert text.replace(",\n", ", ") == name
+    assert "\n" in text
+    assert "padding" not in found.spec  # the room beside the lines is as wide as the names
 
 
 def test_seconds_carry_their_caveat() -> None:

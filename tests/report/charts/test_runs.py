@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from fedkin.report.charts.runs import _places, run_figures
+from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
 from tests.report.charts.test_rounds import ended_early
 from tests.report.comparison.compare_examples import shift
@@ -24,7 +24,7 @@ def drawn(seen, baseline="local"):
 
 
 def rows(figure):
-    return figure.spec["datasets"]["rows"]
+    return [row for row in figure.spec["datasets"]["rows"] if "text" not in row]  # no names
 
 
 def test_client_by_client_against_the_baseline_of_the_same_seed(seen) -> None:
@@ -38,15 +38,6 @@ def test_client_by_client_against_the_baseline_of_the_same_seed(seen) -> None:
     ]
     assert "against" not in drawn(seen, "nobody")
     assert "against" not in drawn(seen[1:])  # alone under its seed
-
-
-@pytest.mark.parametrize("measure", ["accuracy", "log_loss"])
-def test_who_is_helped_is_told_by_places_and_not_by_rounded_values(measure: str) -> None:
-    """Values that differ in the sixth digit do; in the last bit they do not. Places are whole."""
-    assert _places([0.1 + 0.2, None, 0.3, 0.5, 0.500001], measure) == (
-        [0, None, 0, 1, 2] if measure == "accuracy" else [2, None, 2, 1, 0]
-    )
-    assert _places([None, None], measure) == [None, None]
 
 
 def test_the_chart_of_pairs_has_the_places_of_its_runs(tmp_path) -> None:
@@ -80,7 +71,7 @@ def test_the_worst_of_errors_are_the_largest(tmp_path) -> None:
 
 def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:
     pareto = rows(drawn(seen)["pareto"])
-    assert [row["run"] for row in pareto] == ["comet", "local", "later"]
+    assert [row["run"] for row in pareto] == ["comet", "local"]  # "later" is comet's second seed
     assert any(row["front"] for row in pareto)
     assert "pareto" not in drawn(seen[:1])
 
@@ -147,3 +138,38 @@ def test_seconds_are_those_until_the_round(seen, tmp_path) -> None:
         connection.execute("DELETE FROM rounds WHERE round = 3")
     figure = drawn([*seen, read_run(short, "short")])["over-seconds"]
     assert until(figure, "short") == {(1, 5.0), (2, 11.0), (3, 0.0)}
+
+
+def test_seeds_are_one_line_with_a_band_and_each_run_is_a_second_choice(tmp_path) -> None:
+    runs = [write(tmp_path / f"comet{seed}", seed=seed) for seed in (1, 2)]
+    shift(runs[1], [0.3, 0.0, 0.0])
+    runs += [write(tmp_path / "local", method="local", seed=1)]
+    runs += [write(tmp_path / "half", method="local", seed=2, finished=False)]
+    seen = [read_run(folder, folder.name) for folder in runs]
+    found = drawn(seen)
+    for name in ("over-round", "over-seconds", "pareto", "fairness"):
+        assert (found[name].choice, found[name].label) == ("Show", "mean over seeds")
+        ((label, spec),) = found[name].others
+        assert label == "every run"
+        assert {"comet1", "comet2", "local"} <= {row["run"] for row in spec["datasets"]["rows"]}
+    line = [row for row in rows(found["over-round"]) if row["run"] == "comet"]
+    last = line[-1]
+    assert last["value"] == pytest.approx(fmean(TEST[3]) + 0.05)
+    assert last["high"] - last["value"] == pytest.approx(0.05 * 2**0.5, abs=1e-4)
+    assert {row["run"] for row in rows(found["over-round"])} == {"comet", "local", "half"}
+    point, alone = rows(found["pareto"])
+    assert (point["run"], point["value"], point["seeds"]) == ("comet", last["value"], 2)
+    assert "low" not in alone
+    assert [row["run"] for row in rows(found["fairness"])] == ["comet", "local"]
+    assert not found["against"].others
+
+
+def test_settings_are_never_averaged(tmp_path) -> None:
+    runs = [
+        write(tmp_path / f"{lam}-{seed}", hyper={"lam": lam}, seed=seed)
+        for lam in (1.0, 2.0)
+        for seed in (1, 2)
+    ]
+    found = drawn([read_run(folder, folder.name) for folder in runs])
+    names = {row["run"] for row in rows(found["over-round"])}
+    assert names == {"comet, lam = 1.0", "comet, lam = 2.0"}

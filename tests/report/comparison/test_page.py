@@ -147,7 +147,7 @@ def test_the_page_sorts_compares_and_averages_only_what_is_finished(
         ]  # descending, stable
         assert rows[0][5] == "63.33"  # (0.5 + 0.6 + 0.8) / 3
         shown = {name: spec["datasets"]["rows"] for name, spec in page.evaluate(FIGURES)}
-        assert [(row["run"], row["front"]) for row in shown["pareto"]] == [
+        assert [(row["run"], row["front"]) for row in shown["pareto"] if "front" in row] == [
             ("local", True),
             ("comet", True),
         ]
@@ -176,3 +176,23 @@ def test_what_costs_more_is_sorted_behind_whatever_its_unit(tmp_path: Path) -> N
     text = page(found)
     assert re.findall(r'data-v="([^"]*)">(?:900 ms|1.2 s) ±', text) == ["0.9", "1.2"]
     assert 'class="long">finished' not in text  # which left no room for the scores
+
+
+@pytest.mark.rotating
+def test_every_run_is_a_choice_beside_the_means_over_seeds(
+    browser: Browser, tmp_path: Path
+) -> None:
+    folders = [
+        write(tmp_path / f"{name}{seed}", method=name, seed=seed)
+        for name in ("local", "comet")
+        for seed in (7, 8)
+    ]
+    path = write_comparison(comparison(folders), tmp_path / "page.html")
+    with opened(browser, path) as page:
+        caption = page.locator("#over-round figcaption")
+        assert "Lines: means over 2 seeds" in caption.inner_text()
+        assert page.locator("#chart-over-round").get_by_text("comet", exact=True).count() == 1
+        page.locator("#over-round select").select_option("every run")
+        page.locator("#chart-over-round").get_by_text("comet7").wait_for()
+        assert caption.inner_text().endswith("Runs that differ only in seed have one colour.")
+        assert "means over" not in caption.inner_text()

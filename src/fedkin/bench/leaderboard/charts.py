@@ -165,7 +165,9 @@ def _costs_in(
     for name in names:
         mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
     of = f"of_{column}_{what}"
-    base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what)
+    costs = [row["cost"] for row in rows]
+    unit = "B" if column == "bytes" else ""
+    base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what, costs, unit)
     own = own_methods(row["method"] for row in rows)
     label = formatting.label(what)
     few = max(Counter(row["federation"] for row in rows).values()) <= NAMED

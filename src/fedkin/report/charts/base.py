@@ -17,6 +17,7 @@ WINE = "#882255"  # in the place of Okabe and Ito's yellow, which white paper sw
 PALETTE = [BLUE, "#E69F00", GREEN, PINK, "#56B4E9", ORANGE, WINE, "#000000"]  # Okabe and Ito
 GREY = "#767676"  # of baselines
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])  # of the lines that share a colour
+TICKS = 10  # of an axis of scores: steps that are read at once
 MANY = 60  # from here on clients are sampled or drawn as a heat map
 CHOSEN = "chosen"  # the parameter that every chart has: the name of the chosen client, or null
 IS_CHOSEN = f"{CHOSEN} === null || datum.client === {CHOSEN}"
@@ -110,6 +111,7 @@ class Figure(NamedTuple):
     own: Own | None = None
     label: str = ""  # what ``spec`` shows, where there are others
     others: Sequence[tuple[str, Mapping[str, Any]]] = ()  # (label, specification) to choose from
+    choice: str = "Measure"  # what is chosen
 
 
 def figure(

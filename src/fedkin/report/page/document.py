@@ -83,7 +83,9 @@ def _tools(drawn: Figure) -> str:
     if drawn.others:
         labels = [drawn.label, *(label for label, _ in drawn.others)]
         options = "".join(f"<option>{escape(label)}</option>" for label in labels)
-        choice = f'<label>Measure: <select class="measure">{options}</select></label> '
+        choice = (
+            f'<label>{escape(drawn.choice)}: <select class="measure">{options}</select></label> '
+        )
     saves = "".join(
         f'<button type="button" data-save="{kind}" aria-label="{escape(drawn.title)} as '
         f'{kind.upper()}">{kind.upper()}</button>'

@@ -70,18 +70,36 @@
     const current = () => views.find(one => one.name === figure.name);
     const name = () => figure.name + (choice && choice.selectedIndex ? "-" + choice.value.replaceAll(/\W+/g, "-") : "");
     if (choice) choice.addEventListener("change", async () => {
-      const old = current();
+      const old = current(), told = shown().description;
+      get("chart-" + figure.name).setAttribute("aria-label", told);
+      get(figure.name).querySelector("figcaption").textContent = told.replace(figure.title + ". ", "");
       old.view.finalize();
       views.splice(views.indexOf(old), 1);
       await draw({ ...figure, spec: shown() });
     });
     for (const button of place.querySelectorAll("[data-save]")) button.addEventListener("click", async () => {
-      const kind = button.dataset.save, { view } = current();
+      const kind = button.dataset.save, { view, own } = current();
       if (kind === "csv") return saved(name() + ".csv", [csvOfRecords(shown().datasets.rows)], "text/csv");
-      if (kind === "svg") return saved(name() + ".svg", [await view.toSVG()], "image/svg+xml");
-      const canvas = await view.toCanvas(2);
-      canvas.toBlob(blob => saved(name() + ".png", [blob], "image/png"));
+      await inLight(view, own, shown(), async light => {
+        if (kind === "svg") return saved(name() + ".svg", [await light.toSVG()], "image/svg+xml");
+        const canvas = await light.toCanvas(2);
+        canvas.toBlob(blob => saved(name() + ".png", [blob], "image/png"));
+      });
     });
+  }
+
+  async function inLight(view, own, spec, use) { // a file is for paper, also where the page is dark
+    if (!DARK.matches) return use(view);
+    const place = document.createElement("div");
+    place.style.cssText = `position: absolute; left: -9999px; width: ${view.container().clientWidth}px`;
+    document.body.append(place);
+    try {
+      const light = (await vegaEmbed(place, spec, { mode: "vega-lite", logLevel: 1, actions: false })).view;
+      for (const { name } of spec.params ?? []) light.signal(name, view.signal(name)); // what was chosen
+      if (own !== null) light.data("own", view.data("own"));
+      await use(await light.runAsync());
+      light.finalize();
+    } finally { place.remove(); }
   }
 
   async function draw(figure) {
