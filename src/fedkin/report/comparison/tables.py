@@ -19,6 +19,7 @@ from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
 
 Rows = Sequence[Mapping[str, Any]]
+SENT = ("paper scalars", "paper bytes", "unicast bytes")  # counts, often equal under all seeds
 PAIRED = ("clients", "difference", "low", "p", "better", "worse")  # what rows are sorted by
 WEIGHTED = "by val.: weighted, at the best round by validation; global: weighted, final"
 
@@ -227,11 +228,11 @@ def spread(name: str, row: Mapping[str, Any], measure: str) -> str:
         measure: What the scores are.
 
     Returns:
-        A dash of what an experiment has not; the mean alone of one seed, and of costs that are the
-        same under all.
+        A dash of what an experiment has not; the mean alone of one seed, and of what is sent
+        where it is the same under all.
     """
     mean, apart = cell(name, row[name], measure), row[f"{name} sd"]
-    if mean == formatting.NONE or apart != apart or (name in COSTS and not apart):
+    if mean == formatting.NONE or apart != apart or (name in SENT and not apart):
         return mean
     return f"{mean} ± {cell(name, apart, measure)}"
 
