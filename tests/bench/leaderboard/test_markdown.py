@@ -23,9 +23,12 @@ def test_a_sentence_says_whether_mean_ranks_may_be_chance() -> None:
     assert re.search(re.escape(ranks) + r"differ \(p = 0\.0\d+\)\. ", said)
     alike = [row.model_copy(update={"mean": 0.5}) for row in ROWS if row.mean is not None]
     assert " ".join(notes(alike).split()).count("the methods may all be alike (p = 1).") == 3
-    one = notes([row for row in ROWS if row.federation == ROWS[0].federation])
+    alone = [row for row in ROWS if row.federation == ROWS[0].federation]
+    one = " ".join(notes(alone).split())
     assert one.startswith("Bytes and compute: ")
-    assert "ranks" not in one
+    assert "There are no mean ranks, which take two methods or more on two federations" in one
+    assert markdown(alone).startswith("| method | bytes |")  # no column of dashes
+    assert "no mean ranks" not in said
     assert notes([]) == ""
 
 

@@ -13,7 +13,7 @@ from fedkin.bench.row import Row
 
 class ByMethod(NamedTuple):
     """``federations``: {name: title}. ``scores``: by method, in the table's order, {federation:
-    entry at equal rounds}. ``ranks``: {budget: {method: mean rank}}.
+    entry at equal rounds}. ``ranks``: {budget: {method: mean rank}} of the budgets that have any.
     """
 
     federations: Mapping[str, str]
@@ -63,5 +63,5 @@ def by_method(rows: Sequence[Row]) -> ByMethod:
     return ByMethod(
         federations={one.federation: titles[one.federation] for one in board},
         scores={name: by[name] for name in sorted(by, key=place)},
-        ranks=ranks,
+        ranks={budget: found for budget, found in ranks.items() if found},
     )

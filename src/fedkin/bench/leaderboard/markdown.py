@@ -27,6 +27,7 @@ def markdown(rows: Sequence[Row]) -> str:
     """One row a method: its mean rank under each budget; at equal rounds what it sends and
     computes beside fedavg, the mean gain on local, clients hurt, and the score by federation.
     By mean rank at equal rounds; who has none, by how many federations it has and its score.
+    A budget without ranks, as of one federation, has no column of them.
 
     Args:
         rows: Of any suites.
@@ -60,7 +61,7 @@ def notes(rows: Sequence[Row]) -> str:
     every = entries(rows)
     methods = list(dict.fromkeys(one.method for one in every))
     said = [_costs(methods), _public(methods), *(_mean_ranks(every, one) for one in BUDGETS)]
-    said += [_cell(told(twins_of(every))), _processors(rows)]
+    said += [_unranked(every), _cell(told(twins_of(every))), _processors(rows)]
     paragraph = textwrap.fill(" ".join(filter(None, said)), WIDTH)
     return f"{paragraph}\n" if paragraph else ""
 
@@ -104,6 +105,16 @@ def _mean_ranks(every: Sequence[Entry], budget: str) -> str:
         return ""
     over = f"{formatting.many(len(ranked.names), 'method')} over {ranked.blocks} federations"
     return f"Mean ranks at equal {budget} are of {over}. {by_chance(ranked)}"
+
+
+def _unranked(every: Sequence[Entry]) -> str:
+    """Why there are no mean ranks, as of a single federation; "" where there are some."""
+    if not every or any(order(every, budget) for budget in BUDGETS):
+        return ""
+    return (
+        "There are no mean ranks, which take two methods or more on two federations or more: "
+        "methods are in the order of how many federations they have, then of their scores."
+    )
 
 
 def _costs(methods: Sequence[str]) -> str:
