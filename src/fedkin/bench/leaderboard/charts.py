@@ -34,9 +34,8 @@ SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
 RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
 SIDE = f"{RIGHT} ? 'right' : 'left'"  # how a name is aligned, so that it does not
-COLUMNS = {"bytes": "bytes sent", "flops": "FLOPs"}
-# of the clients' gains that are drawn
-MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}
+COLUMNS, UNITS = {"bytes": "bytes sent", "flops": "FLOPs"}, {"bytes": "B", "flops": ""}
+MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}  # of gains
 
 
 def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figure | None:
@@ -165,9 +164,8 @@ def _costs_in(
     for name in names:
         mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
     of = f"of_{column}_{what}"
-    costs = [row["cost"] for row in rows]
-    unit = "B" if column == "bytes" else ""
-    base = against(_of_federation(of), f"{COLUMNS[column]}, whole run", what, costs, unit)
+    title, costs = f"{COLUMNS[column]}, whole run", [row["cost"] for row in rows]
+    base = against(_of_federation(of), title, what, costs, UNITS[column])
     own = own_methods(row["method"] for row in rows)
     label = formatting.label(what)
     few = max(Counter(row["federation"] for row in rows).values()) <= NAMED
