@@ -377,7 +377,7 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
         "| method | setting | seeds | pairs | mean difference | 95% interval | p | better % "
         "| worse % |" in text
     )
-    assert "| comet |  | 7 | 3 | +20.00 |" in text
+    assert "| comet |  | 1 (7) | 3 | +20.00 |" in text
     assert "| a\\|b | comet |" in text
     assert "- u is unfinished: round 1 of 2" in text
     found = json.loads(fedkin("compare", *folders, "--against", "local", "--json").stdout)
