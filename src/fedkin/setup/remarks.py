@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import many
+from fedkin.core.errors import FedkinError, many
 from fedkin.core.family import GAUSSIAN
 from fedkin.core.method import Method
 from fedkin.data.population import Population
+from fedkin.engine.round.divergence import is_divergence
 from fedkin.engine.round.federation import participants_of
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
@@ -56,6 +57,19 @@ def remarks(parts: Assembled) -> list[str]:
     labels = [*_large_labels(parts), *_class_0(parts.population)]
     samples = [*alone(parts), *unsent_noise(parts), *_by_size_twice(parts)]
     return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
+
+
+def why_diverged(error: FedkinError, parts: Assembled) -> list[str]:
+    """What may be why a run ended as diverged: its record has no remark before its end.
+
+    Args:
+        error: What ended the run.
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence each; [] of another error.
+    """
+    return remarks(parts) if is_divergence(error) else []
 
 
 def _large_labels(parts: Assembled) -> list[str]:
