@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedkin.audit.bounds import lower_epsilon
-from fedkin.audit.guesses import confidence_of_each, proved, separation
+from fedkin.audit.guesses import confidence_of_each, proved, separation, separation_in_clients
 
 
 def test_the_area_under_the_curve_counts_pairs():
@@ -16,6 +16,17 @@ def test_the_area_under_the_curve_counts_pairs():
     assert found.auc == pytest.approx((2 + 1 + 1.5) / 6)
     assert (found.hits, found.members, found.others) == (pytest.approx(1 / 3), 3, 2)
     assert separation(others, others).auc == 0.5
+
+
+def test_clients_that_differ_tell_nothing_of_their_samples():
+    """One has low losses and many members, the other high ones and few: no sample was learned."""
+    each = [(np.array([3.0] * 9), np.array([3.0])), (np.array([1.0]), np.array([1.0] * 9))]
+    found = separation_in_clients(each)
+    assert (found.auc, found.members, found.others) == (0.5, 10, 10)
+    members, others = (np.concatenate(side) for side in zip(*each, strict=True))
+    assert separation(members, others).auc == pytest.approx(0.9)
+    learned = [(np.array([2.0]), np.array([1.0])), (np.array([12.0]), np.array([11.0, 13.0]))]
+    assert separation_in_clients(learned).auc == pytest.approx(2 / 3)  # of three pairs
 
 
 def gaussian_epsilon(sigma, delta):

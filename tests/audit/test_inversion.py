@@ -1,9 +1,10 @@
 """Gradient inversion, on updates whose samples are known."""
 
+import numpy as np
 import pytest
 import torch
 
-from fedkin.audit.inversion import candidates, inverted, rebuilt
+from fedkin.audit.inversion import Rebuilt, candidates, inverted, rebuilt
 from fedkin.audit.losses import Seen
 from fedkin.core.model import Batch, from_module
 from fedkin.core.ops import descend, gradient
@@ -42,6 +43,11 @@ def test_several_samples_are_mixed_and_noise_hides_them():
     noised = inverted([rebuilt(update(samples(1), noise=0.3), samples(1), samples(5, seed=1))])
     assert noised.closest < 0.9
     assert noised.rebuilt == 0
+
+
+def test_clients_that_differ_tell_nothing_of_their_samples():
+    each = [Rebuilt(np.full(9, 0.9), np.array([0.9])), Rebuilt(np.array([0.1]), np.full(9, 0.1))]
+    assert inverted(each).auc == 0.5
 
 
 def test_what_has_no_first_layer_of_that_size_is_passed_over():

@@ -98,3 +98,10 @@ def test_the_page_says_its_limit_and_is_safe(tmp_path) -> None:
     assert LIMIT.endswith("One above the upper bound proves that the promise does not hold.")
     assert "confidence 95 % (Steinke et al., 2023), each row by itself." in text
     assert "21 of 30" in text
+
+
+def test_words_stand_left_and_numbers_right(tmp_path) -> None:
+    text = write_page(FOUND, tmp_path).read_text()
+    assert "<td>loss</td>" in text
+    assert "<td>a sum</td>" in text
+    assert '<td class="n">0.612</td>' in text

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from benchmarks.made_verdicts import SETS
 from fedkin.doctor.features import folds_of, groups_of, rows_of
@@ -19,6 +20,17 @@ def test_folds_are_even_in_every_client_and_class() -> None:
         assert np.ptp(np.bincount(own, minlength=5)) <= 1
         positive = own[rows.y[rows.owner == client] == 1]
         assert np.bincount(positive, minlength=5).max() <= -(-len(positive) // 5) + 1
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_features_do_not_depend_on_the_unit_of_the_numbers(unit: float) -> None:
+    population = BY_NAME["one concept, 40 rows"].make(0)
+    one, other = (
+        rows_of(replace(population, x=population.x * scale), 0).views["linear"]
+        for scale in (1.0, unit)
+    )
+    assert one.shape[1] > 1
+    np.testing.assert_allclose(one, other)
 
 
 def test_rows_that_belong_together_are_in_one_fold() -> None:

@@ -10,6 +10,9 @@ import torch
 
 from benchmarks import verdicts
 from benchmarks.made_verdicts import SETS
+from fedkin.core.rng import Key
+from fedkin.data.population_builder import build
+from fedkin.data.source import Source
 from fedkin.doctor.candidates import candidates
 from fedkin.doctor.features import too_many_classes
 from fedkin.doctor.verdict import DRAWS, Gain, _drawn, examined, losers, verdict
@@ -60,6 +63,24 @@ def test_test_rows_have_no_say() -> None:
 def test_who_loses_is_named_where_its_own_rows_say_so() -> None:
     by_client = {0: (0.1, 0.01), 3: (-0.2, 0.05), 4: (-0.2, 0.15), 5: (0.0, 0.0)}
     assert losers(Gain(-0.1, 0.1, by_client, 0.5, 0.6)) == [3]
+
+
+@pytest.mark.parametrize(("name", "chance"), [("accuracy", 0.5), ("auc", 0.5)])
+def test_a_constant_is_guessed_without_the_row_that_it_is_asked_of(
+    name: str, chance: float
+) -> None:
+    """Of labels by chance nothing can be guessed, however few rows a client has."""
+    rng = np.random.default_rng(0)
+    source = Source(
+        name="chance",
+        x=rng.normal(size=(600, 3)).astype(np.float32),
+        y=rng.integers(0, 2, 600),
+        classes=2,
+        client=np.repeat(np.arange(120), 5),
+    )
+    found = examined(build(source, "natural", None, Key(seed=0)), name)
+    assert found is not None
+    assert found.constant == pytest.approx(chance, abs=0.06)
 
 
 def test_one_client_has_no_verdict() -> None:

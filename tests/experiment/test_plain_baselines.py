@@ -54,6 +54,20 @@ def test_they_are_as_in_scikit_learn() -> None:
         assert found["linear"][str(k)] < found["constant"][str(k)]
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_a_linear_model_does_not_depend_on_the_unit_of_the_numbers(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 4))
+    x[:, 3] = 0.1  # has no deviation, but for rounding
+    y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
+    one, other = (
+        plain_baselines(population(y, x * scale, 2), "accuracy", "categorical")
+        for scale in (1.0, unit)
+    )
+    assert min(one["linear"].values()) > 0.8
+    assert other == one
+
+
 def test_the_threshold_of_two_classes_is_that_of_validation_rows() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(200, 3)).astype(np.float32)

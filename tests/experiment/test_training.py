@@ -3,6 +3,7 @@
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import run
 from fedkin.experiment.training import Engine, Interrupted, begin, check_engine, train
 from fedkin.methods import make
 from fedkin.runs.database import open_run
@@ -49,3 +50,9 @@ def test_a_secret_is_made_for_a_run_with_noise_alone(tmp_path) -> None:
         with pytest.raises(Interrupted):
             begin(assemble(small(**settings), None), folder, None, engine)
         assert (folder / "secret").exists() == kept
+
+
+def test_a_run_that_diverges_says_what_may_be_why(tmp_path, caplog) -> None:
+    with pytest.raises(FedkinError, match="training diverged"):
+        run(small(train__lr=1e30, run__rounds=2, model__name="dnn"), tmp_path / "run")
+    assert "note: train.lr = 1e+30 is far too large" in caplog.text

@@ -32,3 +32,20 @@ def test_a_finished_run_does_not_change(tmp_path: Path) -> None:
 def test_a_folder_with_nothing_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match="a sweep, a leaderboard or a deployment"):
         live.Live(tmp_path)
+
+
+def test_of_more_runs_than_a_page_compares_it_says_how_many_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "RUNS", 2)
+    monkeypatch.setattr(live, "comparison_page", lambda compared: "; ".join(compared.hints))
+    folder = tmp_path / "my sweep"
+    for name in ("a", "b"):
+        write(folder / name)
+    found = live.Live(folder)
+    assert "not here" not in found.page()[0]
+    for name in ("c", "d"):
+        write(folder / name)
+    said = "2 of 4 runs are not here, all but the first 2 by name: fedkin compare "
+    assert said in found.page()[0]
+    assert "my sweep'/* has all" in found.page()[0]

@@ -34,6 +34,23 @@ def test_pixels_far_from_zero_are_said_with_both_numbers(share: float, told: boo
         assert f"data.std=[{0.4 * share:.2f}]" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("unit", "told"),
+    [
+        (1e-11, "data.mean=[2e-11] and data.std=[1e-11]"),
+        (1.0, ""),
+        (1e7, "data.mean=[2e+07] and data.std=[1e+07]"),
+    ],
+)
+def test_numbers_of_another_size_than_models_begin_with_are_said(unit: float, told: str) -> None:
+    parts = assemble(Experiment("local", clients=3).spec)
+    rows = tuple(torch.arange(k, 300, 3).numpy() for k in range(3))
+    x = unit * torch.tensor([[1.0], [3.0]]).repeat(150, 1)
+    said = remarks._off_centre(replace(parts.population, x=x, train=rows))
+    assert [told in one for one in said] == ([True] if told else [])
+    assert remarks._off_centre(replace(parts.population, x=0 * x, train=rows)) == []
+
+
 def test_what_was_centred_is_not_remarked_on() -> None:
     parts = assemble(Experiment("local", clients=3).spec)
     population = replace(parts.population, x=bright(1.0).repeat(60, 1, 2, 2))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedkin.audit.guesses import LOW_RATE, confidence_of_each, proved, separation
+from fedkin.audit.guesses import LOW_RATE, confidence_of_each, proved, separation_in_clients
 from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.kinds import by_kind, guarantee
 from fedkin.audit.labels import correlation, inferred
@@ -126,12 +126,10 @@ def _membership(
             by |= {} if ratio is None else {"likelihood ratio": ratio}
             for name, value in by.items():
                 scores[name].append((value[: len(members)], value[len(members) :]))
-        for name, pairs in scores.items():
-            if pairs:
-                inside, outside = (np.concatenate(side) for side in zip(*pairs, strict=True))
-                rows.append(
-                    {"target": target, "attack": name, **separation(inside, outside)._asdict()}
-                )
+        for name, each in scores.items():
+            if each:
+                told = separation_in_clients(each)._asdict()
+                rows.append({"target": target, "attack": name, **told})
     return rows
 
 

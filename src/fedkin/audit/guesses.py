@@ -1,5 +1,6 @@
 """From scores to guesses: how well they tell members from others, and what that proves of ε."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,22 @@ def separation(members: Array, others: Array) -> Separation:
     alarms = int(LOW_RATE * k)  # so many others may lie above the threshold
     threshold = np.sort(others)[k - 1 - alarms]
     return Separation(float(auc), float((members > threshold).mean()), n, k)
+
+
+def separation_in_clients(each: Sequence[tuple[Array, Array]]) -> Separation:
+    """How well scores tell members from others of the same client. Clients may have other losses,
+    and other shares of members: a pair of two clients' samples would tell the clients apart.
+
+    Args:
+        each: ``separation``'s members and others of each client, one client at least.
+
+    Returns:
+        The area under the curve over all pairs of one client; hits by one threshold for all.
+    """
+    members, others = (np.concatenate(side) for side in zip(*each, strict=True))
+    pairs = [len(own) * len(rest) for own, rest in each]
+    auc = np.average([separation(*one).auc for one in each], weights=pairs)
+    return separation(members, others)._replace(auc=float(auc))
 
 
 def confidence_of_each(confidence: float) -> float:

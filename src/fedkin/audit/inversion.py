@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.audit.guesses import Separation, separation
+from fedkin.audit.guesses import separation_in_clients
 from fedkin.audit.losses import Seen
 from fedkin.core.kinds import PARAMETERS
 from fedkin.core.tree import named_leaves
@@ -105,7 +105,7 @@ def inverted(each: list[Rebuilt]) -> Inverted | None:
         return None
     members = np.concatenate([one.members for one in each])
     others = np.concatenate([one.others for one in each])
-    apart: Separation = separation(members, others)
+    apart = separation_in_clients(each)
     return Inverted(
         len(each),
         float(np.mean([one.members.max() for one in each])),

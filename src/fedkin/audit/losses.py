@@ -49,8 +49,8 @@ class Exposed(NamedTuple):
                 per_sample = (
                     (predictions.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
                 )
-        losses: Array = np.nan_to_num(per_sample.double().numpy(), nan=np.inf)
-        return losses
+        losses: Array = per_sample.double().numpy()
+        return np.where(np.isnan(losses), np.inf, losses)
 
 
 class Seen(NamedTuple):

@@ -14,6 +14,7 @@ from fedkin.runs.output_files import write_outside
 
 NAME = "audit.html"
 NONE, DASH = "none", "–"
+WORDS = ("target", "attack", "kind", "seen")  # columns of words, which stand left; numbers right
 
 
 class Shown(NamedTuple):
@@ -42,7 +43,7 @@ def write_page(result: Mapping[str, Any], folder: Path) -> Path:
     many = f"{result['clients']} of {result['of']} clients were attacked."
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(many)}</p>", f"<p>{escape(LIMIT)}</p>"]
     for number, shown in enumerate(tables(result)):
-        head = [(name, "" if at == 0 else "n") for at, name in enumerate(shown.head)]
+        head = [(name, "" if name in WORDS else "n") for name in shown.head]
         parts.append(section(f"t{number}", shown.title, shown.note, table(head, list(shown.rows))))
     whole = document(title, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
     return write_outside(own(folder, NAME), whole)
@@ -82,7 +83,8 @@ def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown
         "Which samples were trained on",
         "AUC: the chance that a training sample looks more like one than a test sample of the "
         "same client; 0.5 tells nothing. Hits: training samples found at "
-        f"{percent(false_alarms, 0)} false alarms. Message: what a client would send next.",
+        f"{percent(false_alarms, 0)} false alarms, by one threshold for all clients. Message: what "
+        "a client would send next.",
         ("target", "attack", "AUC", "hits", "samples"),
         [
             [
@@ -138,7 +140,8 @@ def _inversion(result: Mapping[str, Any]) -> Shown:
     return Shown(
         "Which samples can be rebuilt from a message",
         f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change over that "
-        "of its bias. By chance: the same of test samples, which nobody trained on. AUC of both.",
+        "of its bias. By chance: the same of test samples, which nobody trained on. AUC: the "
+        "chance that a training sample is nearer than a test sample of the same client.",
         ("target", "closest", "rebuilt", "by chance", "AUC", "clients"),
         [
             [

@@ -40,9 +40,11 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
 def _table(shown: Any) -> Any:
     from rich.table import Table
 
+    from fedkin.audit.page import WORDS
+
     made = Table(title=shown.title, title_justify="left", caption=None)
-    for at, name in enumerate(shown.head):
-        made.add_column(name, justify="left" if at == 0 else "right")
+    for name in shown.head:
+        made.add_column(name, justify="left" if name in WORDS else "right")
     for row in shown.rows:
         made.add_row(*row)
     return made

@@ -246,10 +246,11 @@ def _data_lines(data: dict[str, Any]) -> list[str]:
     ]
     if data["labels"] is not None:
         apart = data["labels"]
+        classes = formatting.many(round(apart["classes"]), "class", "classes")
         lines.append(
             f"labels:   {apart['distance']:.2f} from those of all (total variation, 0 to 1; "
             f"{apart['chance']:.2f} by "
-            f"chance); a client has {apart['classes']:.0f} classes (median)"
+            f"chance); a client has {classes} (median)"
         )
     if data["features"] is not None:
         apart = data["features"]

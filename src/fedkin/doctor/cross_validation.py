@@ -21,11 +21,12 @@ BEST = "federated"  # whichever way the other folds choose
 
 class CrossValidation(NamedTuple):
     """``predicted``: {way: [seeds, n, outputs]}; ``chosen``: how often each federated way was the
-    best, a share.
+    best, a share; ``constant``: [seeds, n, outputs] the mean of the client's other folds.
     """
 
     predicted: dict[str, Floats]
     chosen: dict[str, float]
+    constant: Floats
 
 
 def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation | None:
@@ -44,6 +45,7 @@ def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation
     if any(len(np.unique(fold)) < FOLDS for fold in folds):
         return None
     predictions = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
+    constant = np.zeros((seeds, *rows.target.shape))
     wins = dict.fromkeys(FEDERATED, 0)
     report_progress(PROGRESS, 0, seeds * FOLDS)
     for repeat, fold in enumerate(folds):
@@ -61,11 +63,14 @@ def cross_validate(rows: Rows, seed: int, seeds: int = SEEDS) -> CrossValidation
             )
             predictions[BEST][repeat][fold == out] = predictions[best][repeat][fold == out]
             wins[best] += 1
+            means = _means(_training(of[chosen[best].view], (out,)))
+            constant[repeat][fold == out] = means[rows.owner[fold == out]]
             report_progress(PROGRESS, repeat * FOLDS + out + 1, seeds * FOLDS)
     known = [way for way in predictions if way == BEST or way in chosen]
     return CrossValidation(
         {way: predictions[way] for way in known},
         {way: n / (seeds * FOLDS) for way, n in wins.items()},
+        constant,
     )
 
 
@@ -87,6 +92,12 @@ def _training(of: list[Products], without: tuple[int, ...]) -> Products:
     left = [p for f, p in enumerate(of) if f not in without]
     xx, xy, n = (np.sum(parts, 0) for parts in zip(*left, strict=True))
     return Products(xx, xy, n)
+
+
+def _means(p: Products) -> Floats:
+    """[clients, outputs]: of each client's targets; who has no row has the mean of all."""
+    sums = p.xy[:, -1]  # the last column of x is 1
+    return np.where(p.n[:, None] > 0, sums / np.maximum(p.n, 1)[:, None], sums.sum(0) / p.n.sum())
 
 
 def _choose(

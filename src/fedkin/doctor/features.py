@@ -11,6 +11,7 @@ from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
 from fedkin.doctor import patches
+from fedkin.experiment.plain_baselines import FLAT
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -165,9 +166,11 @@ def _numbers(population: Population, index: Ints) -> Floats:
 
 def _narrow(x: Any, width: int = WIDTH) -> Floats:
     """Standardised, and no wider than ``width``: principal components where there are more."""
+    largest = np.abs(x).max(0)
     x = x - x.mean(0)
     spread = x.std(0)
-    x = x[:, spread > 1e-9] / spread[spread > 1e-9]
+    used = spread > FLAT * largest
+    x = x[:, used] / spread[used]
     if x.shape[1] > width:
         _, vectors = np.linalg.eigh(x.T @ x)
         x = x @ vectors[:, ::-1][:, :width]

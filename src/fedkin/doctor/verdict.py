@@ -22,6 +22,7 @@ from fedkin.experiment.plain_baselines import STEEP
 
 # of a gain that is worth having; of a measure without an upper end a share of its value
 LEAST = 0.005
+ORDERS = ("auc", "average_precision")  # measures of nothing but the order of scores
 SURE = 0.05  # chance of such a gain if there were none, below which federating is advised
 DRAWS = 40  # bootstrap samples of a client's rows, or of what its rows belong to
 
@@ -70,7 +71,8 @@ class Gain(NamedTuple):
 
 class Examined(NamedTuple):
     """``best``: the gain of the way that other rows chose; ``ways``: of each way. ``chosen``: how
-    often each was best. ``constant``: the measure of a client's most frequent class, or mean.
+    often each was best. ``constant``: the measure of the most frequent class, or mean, of a
+    client's other rows.
     """
 
     measure: str
@@ -116,7 +118,12 @@ def _examined(population: Population, measure_name: str, seed: int) -> Examined 
     worth = LEAST if bounded else 2 * LEAST * abs(best.alone)
     ways = {way: gains[way] for way in FEDERATED if way in gains}
     return Examined(
-        measure_name, best, ways, cross_validated.chosen, worth, _constant(rows, measure_name)
+        measure_name,
+        best,
+        ways,
+        cross_validated.chosen,
+        worth,
+        _constant(rows, cross_validated.constant, measure_name),
     )
 
 
@@ -226,15 +233,25 @@ def _summed(by_client: dict[int, tuple[float, float, float, float]]) -> Gain:
     )
 
 
-def _constant(rows: Rows, name: str) -> float | None:
-    """Each client's rows by their own mean: the most frequent class, or the mean of the numbers."""
-    values = []
+def _constant(rows: Rows, constant: Floats, name: str) -> float | None:
+    """Each client's rows by the mean of its others: the most frequent class, or the mean of the
+    numbers. Of a measure of an order they have the client's one mean, which orders nothing.
+    """
+    values: list[float] = []
     for place in range(len(rows.clients)):
         own = np.flatnonzero(rows.owner == place)
-        scores = np.repeat(rows.target[own].mean(0, keepdims=True), len(own), 0)
-        values += list(_values([_as_predicted(rows, scores, rows.y[own])], name))
+        scores = constant[:, own]
+        if name in ORDERS:
+            scores = np.broadcast_to(rows.target[own].mean(0), scores.shape)
+        values.append(_mean(_values([_as_predicted(rows, s, rows.y[own]) for s in scores], name)))
     known = [value for value in values if math.isfinite(value)]
     return float(np.mean(known)) if known else None
+
+
+def _mean(values: Floats) -> float:
+    """Of those that are numbers; nan of none."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def _predictions(rows: Rows, scores: Floats) -> list[Predicted]:

@@ -22,6 +22,7 @@ PULLS = (0.3, 3.0, 30.0, 300.0)  # ridge penalties, of which validation rows cho
 STEEP = 4.0  # of the curve that makes probabilities of least-squares scores
 # Rows · columns · the smaller of both, over all clients: beyond it some clients are left out
 WORK = 2e9
+FLAT = 1e-12  # a deviation beside the largest number of its column, that is rounding alone
 LEAST = 1e-3  # of a probability, and of a mean that must be positive
 TWO, HALF = 2, 0.5  # classes that have a threshold, and that of a client without validation rows
 CONSTANT, LINEAR = "constant", "linear"
@@ -96,7 +97,7 @@ def _ridge(population: Population, client: int) -> tuple[Floats, Floats]:
     """
     x, target = _numbers(population, client, "train"), _targets(population, client, "train")
     middle, spread, mean = x.mean(0), x.std(0), target.mean(0)
-    used = spread > 1e-9
+    used = spread > FLAT * np.abs(x).max(0)
     if not used.any():
         sizes_of = len(population.val[client]), len(population.test[client])
         return np.repeat(mean[None], sizes_of[0], 0), np.repeat(mean[None], sizes_of[1], 0)

@@ -68,6 +68,16 @@ def note(text: object) -> None:
     LOG.warning("%s", _harmless(f"note: {text}"))
 
 
+def notes(texts: Iterable[object]) -> None:
+    """Several of them, a line each.
+
+    Args:
+        texts: In their order.
+    """
+    for text in texts:
+        note(text)
+
+
 def fail(text: object) -> None:
     """As ``tell``, "error: …": what ended the command. ``--quiet`` leaves it.
 

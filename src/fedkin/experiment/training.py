@@ -25,7 +25,7 @@ from fedkin.experiment.masked_record import baselines_of, no_last_scores
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.restarts import Restarts, restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
-from fedkin.experiment.terminal import note
+from fedkin.experiment.terminal import notes
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
@@ -39,7 +39,7 @@ from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import committed
 from fedkin.setup.method_transforms import with_secret
 from fedkin.setup.privacy import draws_noise, remarks_of, secret_for, spent
-from fedkin.setup.remarks import alone, remarks, unsent_noise
+from fedkin.setup.remarks import alone, remarks, unsent_noise, why_diverged
 from fedkin.setup.secure_aggregation import masking_remarks
 
 __all__ = [
@@ -123,8 +123,7 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         sync_folder(folder)
         # who is never in a round, and what is in vain, is told before hours of rounds
-        for sentence in (*alone(parts), *unsent_noise(parts)):
-            note(sentence)
+        notes([*alone(parts), *unsent_noise(parts)])
         train(parts, folder, database, progress, engine)
 
 
@@ -154,6 +153,9 @@ def train(
         ) from None
     except LostWorker as error:
         raise error.resumed_by(_resume_command(folder, database)) from None
+    except FedkinError as error:
+        notes(why_diverged(error, parts))
+        raise
 
 
 class _Training(NamedTuple):

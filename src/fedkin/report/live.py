@@ -1,5 +1,6 @@
 """The page that ``fedkin watch`` serves, made from the records as they are now."""
 
+import shlex
 import threading
 from pathlib import Path
 from typing import Any, Protocol
@@ -57,11 +58,8 @@ class Live:
         """
         if (self.folder / RECORD).is_file():
             return [self.folder]
-        try:
-            folders = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
-            deployed = [path.parent for path in self.folder.glob(f"{DEPLOYED}/*/{RECORD}")]
-        except OSError as error:
-            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
+        folders = self._all(f"*/{RECORD}")[:RUNS]
+        deployed = self._all(f"{DEPLOYED}/*/{RECORD}")
         if not folders and deployed:
             return [max(deployed, key=_number)]
         if not folders:
@@ -82,16 +80,31 @@ class Live:
         """
         with self._lock:
             runs = self.runs()
-            state = [(str(run), _changed(run)) for run in runs]
+            others = len(self._all(f"*/{RECORD}")) - RUNS if len(runs) == RUNS else 0
+            state = [others, *((str(run), _changed(run)) for run in runs)]
             if self._kept is None or self._kept[0] != state:
-                self._kept = state, self._made(runs)
+                self._kept = state, self._made(runs, others)
             return self._kept[1]
 
-    def _made(self, runs: list[Path]) -> tuple[str, bool]:
+    def _all(self, records: str) -> list[Path]:
+        """Every run of the folder whose record fits, by its name."""
+        try:
+            return sorted(path.parent for path in self.folder.glob(records))
+        except OSError as error:
+            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
+
+    def _made(self, runs: list[Path], others: int) -> tuple[str, bool]:
         if len(runs) == 1:
             with opened(runs[0]) as run:
                 return run_page(run), not run.finished or runs != [self.folder]
-        return comparison_page(comparison(runs)), True
+        compared = comparison(runs)
+        if others:
+            left_out = (
+                f"{others} of {RUNS + others} runs are not here, all but the first {RUNS} by "
+                f"name: fedkin compare {shlex.quote(str(self.folder))}/* has all"
+            )
+            compared = compared._replace(hints=[left_out, *compared.hints])
+        return comparison_page(compared), True
 
 
 def _number(run: Path) -> tuple[int, str]:

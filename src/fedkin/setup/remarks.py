@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import many
+from fedkin.core.errors import FedkinError, many
 from fedkin.core.family import GAUSSIAN
 from fedkin.core.method import Method
 from fedkin.data.population import Population
+from fedkin.engine.round.divergence import is_divergence
 from fedkin.engine.round.federation import participants_of
 from fedkin.models.one_sample import refuses_one_sample
 from fedkin.models.softmax import softmax_remark
@@ -19,6 +20,7 @@ from fedkin.setup.frozen import size_of
 from fedkin.setup.hosts import replays_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
+UNITS = 100.0  # size of the numbers from which on, or below whose inverse, training fails
 LOOKED_AT = 500  # training rows
 HARDLY = 0.01  # of the way to the others in a whole run
 WILD = 1e3  # a learning rate above which a step leads nowhere
@@ -31,7 +33,7 @@ def remarks(parts: Assembled) -> list[str]:
     asked for, clients with too few samples for it, noise that hides nothing from the server,
     sizes that count twice, a learning rate far too large, a step that overshoots, a pull that comes
     to nothing, a trial or a warm-up that the run does not see the end of, a head that is hardly
-    trained, pixels that lie far from zero.
+    trained, pixels that lie far from zero, numbers that are far too large or too small.
 
     Args:
         parts: The experiment's objects.
@@ -55,6 +57,19 @@ def remarks(parts: Assembled) -> list[str]:
     labels = [*_large_labels(parts), *_class_0(parts.population)]
     samples = [*alone(parts), *unsent_noise(parts), *_by_size_twice(parts)]
     return [*_frozen(parts), *ends, *samples, *steps, *far, *labels]
+
+
+def why_diverged(error: FedkinError, parts: Assembled) -> list[str]:
+    """What may be why a run ended as diverged: its record has no remark before its end.
+
+    Args:
+        error: What ended the run.
+        parts: The experiment's objects.
+
+    Returns:
+        A sentence each; [] of another error.
+    """
+    return remarks(parts) if is_divergence(error) else []
 
 
 def _large_labels(parts: Assembled) -> list[str]:
@@ -156,20 +171,30 @@ def _frozen(parts: Assembled) -> list[str]:
 
 
 def _off_centre(population: Population) -> list[str]:
-    """Of pictures that nobody has centred."""
-    if population.x.dtype != torch.uint8 or population.x.dim() < 3:
-        return []
-    rows = _looked_at(population, population.x)
+    """Of pictures that nobody has centred, and of other numbers, but for a table's, that are far
+    larger or smaller than what models begin with.
+    """
+    x = population.x
+    pixels = x.dtype == torch.uint8 and x.dim() > 2
+    numbers = x.is_floating_point() and population.encoding is None
+    rows = _looked_at(population, x) if pixels or numbers else None
     if rows is None:
         return []
-    pixels = population.x[rows].double() / 255
-    mean, deviation = float(pixels.mean()), float(pixels.std())
-    if not deviation or mean < OFF_CENTRE * deviation:
+    values = x[rows].double() / (255 if pixels else 1)
+    mean, deviation = float(values.mean()), float(values.std())
+    if not deviation > 0:
         return []
-    return [
-        f"pixels lie around {mean:.2f} with a deviation of {deviation:.2f}, so training begins far "
-        f"from zero: try data.mean=[{mean:.2f}] and data.std=[{deviation:.2f}]"
-    ]
+    if pixels and mean >= OFF_CENTRE * deviation:
+        return [
+            f"pixels lie around {mean:.2f} with a deviation of {deviation:.2f}, so training begins "
+            f"far from zero: try data.mean=[{mean:.2f}] and data.std=[{deviation:.2f}]"
+        ]
+    if numbers and not 1 / UNITS < math.hypot(mean, deviation) < UNITS:
+        return [
+            f"numbers lie around {mean:.3g} with a deviation of {deviation:.3g}, and models learn "
+            f"from those around 1: try data.mean=[{mean:.3g}] and data.std=[{deviation:.3g}]"
+        ]
+    return []
 
 
 def _looked_at(population: Population, here: Tensor) -> Tensor | None:

@@ -87,6 +87,17 @@ def test_of_one_federation_it_leads_with_a_plain_sentence(
     assert said == f"At equal rounds {expected}"
 
 
+def test_who_has_the_score_of_training_alone_does_not_beat_it() -> None:
+    """Whichever row is first in the file, and whatever the order of sums leaves."""
+    alone = a_row(id="a" * 12, method="local", mean=0.3, clients={"0": 0.3, "1": 0.3})
+    same = a_row(id="b" * 12, method="ditto", mean=0.1 + 0.2, clients={"0": 0.2, "1": 0.4})
+    for rows in ([alone, same], [same, alone]):
+        text = page(rows)
+        assert "the best method is local. Nothing beats training alone." in text
+        (first,) = re.findall(r"<td>rounds</td><td>(.*?)</td>", text.partition('id="all"')[0])
+        assert first == "local"
+
+
 def test_rounds_that_differ_by_seed_are_shown_from_the_least_to_the_most() -> None:
     rows = [a_row(id=f"{seed}" * 12, seed=seed, rounds=seed, setting="har") for seed in (7, 9)]
     assert ">7–9<" in page(rows)

@@ -1,6 +1,9 @@
 """Columns that tell the label, alone, by their gaps, or two together."""
 
+import warnings
+
 import numpy as np
+import pytest
 
 from fedkin.data.quality.leaks import leaks
 from fedkin.data.quality.looked_at import Seen
@@ -31,6 +34,22 @@ def test_two_columns_whose_difference_is_the_label() -> None:
     pair = [Seen("before", first.astype(float)), Seen("after", (first ^ Y).astype(float))]
     assert [set(one.columns) for one in leaks([AGE, *pair], LABEL)] == [{"before", "after"}]
     assert leaks([AGE, *pair], LABEL, pairs=False) == []
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1.0, 1e30])
+def test_two_columns_are_found_in_any_unit_and_nothing_is_warned_of(unit: float) -> None:
+    rng = np.random.default_rng(5)
+    width, height = rng.uniform(1, 9, (2, 600))
+    pair = [Seen("width", width * unit), Seen("height", height * unit)]
+    tiny = Seen("tiny", RNG.normal(size=600) * 1e-300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for label in (width - height, width / height):
+            found = leaks([tiny, *pair], Label(label, 0))
+            assert [set(one.columns) for one in found] == [{"width", "height"}]
+        if unit > 1e-300:  # a product of which no float can say
+            found = leaks(pair, Label(width * height, 0))
+            assert [set(one.columns) for one in found] == [{"width", "height"}]
 
 
 def test_too_few_of_the_rare_class_prove_nothing() -> None:

@@ -17,3 +17,9 @@ def test_equal_rows_have_one_number_whatever_their_type() -> None:
         expected = np.unique(both, axis=0, return_inverse=True)[1].ravel()
         pairs = np.unique(np.stack([same_rows(x, y), expected]), axis=1)
         assert pairs.shape[1] == len(np.unique(expected)) == len(np.unique(pairs[0]))
+
+
+def test_minus_zero_is_zero() -> None:
+    x = np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]])
+    assert same_rows(x, np.array([0.0, -0.0, 0.0])).tolist() in ([0, 0, 1], [1, 1, 0])
+    assert len(np.unique(same_rows(x.astype(np.float32), np.zeros(3)))) == 2

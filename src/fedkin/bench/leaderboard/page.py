@@ -18,6 +18,7 @@ from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import comparable
 from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
 from fedkin.report.page.document import document, places
@@ -97,13 +98,15 @@ def figures(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str])
 
 
 def _lead(board: Sequence[Entry]) -> str:
-    """Who is best at equal rounds, on how many federations, and where training alone is enough."""
+    """Who is best at equal rounds, on how many federations, and where training alone is enough:
+    who has the same score does not beat it.
+    """
     best: dict[str, str] = {}
     for federation in dict.fromkeys(one.federation for one in board):
         mine = [one for one in board if (one.federation, one.budget) == (federation, EQUAL_ROUNDS)]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
-            first = max(ranked, key=lambda one: one.score)
+            first = max(ranked, key=lambda one: (comparable(one.score), one.method == ALONE))
             best[federation] = first.method
     if not best:
         return "No method was run at equal rounds yet."

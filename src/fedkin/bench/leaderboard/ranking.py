@@ -18,7 +18,8 @@ from fedkin.bench.statistics import (
     ranks_of_blocks,
     whole,
 )
-from fedkin.core.measures import measure_named
+from fedkin.bench.suite import ALONE
+from fedkin.core.measures import comparable, measure_named
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import Pair, by_seed, mean_of_pairs
 
@@ -127,8 +128,8 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
         budget: "rounds", "bytes" or "compute".
 
     Returns:
-        Differences are in the measure's unit, below 0 where the best one is better; ("", [])
-        without a row.
+        Differences are in the measure's unit, below 0 where the best one is better; of equal ones
+        local is the best, which nobody beats then. ("", []) without a row.
     """
     scores: dict[str, dict[int, dict[str, float]]] = {}
     persons = False
@@ -145,7 +146,7 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
         name: fmean(fmean(clients.values()) for clients in by_seed.values())
         for name, by_seed in scores.items()
     }
-    best = max(scores, key=lambda name: means[name])
+    best = max(scores, key=lambda name: (comparable(means[name]), name == ALONE))
     others = [name for name in scores if name != best]
     apart = [_apart(scores[name], scores[best], persons) for name in others]
     chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)

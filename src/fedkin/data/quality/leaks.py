@@ -27,6 +27,7 @@ OUTDONE = 0.4
 PAIR = 0.95  # … or two columns together, PAIR_GAIN above the better one of them
 PAIR_GAIN = 0.15
 PAIR_COLUMNS, PAIR_ROWS, FIRST_ROWS, WORTH = 40, 4000, 400, 0.6  # pairs are tried on few rows first
+DECIMALS = 12  # of what two columns make, beside its largest: floats have 15
 RAREST = 10  # samples outside the largest class, below which chance alone may look like a leak
 CHANCE = 1e-9  # that gaps fall on one label by chance
 WHY = "it copies or follows from the label, and will not be known for new samples; leave it out"
@@ -157,13 +158,22 @@ def _two(a: Seen, b: Seen, label: Label) -> float:
     if (codes[0].max() + 1) * (codes[1].max() + 1) <= max(FEW, len(label.y) / 4):
         scores.append(predicted_by_values(joint(codes), label))
     if a.number and b.number:
-        x, y = _filled(a), _filled(b)
-        with np.errstate(all="ignore"):
-            made = (x - y, x + y, x * y, np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)))
-        scores += [predicted_alone(ranks(np.round(one, 9)), label) for one in made]
+        made = _arithmetic(_filled(a), _filled(b))
+        scores += [predicted_alone(ranks(one), label) for one in made]
     if max(scores) < PAIR:
         scores.append(predicted_together(np.stack([_filled(a), _filled(b)], axis=1), label))
     return max(scores)
+
+
+def _arithmetic(x: Array, y: Array) -> list[Array]:
+    """Difference, sum, product and quotient, in whatever unit x and y are: rounded where floats of
+    their size say no more.
+    """
+    with np.errstate(all="ignore"):
+        products = (x * y, np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)))
+        made = [(one, np.abs([x, y]).max()) for one in (x - y, x + y)]
+        made += [(one, np.abs(one).max()) for one in products]
+        return [np.round(one / (most or 1.0), DECIMALS) for one, most in made]
 
 
 def _filled(column: Seen) -> Array:

@@ -1,4 +1,4 @@
-"""Which samples are the same, bit for bit: by a hash of 64 bits a row, without copying
+"""Which samples are the same, number for number: by a hash of 64 bits a row, without copying
 the table.
 """
 
@@ -21,23 +21,28 @@ def same_rows(x: Array, y: Array) -> Ints:
         int64 [n] from 0.
     """
     flat = np.ascontiguousarray(x).reshape(len(x), -1)
-    bits = {4: np.uint32, 8: np.uint64}.get(flat.dtype.itemsize)
-    words = flat if bits is None else flat.view(bits)
     weights = (
         np.random.Generator(np.random.Philox(0)).integers(
-            1, 2**63, words.shape[1] + 1, dtype=np.uint64
+            1, 2**63, flat.shape[1] + 1, dtype=np.uint64
         )
         * 2
         + 1
     )
     hashes = np.empty(len(x), dtype=np.uint64)
-    step = max(1, BLOCK // max(1, words.shape[1]))
+    step = max(1, BLOCK // max(1, flat.shape[1]))
     for low in range(0, len(x), step):
-        part = _mixed(words[low : low + step].astype(np.uint64)) * weights[:-1]
+        part = _mixed(_words(flat[low : low + step])) * weights[:-1]
         hashes[low : low + step] = part.sum(axis=1, dtype=np.uint64)
-    labels = np.ascontiguousarray(y, dtype=np.float64).view(np.uint64)
-    hashes += _mixed(labels) * weights[-1]
+    hashes += _mixed(_words(np.ascontiguousarray(y, dtype=np.float64))) * weights[-1]
     return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
+
+
+def _words(numbers: Array) -> Array:
+    """A whole number for each number. Only -0.0 has other bits than what it is equal to."""
+    if numbers.dtype.kind == "f":
+        numbers = numbers + numbers.dtype.type(0)  # -0.0 becomes 0.0
+    bits = {4: np.uint32, 8: np.uint64}.get(numbers.dtype.itemsize)
+    return (numbers if bits is None else numbers.view(bits)).astype(np.uint64)
 
 
 def _mixed(words: Array) -> Array:

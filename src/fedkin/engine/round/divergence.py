@@ -26,6 +26,18 @@ def diverged(number: int, sign: str, method: Method) -> str:
     return f"round {number}: training diverged ({sign}): lower {' or '.join(['train.lr', *own])}"
 
 
+def is_divergence(error: FedkinError) -> bool:
+    """Whether an error is that training diverged.
+
+    Args:
+        error: What ended a run.
+
+    Returns:
+        True of what ``diverged`` words.
+    """
+    return ": training diverged (" in str(error)
+
+
 def all_diverged(reasons: Collection[str]) -> bool:
     """Whether every client was left out because its model diverged.
 
