@@ -81,6 +81,13 @@ def test_another_file_of_columns_is_refused(tmp_path: Path) -> None:
     assert sentence.endswith("give the file that the node's data were prepared with")
 
 
+def test_raw_rows_without_the_file_of_columns(tmp_path: Path) -> None:
+    sentence = told("deploy", "predict", "node", "--data", "raw.csv")
+    assert "lacks the column 'age is missing' and 6 more, which the run was" in sentence
+    assert sentence.endswith("; of raw rows, give --columns, too")
+    assert "--columns" not in told("deploy", "predict", "node", "--data", tmp_path / "no.csv")
+
+
 @pytest.mark.parametrize("classes", [0, 3])
 def test_the_model_has_no_more_classes_than_the_file(classes: int, folder: Path) -> None:
     model = exportable(folder / "node")
