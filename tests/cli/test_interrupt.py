@@ -121,3 +121,20 @@ def test_the_console_script_and_its_workers_find_a_users_module(tmp_path: Path) 
 def shown(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(fedkin("show", folder, "--json").stdout)
     return found
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, 0), (2, -signal.SIGINT)])
+def test_ctrl_c_while_the_interpreter_ends(times: int, code: int) -> None:
+    script = (
+        "import atexit, os, signal, sys\n"
+        "from fedkin.cli.app import main\n"
+        "sys.argv = ['fedkin', '--version']\n"
+        f"atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range({times})])\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith("fedkin ")

@@ -17,7 +17,6 @@ from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.data.tables.table import labels_of
 from fedkin.export.predict import (
     _of_samples,
-    _scores_in_words,
     _table,
     predict,
     prediction_table,
@@ -116,35 +115,6 @@ def test_a_model_that_diverged_answers_with_no_class() -> None:
     first, second = prediction_table(found, people)["prediction"]
     assert first == list(people.class_names or map(str, range(people.classes)))[1]
     assert pd.isna(second)
-
-
-def test_labels_in_the_file_are_compared_where_they_are() -> None:
-    said = pd.DataFrame({"prediction": ["a", "b", "c", "b"]})
-    assert _scores_in_words(said, None, "classification") == ()
-    assert _scores_in_words(said, [None] * 4, "classification") == (
-        "the file's label column is empty: nothing to compare with",
-    )
-    assert _scores_in_words(said, ["a", "c", None, "b"], "classification") == (
-        "accuracy against the labels in the file: 66.67 % of 3 (1 row has none); "
-        "always 'a': 33.33 %",
-    )
-    assert _scores_in_words(said, ["a", "c", "b", "a"], "classification") == (
-        "accuracy against the labels in the file: 25.00 % of 4; always 'a': 50.00 %",
-    )
-    numbers = pd.DataFrame({"prediction": [1.0, 5.0, 3.0]})
-    assert _scores_in_words(numbers, ["4", None, "-1"], "regression") == (
-        "root mean squared error against the labels in the file: 3.53553 (1 row has none)",
-    )
-    assert _scores_in_words(numbers, ["4", "x", "-1"], "regression") == (
-        "root mean squared error against the labels in the file: 3.53553 (1 is no number)",
-    )
-    assert _scores_in_words(numbers, [None, "x", "-1"], "regression") == (
-        "root mean squared error against the labels in the file: 4 (1 row has none, 1 is no "
-        "number)",
-    )
-    assert _scores_in_words(numbers, ["x", None, "y"], "regression") == (
-        "no label in the file is a number: nothing to compare with",
-    )
 
 
 def arrays_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Any:

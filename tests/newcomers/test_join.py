@@ -17,6 +17,7 @@ from fedkin.newcomers.join import (
     FOUND,
     LARGEST,
     _digest,
+    _folder_of,
     _from_file,
     _held_out,
     _not_anothers,
@@ -44,6 +45,14 @@ def test_one_of_a_file_and_a_held_out_client(tmp_path) -> None:
     for given in ({}, {"data": tmp_path / "a.csv", "client": "s1"}):
         with pytest.raises(FedkinError, match=r"name either a file of the newcomer's own"):
             join(tmp_path, **given)
+
+
+@pytest.mark.parametrize("out", ["run/checkpoint", "run/checkpoint/new"])
+def test_a_model_among_the_states_of_a_run_would_be_removed(out: str, tmp_path: Path) -> None:
+    (tmp_path / "run" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "run" / "run.db").touch()
+    with pytest.raises(FedkinError, match=r"among the states of .*run, where a resumed run remov"):
+        _folder_of(tmp_path / "run", tmp_path / out, "new")
 
 
 def test_a_held_out_client_is_one_of_them() -> None:

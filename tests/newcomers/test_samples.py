@@ -160,6 +160,10 @@ def test_a_table_of_a_run_of_arrays_holds_one_newcomer(tmp_path: Path) -> None:
     path.write_text("\n".join(["site,a,b,label", *rows, "t,1,1,1", "u,1,1,1"]))
     with pytest.raises(FedkinError, match=r"holds 3 clients in column 'site': one newcomer"):
         read_newcomer(path, like, TOLD, Key(1))
+    rows = [f"{row},{('train', 'val', '')[k % 3]}" for k, row in enumerate(rows)]
+    path.write_text("\n".join(["site,a,b,label,split", *rows]))
+    with pytest.raises(FedkinError, match=r"line 4: column 'split' is empty, as are 5 more: it sa"):
+        read_newcomer(path, like, TOLD, Key(1))
 
 
 def test_the_column_split_says_what_each_row_is_for(trained: Population, tmp_path: Path) -> None:
@@ -430,3 +434,17 @@ def test_labels_have_the_numbers_of_the_run(tmp_path: Path) -> None:
     assert own.classes == awkward.CLASSES
     parts = np.concatenate([own.train[0], own.val[0], own.test[0]])
     assert sorted(parts.tolist()) == list(range(len(labels)))
+
+
+def test_an_empty_cell_of_the_division_is_no_part_and_of_the_client_nobody(
+    trained: Population, tmp_path: Path
+) -> None:
+    path = tmp_path / "new.csv"
+    rows = [f"{'' if k == 2 else 'H9'},{k},x,p,{('ill', 'well')[k % 2]}" for k in range(9)]
+    path.write_text("\n".join(["site,age,ward,kind,label", *rows]))
+    assert len(read_newcomer(path, trained, TOLD, Key(0)).x) == 9
+    parts = ["train", "val", "", "test", *["train"] * 4, ""]
+    rows = [f"{row},{part}" for row, part in zip(rows, parts, strict=True)]
+    path.write_text("\n".join(["site,age,ward,kind,label,split", *rows]))
+    with pytest.raises(FedkinError, match=r"line 4: column 'split' is empty, as are 1 more: it s"):
+        read_newcomer(path, trained, TOLD, Key(0))

@@ -54,7 +54,7 @@ def test_before_the_first_commit_there_is_no_state() -> None:
 
 def test_models_of_a_deployment_are_at_its_nodes(tmp_path) -> None:
     folder = record(tmp_path / "run", deployment="superlink")
-    with pytest.raises(FedkinError, match="its personal models never left their nodes"):
+    with pytest.raises(FedkinError, match=r"never left their nodes, .*; fedkin deploy join is for"):
         load(folder)
 
 

@@ -1,6 +1,7 @@
 """The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
 
 import logging
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -103,8 +104,13 @@ app.add_typer(bench.app)
 
 
 def main() -> None:
-    """The console script."""
-    app()
+    """The console script. A Ctrl-C while the interpreter ends interrupts nothing: torch, and
+    whatever else clears up there, would print it. A second one ends the process.
+    """
+    try:
+        app()
+    finally:
+        signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 @app.callback(invoke_without_command=True)

@@ -1,12 +1,11 @@
 """Where the files of an exported model go."""
 
-import os
 import re
 from pathlib import Path
 
-from fedkin.core.errors import FedkinError
 from fedkin.export.opened import PERSONAL, Member
-from fedkin.runs.directory import own, recorded, states_of
+from fedkin.runs.directory import own
+from fedkin.runs.output_files import apart_from_states
 
 LETTERS = 60  # of a client's name in its folder's: of four bytes each they fit any file system
 
@@ -33,7 +32,7 @@ def place_of(
     """
     names = [_safe(member.name, member.number), *([] if view == PERSONAL else [view])]
     if out is not None:
-        return _apart(out.joinpath(*names))
+        return apart_from_states(out.joinpath(*names))
     for file in (f"model.{format}", "card.json", "card.md"):
         own(run, "export", *names, file)
     return own(run, "export", *names)
@@ -52,18 +51,6 @@ def place_of_shared(run: Path, out: Path | None, format: str, view: str) -> Path
         A folder, which need not be there.
     """
     return place_of(run, out, Member(view, None), format)
-
-
-def _apart(place: Path) -> Path:
-    """The same, unless it is among the states of a run, which removes there what is none."""
-    real = Path(os.path.realpath(place))
-    for folder in (real, *real.parents):
-        if recorded(folder.parent) and folder == states_of(folder.parent):
-            raise FedkinError(
-                f"{place} is among the states of {folder.parent}, where a resumed run removes what "
-                "is none: choose another --out"
-            )
-    return place
 
 
 def _safe(name: str, number: int | None) -> str:

@@ -3,7 +3,6 @@ predictions have the labels' own names.
 """
 
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError, many, percent, unknown
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import near_path
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.images import ENDINGS
@@ -23,6 +22,7 @@ from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
+from fedkin.export.against_labels import scores_in_words
 from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.new_images import image_files, read_images, takes_images
 from fedkin.export.opened import PERSONAL, Member, Opened
@@ -90,7 +90,7 @@ def predict(
     frame = answered(frame, cut)
     remarks = (
         *samples.remarks,
-        *_scores_in_words(frame, samples.labels, population.task),
+        *scores_in_words(frame, samples.labels, _classes(population)),
         *in_words(frame, cut),
     )
     return frame, remarks
@@ -131,11 +131,16 @@ def prediction_table(outputs: np.ndarray[Any, Any], population: Population) -> p
     """
     if population.task == "regression":
         return pd.DataFrame({"prediction": outputs[:, 0]})
-    names = list(population.class_names) or [str(c) for c in range(population.classes)]
+    names = _classes(population)
     frame = pd.DataFrame(np.exp(outputs), columns=[f"p({name})" for name in names])
     best = zip(outputs.argmax(axis=1), np.isnan(outputs).any(axis=1), strict=True)
     frame.insert(0, "prediction", [None if undefined else names[c] for c, undefined in best])
     return frame
+
+
+def _classes(population: Population) -> list[str]:
+    """Their names; [] of a regression."""
+    return list(population.class_names) or [str(c) for c in range(population.classes)]
 
 
 def _read(
@@ -225,54 +230,6 @@ def _kept(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
             for name in names
         }
     )
-
-
-def _scores_in_words(
-    frame: pd.DataFrame, labels: list[str | None] | None, task: str
-) -> tuple[str, ...]:
-    """How the predictions compare with labels that the file has."""
-    if labels is None:
-        return ()
-    pairs = [
-        (prediction, label)
-        for prediction, label in zip(frame["prediction"], labels, strict=True)
-        if label is not None
-    ]
-    if not pairs:
-        return ("the file's label column is empty: nothing to compare with",)
-    none = len(labels) - len(pairs)
-    if task == "regression":
-        return (_error_in_words(pairs, none),)
-    rest = _aside([(none, "row has none", "rows have none")])
-    right = sum(prediction == label for prediction, label in pairs)
-    (most, often), *_ = Counter(label for _, label in pairs).most_common(1)
-    return (
-        f"accuracy against the labels in the file: {percent(right / len(pairs), 2)} of "
-        f"{len(pairs):,}{rest}; always {most!r}: {percent(often / len(pairs), 2)}",
-    )
-
-
-def _error_in_words(pairs: list[tuple[Any, str]], none: int) -> str:
-    """Of predicted numbers, over the labels that are numbers; ``none``: rows without a label."""
-    labels = pd.to_numeric(pd.Series([label for _, label in pairs]), errors="coerce").to_numpy()
-    known = np.isfinite(labels)
-    if not known.any():
-        return "no label in the file is a number: nothing to compare with"
-    odd = len(labels) - int(known.sum())
-    rest = _aside(
-        [(none, "row has none", "rows have none"), (odd, "is no number", "are no number")]
-    )
-    error = np.array([prediction for prediction, _ in pairs], dtype=float)[known] - labels[known]
-    return (
-        "root mean squared error against the labels in the file: "
-        f"{float(np.sqrt(np.mean(error**2))):g}{rest}"
-    )
-
-
-def _aside(counts: list[tuple[int, str, str]]) -> str:
-    """How many labels are not compared, in parentheses; "" where all are."""
-    parts = [many(count, one, more) for count, one, more in counts if count]
-    return f" ({', '.join(parts)})" if parts else ""
 
 
 def predicted(

@@ -7,8 +7,10 @@ import numpy as np
 from fedkin.core.errors import FedkinError, many
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
+from fedkin.data.formats.frames import Read
 from fedkin.data.holdout import Fractions, holdout
 from fedkin.data.population import SPLITS
+from fedkin.data.tables.gaps import gap_sentence, gaps_of
 
 SPLIT = "split"  # a column that says train, val or test
 
@@ -58,3 +60,22 @@ def parts_of(
     if not len(rows[0]):
         raise FedkinError(f"{path}: column {SPLIT!r} names no row train")
     return rows
+
+
+def division_of(read: Read) -> Array:
+    """What the column SPLIT says of each row.
+
+    Args:
+        read: A table that has it.
+
+    Returns:
+        [n] words.
+
+    Raises:
+        FedkinError: A cell is empty.
+    """
+    column = read.frame[SPLIT]
+    if len(gaps := np.flatnonzero(gaps_of(column))):
+        sentence = gap_sentence(column, gaps, read.place)
+        raise FedkinError(f"{sentence}: it says train, val or test of every row")
+    return column.astype(str).to_numpy(dtype=str)

@@ -23,7 +23,12 @@ from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
 from fedkin.runs.directory import begun
 from fedkin.runs.directory import own as inside
-from fedkin.runs.output_files import check_takes_files, make_folder, no_empty_folder
+from fedkin.runs.output_files import (
+    apart_from_states,
+    check_takes_files,
+    make_folder,
+    no_empty_folder,
+)
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.loaded_run import load, states_used
@@ -106,7 +111,7 @@ def join(
 
 def _folder_of(run: Path, out: Path | None, name: str) -> Path:
     """Where a newcomer's model goes: ``out``, else a folder in the run directory."""
-    folder = out or inside(run, FOLDER, name)
+    folder = inside(run, FOLDER, name) if out is None else apart_from_states(out)
     if out is None:
         for part in (MODEL, FOUND):
             inside(run, FOLDER, name, part)

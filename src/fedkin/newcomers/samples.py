@@ -25,7 +25,7 @@ from fedkin.data.tables.kinds import stay_text
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 from fedkin.newcomers.arrays import as_in_the_run
-from fedkin.newcomers.division import SPLIT, parts_of
+from fedkin.newcomers.division import SPLIT, division_of, parts_of
 
 PARTED = "rows that belong together may be parted"
 
@@ -180,14 +180,10 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     duplicates = layout.options.get("duplicates", "keep")
     read = without_repeats(read, [layout.label, *sorted(used)], duplicates)
     if layout.client in read.frame.columns:
-        _one_client(
-            read.frame[layout.client].astype(str).to_numpy(dtype=str), str(layout.client), path
-        )
-    division = (
-        read.frame[SPLIT].astype(str).to_numpy(dtype=str)
-        if SPLIT in apart and SPLIT in read.frame
-        else None
-    )
+        named = read.frame[layout.client]
+        known = named[~gaps_of(named)].astype(str).to_numpy(dtype=str)
+        _one_client(known, str(layout.client), path)
+    division = division_of(read) if SPLIT in apart and SPLIT in read.frame else None
     group, without = _grouped(read, layout, path)
     x, remarks = encoded(read, like.encoding, [layout.label, *apart])
     y, names = labels_of(read.frame[layout.label], like.task, read.place)
@@ -212,7 +208,8 @@ def _grouped(read: Read, layout: TableLayout, path: Path) -> tuple[Array | None,
 def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows:
     """Arrays written as a table: the run itself was given none, so there is no encoding."""
     spelled = {key: str(layout.options[key]) for key in SPELLED if key in layout.options}
-    columns = [str(name) for name in read_file(path, style(layout.options)).frame.columns]
+    read = read_file(path, style(layout.options))
+    columns = [str(name) for name in read.frame.columns]
     if layout.label not in columns:
         shape = " × ".join(str(size) for size in like.x.shape[1:])
         raise FedkinError(
@@ -220,6 +217,8 @@ def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows
             f"given arrays, a sample has {shape} numbers: such a table has a column for each and "
             f"{layout.label!r}; an .npz file has x and y"
         )
+    if SPLIT in columns:
+        division_of(read)  # its empty cells are told here: ``load`` takes the column for clients
     aside = next((name for name in (SPLIT, layout.client) if name in columns), None)
     name = _column(layout)
     grouped = {"group": name} if name in columns else {}

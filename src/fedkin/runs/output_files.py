@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import remove_left_parts, write_file
-from fedkin.runs.directory import LOCK, RECORD, states_of
+from fedkin.runs.directory import LOCK, RECORD, recorded, states_of
 
 STUDY = "study.db"  # of a sweep
 MARKS = (RECORD, LOCK, STUDY)  # a folder with one of them is a run's, or a sweep's
@@ -107,6 +107,28 @@ def check_takes_files(folder: Path) -> None:
             f"{folder} is read-only or another user's, and takes no file: copy it to a folder of "
             "your own"
         )
+
+
+def apart_from_states(folder: Path) -> Path:
+    """The same, unless it is among the states of a run, which removes there what is none.
+
+    Args:
+        folder: As the user typed it; it need not be there.
+
+    Returns:
+        ``folder``.
+
+    Raises:
+        FedkinError: It is.
+    """
+    real = Path(os.path.realpath(folder))
+    for part in (real, *real.parents):
+        if recorded(part.parent) and part == states_of(part.parent):
+            raise FedkinError(
+                f"{folder} is among the states of {part.parent}, where a resumed run removes what "
+                "is none: choose another --out"
+            )
+    return folder
 
 
 def as_bytes(text: str) -> bytes:

@@ -196,7 +196,7 @@ def load(
     if facts.get("deployment"):
         raise FedkinError(
             f"{folder} is a run of a deployment: its personal models never left their nodes, where "
-            "fedkin deploy export and predict find them"
+            "fedkin deploy export and predict find them; fedkin deploy join is for newcomers"
         )
     check_given(folder, method, facts, f"fedkin.Result({str(folder)!r}, method=THE METHOD)")
     # where it is looked at there may be no GPU

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
@@ -55,6 +56,16 @@ def test_words_where_there_were_numbers(tmp_path: Path) -> None:
     path = Path(write(tmp_path, TEXT.replace("38,0", "old")))
     with pytest.raises(FedkinError, match=r"line 3: column 'age' holds 'old', but the mo"):
         encoded(read_later(path, ENCODING, OPTIONS, ()), ENCODING, ("bed",))
+
+
+def test_cells_that_training_never_had_are_no_advice_on_training(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, TEXT.replace("38,0", "inf")))
+    with pytest.raises(FedkinError, match=r"line 3: column 'age' is infinite .*: correct it$"):
+        encoded(read_later(path, ENCODING, OPTIONS, ()), ENCODING, ("bed",))
+    dates = pd.DataFrame({"age": [40], "ward": [pd.Timestamp("2020-01-01")], "note": ["cough"]})
+    dates.to_parquet(tmp_path / "dates.parquet")
+    with pytest.raises(FedkinError, match=r"column 'ward' holds dates, but .* with words there$"):
+        encoded(read_later(tmp_path / "dates.parquet", ENCODING, {}, ()), ENCODING, ())
 
 
 @pytest.mark.parametrize("gap", ["", "?", "NA"])

@@ -89,6 +89,12 @@ def test_the_command_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     done = fedkin("deploy", "check", str(tmp_path))
     assert done.exit_code == 2
     assert "data.csv is not there: node.toml names it as the node's data" in done.stderr
+    assert "write data" not in done.stderr
+    (tmp_path / "data.parquet").touch()
+    done = fedkin("deploy", "check", str(tmp_path))
+    assert 'data; if it is data.parquet, write data = "data.parquet"' in done.stderr
+    (tmp_path / "public.npz").touch()
+    assert "write data" not in fedkin("deploy", "check", str(tmp_path)).stderr, "one of two"
     (tmp_path / "data.csv").write_text(table(label="ill"))
     done = fedkin("deploy", "check", str(tmp_path))
     assert (done.exit_code, done.stdout) == (2, "")
@@ -103,6 +109,11 @@ def test_the_command_says_what_is_wrong_and_where(tmp_path: Path) -> None:
         "classes  of so many training samples: 0 (14), 1 (13)",
     ]
     assert done.stderr.count("note: ") == 2
+    (tmp_path / "data.csv").write_text(table(label="0.5"))
+    done = fedkin("deploy", "check", str(tmp_path))
+    assert done.stdout.splitlines()[-1] == (
+        "labels   numbers, for a regression: classes would be whole numbers"
+    )
 
 
 def test_a_start_says_what_the_host_has_or_lacks(tmp_path: Path) -> None:

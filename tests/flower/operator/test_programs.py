@@ -4,14 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 pytest.importorskip("flwr")
 
+from flwr.common.config import parse_config_args
+
 from fedkin.core.errors import FedkinError
 from fedkin.flower.config import DEPLOYMENT, Deployment, load
 from fedkin.flower.operator import supervisor
+from fedkin.flower.operator.command_line import connection, settings
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
 from tests.flower.operator.programs import HERE
@@ -182,3 +186,16 @@ def test_a_keeper_is_stopped_by_a_signal_and_speaks_once_a_day(monkeypatch):
     supervisor.Keeper({}, {})  # whoever says nothing daily is run as well
     slept.clear()
     supervisor.Keeper({}, {}).run()
+
+
+@pytest.mark.parametrize("name", ["a b", 'six"inch', "o'neil", "back\\slash", "é", "📊 study"])
+def test_a_folder_may_have_any_name(name, tmp_path):
+    folder = tmp_path / name
+    told = settings(deployment=str(folder), out=str(folder / "runs" / "1"), join="")
+    asked = {"deployment": str(folder), "out": str(folder / "runs" / "1"), "join": ""}
+    assert parse_config_args([told]) == asked
+    folder.mkdir()
+    deployment = Deployment(address="127.0.0.1:9092", clients=("north",))
+    text = (connection(folder, deployment) / "config.toml").read_text()
+    link = tomllib.loads(text)["superlink"]["deployment"]
+    assert link["root-certificates"] == str(folder / "certs" / "ca.crt")

@@ -37,7 +37,7 @@ def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
     assert flower.number == "12"
     assert programs.asked == [
         [str(HERE / "flwr"), "run", str(site / "app"), "deployment", "--run-config",
-         'out="a \\"b\\"" join=""', "--format", "json"]
+         'out=\'a "b"\' join=""', "--format", "json"]
     ]  # fmt: skip
     assert programs.homes == [str(site / "flower")]
     for code, out in ((1, "{}"), (0, "")):

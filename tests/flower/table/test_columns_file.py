@@ -23,6 +23,7 @@ FAULTS = {
     "rest of numbers": (BEGIN + "a = { fill = 1, rest = true }", "rest is for columns of words"),
     "a truth": (BEGIN + "a = { values = [true] }", "columns.a.values.0"),
     "infinite": (BEGIN + "a = { fill = inf }", "columns.a.fill: Input should be a finite number"),
+    "too large": (BEGIN + "a = { fill = -1e300 }", "column 'a': fill is too large for float32"),
     "a word twice": (BEGIN + 'a = { values = [1, "1"] }', "values of column 'a': '1' is there tw"),
     "a class twice": ('classes = ["a", "a"]\n' + BEGIN + "a = { fill = 1 }", "classes: 'a' is th"),
     "one class": ('classes = ["a"]\n' + BEGIN + "a = { fill = 1 }", "classes has one value"),

@@ -104,6 +104,21 @@ def test_the_command_prints_or_writes(tmp_path: Path) -> None:
     done = fedkin(*given, "--out", tmp_path / "columns.toml")
     assert done.exit_code == 0
     assert read_columns(tmp_path / "columns.toml").label == "outcome"
-    done = fedkin(*given, "--out", tmp_path / "raw.csv")
-    assert done.exit_code == 2
-    assert "choose another name" in done.stderr
+    edited = tmp_path / "edited.toml"
+    edited.write_text("by = 'hand'", encoding="utf-8")
+    for there in (edited, tmp_path / "raw.csv"):
+        done = fedkin(*given, "--out", there)
+        assert done.exit_code == 2
+        assert f"{there} is there already: choose another name with --out" in done.stderr
+    assert edited.read_text(encoding="utf-8") == "by = 'hand'"
+
+
+def test_columns_of_lists_are_left_out(tmp_path: Path) -> None:
+    table = raw().assign(codes=[["I10", "E11"]] * 80)
+    table.to_parquet(tmp_path / "raw.parquet")
+    text, left = draft(tmp_path / "raw.parquet", "outcome", "patient", Style(), "c.toml")
+    assert left["codes"] == "it holds lists"
+    assert "codes" not in text
+    for roles in (("codes", None), ("outcome", "codes")):
+        with pytest.raises(FedkinError, match=r"row 0: column 'codes' holds lists, and a label"):
+            draft(tmp_path / "raw.parquet", *roles, Style(), "c.toml")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fedkin.core.errors import FedkinError
@@ -25,3 +26,22 @@ def test_a_table_that_there_is_no_room_for(tmp_path: Path, monkeypatch: pytest.M
 def test_units_that_cannot_be(times: dict[str, float], said: str, tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match=said):
         prepared(node(tmp_path), raw(), times=times)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "said"),
+    [
+        ("bmi", [[1.0, 2.0]] * 80, "column 'bmi' holds lists: make a column of each of their va"),
+        ("ward", [["heart"]] * 80, "column 'ward' holds lists: make a column of each of their v"),
+        ("outcome", [["home"]] * 80, "column 'outcome' holds lists, and a label, a client or a "),
+        ("patient", [["P1"]] * 80, "column 'patient' holds lists, and a label, a client or a gro"),
+        ("bmi", [float("inf")] * 80, "column 'bmi' is infinite or too large for float32: correct"),
+        ("ward", [pd.Timestamp("2020-01-01")] * 80, "column 'ward' holds dates: turn them into n"),
+    ],
+)
+def test_cells_that_are_none(column: str, cells: list[object], said: str, tmp_path: Path) -> None:
+    folder = node(tmp_path)
+    raw().assign(**{column: cells}).to_parquet(folder / "raw.parquet")
+    with pytest.raises(FedkinError, match=f"row 0: {said}") as told:
+        prepare(folder, folder / "raw.parquet", folder / "columns.toml")
+    assert "--set" not in str(told.value), "which is an option of other commands"

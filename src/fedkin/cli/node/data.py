@@ -1,5 +1,6 @@
 """``fedkin deploy columns``, ``prepare`` and ``check``: on a node, before any server asks."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from fedkin.cli.options import AsJson
 from fedkin.cli.talk.flower_extra import need_extra
+from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import note, say, say_all
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ def columns(
     from fedkin.flower.table.draft import draft
     from fedkin.runs.output_files import write_outside
 
+    if out is not None and os.path.lexists(out):
+        raise FedkinError(f"{out} is there already: choose another name with --out")
     style = style_of(separator, decimal, encoding)
     name = "columns.toml" if out is None else out.name
     made = draft(table, label, group, style, name)
@@ -68,7 +72,7 @@ def columns(
     if out is None:
         say_all(made.text)
         return
-    write_outside(out, made.text, (".toml",), [table])
+    write_outside(out, made.text)
     say(f"{out} says what all nodes do; look through it, and carry it to every node")
 
 

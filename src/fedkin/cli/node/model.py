@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
 
+LACKING = "which the run was trained with"  # of a table without inputs that ``prepare`` makes
 KeptRun = Annotated[
     str | None,
     typer.Option(
@@ -87,7 +88,14 @@ def predict(
         )
     model = _handed(folder, run)
     if columns is None:
-        answers = ask(model, data, threshold=threshold)
+        try:
+            answers = ask(model, data, threshold=threshold)
+        except FedkinError as error:
+            if LACKING not in str(error):
+                raise
+            told = FedkinError(f"{error}; of raw rows, give --columns, too")
+            told.raised_in = error.raised_in
+            raise told from error
     else:
         answers = predict_raw(model, data, columns, style, factors(times or []), threshold)
     tell_answers(*answers, [data, Path(model.data.name)], out, as_json)

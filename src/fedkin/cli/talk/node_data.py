@@ -34,6 +34,8 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
     if found["classes"]:
         each = [f"{label} ({count:,})" for label, count in found["classes"].items()]
         say(f"classes  of so many training samples: {some(each, NAMED)}")
+    else:
+        say("labels   numbers, for a regression: classes would be whole numbers")
     for sentence in found["notes"]:
         note(sentence)
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from fedkin.cli.talk.json_output import print_json
 from fedkin.cli.talk.node_data import say_samples
-from fedkin.core.errors import FedkinError, cut, many, some
+from fedkin.core.errors import FedkinError, cut, some
 from fedkin.experiment.terminal import note, say
-
-NAMED = 5  # words, and columns, in a line
+from fedkin.flower.table.words import NAMED, gaps_in_words, unknown_in_words
 
 
 def factors(typed: Sequence[str]) -> dict[str, float]:
@@ -56,14 +55,11 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
     say(f"rows     {found['rows']:,}")
     say_samples(found["samples"])
     say(f"columns  {found['columns']:,} inputs")
-    if found["filled"]:
-        filled = [f"{one['column']} ({one['rows']:,})" for one in found["filled"]]
-        say(f"gaps     in so many rows: {some(filled, NAMED)}")
-    for one in found["unknown"]:
-        words = some(map(repr, one["words"]), NAMED)
-        rows = many(one["rows"], "row")
-        note(f"column {one['column']!r}: {rows} with words that the file of columns lacks: {words}")
     if found["dropped"]:
         say(f"left out {some(found['dropped'], NAMED)}")
+    if gaps := gaps_in_words(found["filled"]):
+        note(gaps)
+    for sentence in unknown_in_words(found["unknown"]):
+        note(sentence)
     for sentence in found["notes"]:
         note(sentence)

@@ -100,7 +100,8 @@ def encoded(
         Numbers for the model, sentences for the reader.
 
     Raises:
-        FedkinError: A column has words where there were numbers.
+        FedkinError: A column has words or an infinite cell where there were numbers, or dates where
+            there were words.
     """
     each_feature = [_cells(feature, read) for feature in encoding.features]
     cells, columns = (
@@ -129,6 +130,11 @@ def style(options: Mapping[str, Any], as_text: tuple[str, ...] = ()) -> Style:
 
 def _cells(feature: Feature, read: Read) -> Cells:
     column = read.frame[feature.name]
-    if isinstance(feature, Number):
-        return numbers_of(column, read.place, feature.of_truths)
-    return cells_of(column, read.place, WANTED[feature.kind])
+    try:
+        if isinstance(feature, Number):
+            return numbers_of(column, read.place, feature.of_truths)
+        return cells_of(column, read.place, WANTED[feature.kind])
+    except Unreadable as error:  # whose fix is one of training
+        says, infinite = error.problems[0].says, error.problems[0].kind == "infinite"
+        why = ": correct it" if infinite else ", but the model was trained with words there"
+        raise FedkinError(f"{says}{why}") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Inputs
+from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.population import Population
 from fedkin.flower import config
 from fedkin.flower.config import NODE, NodeConfig
@@ -102,8 +103,19 @@ def _check_file(path: Path) -> None:
         kind = os.stat(path).st_mode
     except FileNotFoundError:
         gone = "is a link to nothing" if path.is_symlink() else "is not there"
-        raise FedkinError(f"{path} {gone}: {named}") from None
+        raise FedkinError(f"{path} {gone}: {named}{_instead(path)}") from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}: {named}") from None
     if not stat.S_ISREG(kind):
         raise FedkinError(f"{path} is a folder, a device or a pipe, not a file: {named}")
+
+
+def _instead(path: Path) -> str:
+    """What to write in node.toml, where the folder holds one other file that may be meant: ``fedkin
+    deploy init``, which names one there, does not know of which kind it will be.
+    """
+    try:
+        there = [one for one in path.parent.iterdir() if one.suffix.lower() in (".npz", *SUFFIXES)]
+    except OSError:
+        return ""
+    return f'; if it is {there[0].name}, write data = "{there[0].name}"' if len(there) == 1 else ""

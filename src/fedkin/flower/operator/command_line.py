@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.flower.address import dialled_here
@@ -70,14 +72,33 @@ def connection(folder: Path, deployment: Deployment) -> Path:
     home = folder / "flower"
     home.mkdir(exist_ok=True, mode=0o700)
     secure = (
-        "insecure = true"
+        {"insecure": True}
         if deployment.insecure
-        else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
+        else {"root-certificates": str(folder / "certs" / "ca.crt")}
     )
-    here = dialled_here(deployment.address, deployment.listen)
-    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "{here}"\n{secure}\n'
+    link = {"address": dialled_here(deployment.address, deployment.listen), **secure}
+    text = tomli_w.dumps({"superlink": {"default": LINK, LINK: link}})
     write_file(home / "config.toml", text.encode())
     return home
+
+
+def settings(**values: str) -> str:
+    """Settings for a program of Flower, which looks for the next quotation mark of the same kind
+    before it reads TOML.
+
+    Args:
+        **values: Of the settings: paths may hold any letter, but not quotation marks of both kinds.
+
+    Returns:
+        key="value" each, with blanks between.
+    """
+    return " ".join(f"{key}={_quoted(value)}" for key, value in values.items())
+
+
+def _quoted(value: str) -> str:
+    if "'" not in value and ('"' in value or "\\" in value):
+        return f"'{value}'"
+    return json.dumps(value, ensure_ascii=False)  # TOML has no surrogates
 
 
 class CommandLine:

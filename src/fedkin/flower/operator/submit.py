@@ -28,7 +28,7 @@ from fedkin.flower.config import (
     waiting_of,
 )
 from fedkin.flower.identities import masked
-from fedkin.flower.operator.command_line import LINK, CommandLine
+from fedkin.flower.operator.command_line import LINK, CommandLine, settings
 from fedkin.flower.operator.held_signals import signals_held
 from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
@@ -242,7 +242,7 @@ class Submitted:
         Raises:
             FedkinError: The SuperLink does not answer, or does not take it.
         """
-        text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
+        text = settings(**config)
         answer = self._flower.ask("run", str(self.folder / "app"), LINK, "--run-config", text)
         self.number = str(answer["run-id"])
 

@@ -17,7 +17,7 @@ from fedkin.core.system.posix import not_here, tied_to_this
 from fedkin.flower.address import listening
 from fedkin.flower.commands import deploy, of_shell
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
-from fedkin.flower.operator.command_line import connection, environment, program
+from fedkin.flower.operator.command_line import connection, environment, program, settings
 from fedkin.flower.operator.keys import expiry
 from fedkin.flower.operator.registration import Registration
 from fedkin.flower.operator.single_instance import single_instance
@@ -116,7 +116,7 @@ def node(folder: Path) -> None:
         "--port",
         str(config.port),
         "--node-config",
-        f'socket="{at}" max-bytes={config.max_bytes}',
+        f"{settings(socket=str(at))} max-bytes={config.max_bytes}",
     ]
     if config.insecure:
         command.append("--insecure")

@@ -10,6 +10,7 @@ from fedkin.core.errors import FedkinError, cut, near
 from fedkin.core.files import read_file
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.data.holdout import check_fractions
+from fedkin.data.tables.columns import LARGEST as LARGEST_CELL
 from fedkin.data.tables.encoding import Category, Encoding, Feature, Number
 from fedkin.data.tables.kinds import spelled
 from fedkin.flower.envelope import COLUMNS, LONGEST
@@ -98,6 +99,8 @@ def _check(path: Path, found: ColumnsFile) -> None:
                 f"{path}: column {cut(name, 40)!r} needs one of fill (it holds numbers) and values "
                 "(it holds words)"
             )
+        if abs(one.fill or 0) > LARGEST_CELL:
+            raise FedkinError(f"{path}: column {cut(name, 40)!r}: fill is too large for float32")
         if one.fill is not None and one.rest:
             raise FedkinError(
                 f"{path}: column {cut(name, 40)!r} holds numbers: rest is for columns of words"

@@ -15,7 +15,7 @@ from fedkin.data.quality.problem import Unreadable, toml_key, toml_literal
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of
 from fedkin.data.tables.gaps import gaps_of
-from fedkin.data.tables.nested import nested_in
+from fedkin.data.tables.nested import nested_in, refuse_nested
 from fedkin.data.tables.table import labels_of
 from fedkin.flower.table.raw import read_raw
 
@@ -52,15 +52,19 @@ def draft(table: Path, label: str, group: str | None, style: Style, name: str) -
         TOML with a comment that says what it reveals, and what it leaves out.
 
     Raises:
-        FedkinError: The table cannot be read, lacks a column, or has none that can be an input.
+        FedkinError: The table cannot be read, lacks a column, has none that can be an input, or its
+            label holds lists.
     """
     read = read_raw(table, style)
     there = [str(one) for one in read.frame.columns]
-    for role in [label, *([] if group is None else [group])]:
+    roles = [label, *([] if group is None else [group])]
+    for role in roles:
         if role not in there:
             raise unknown(f"column of {table}", role, there)
-    read = as_trained(read, {"missing": dict.fromkeys(there, MARKS)}, there)
-    given = [column for column in there if column not in (label, group)]
+    refuse_nested(read, [], roles)
+    flat = [column for column in there if not nested_in(read.frame[column])]
+    read = as_trained(read, {"missing": dict.fromkeys(flat, MARKS)}, flat)
+    given = [column for column in there if column not in roles]
     usable: dict[str, Cells] = {}
     drafted: dict[str, str] = {}
     reasons: dict[str, str] = {}

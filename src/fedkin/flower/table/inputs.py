@@ -14,11 +14,12 @@ from fedkin.data.formats.memory import room
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import LARGEST, Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Category, Encoding, Number
+from fedkin.data.tables.nested import refuse_nested
 from fedkin.flower.table.columns_file import ColumnsFile
-from fedkin.flower.table.raw import read_raw
+from fedkin.flower.table.raw import errors_advised, read_raw
+from fedkin.flower.table.words import NAMED
 
 CELL = 40  # bytes of a cell of the new file in memory, as a number and as text
-NAMED = 5  # words in a sentence
 WORDS = 20  # unknown words of a column that are told
 
 
@@ -45,7 +46,8 @@ def read_wanted(table: Path, wanted: ColumnsFile, style: Style, needed: Sequence
         Its rows; cells that stand for nothing are gaps.
 
     Raises:
-        FedkinError: It cannot be read, lacks a column, or would take more than the memory.
+        FedkinError: It cannot be read, lacks a column or has one of lists, or would take more than
+            the memory.
     """
     words = [name for name, one in wanted.columns.items() if one.values]
     words += [wanted.label] if wanted.classes else []
@@ -65,7 +67,10 @@ def read_wanted(table: Path, wanted: ColumnsFile, style: Style, needed: Sequence
             f"{table} has {rows:,} rows, of {many(outputs, 'input')} each: more than the "
             f"{left:,} bytes hold that one file may take on this machine now"
         )
-    both = [*wanted.columns, *(role for role in wanted.roles if role in there)]
+    roles = [role for role in wanted.roles if role in there]
+    with errors_advised():
+        refuse_nested(read, list(wanted.columns), roles)
+    both = [*wanted.columns, *roles]
     options = {"missing": dict.fromkeys(both, wanted.missing)}
     return as_trained(read, options, list(wanted.columns), [one for one in words if one in there])
 
@@ -85,7 +90,8 @@ def inputs_of(read: Read, encoding: Encoding, times: Mapping[str, float], column
     Raises:
         FedkinError: A cell is none that its column can have, or a factor does not fit.
     """
-    cells = _cells(read, encoding, times, columns)
+    with errors_advised():
+        cells = _cells(read, encoding, times, columns)
     x = encoding.encode(
         np.stack([one.cells for one in cells], axis=1), [one.column for one in cells]
     )
@@ -107,7 +113,7 @@ def _cells(
     for feature in encoding.features:
         column = read.frame[feature.name]
         if isinstance(feature, Number):
-            one = numbers_of(column, read.place, because=f"{columns} says how its gaps are filled")
+            one = numbers_of(column, read.place, because=f"{columns} says that it holds numbers")
             found.append(one._replace(cells=one.cells * times.get(feature.name, 1.0)))
             if (np.abs(found[-1].cells) > LARGEST).any():
                 raise FedkinError(

@@ -14,7 +14,8 @@ from fedkin.data.tables.kinds import spelled
 from fedkin.export.exportable import Exportable
 from fedkin.export.predict import predict_frame, spelled_labels
 from fedkin.flower.table.columns_file import read_columns
-from fedkin.flower.table.inputs import NAMED, inputs_of, read_wanted
+from fedkin.flower.table.inputs import inputs_of, read_wanted
+from fedkin.flower.table.words import NAMED, gaps_in_words, unknown_in_words
 
 
 def predict_raw(
@@ -43,7 +44,7 @@ def predict_raw(
     """
     wanted = read_columns(columns)
     population = model.population
-    if wanted.classes and len(wanted.classes) != population.classes:
+    if wanted.classes and not 0 < population.classes <= len(wanted.classes):
         raise FedkinError(
             f"{columns} has {many(len(wanted.classes), 'class', 'classes')}, and the model "
             f"{population.classes}: give the file that the node's data were prepared with"
@@ -62,12 +63,12 @@ def predict_raw(
     frame = inputs.frame
     if wanted.label in read.frame:
         frame[model.data.label or "label"] = spelled_labels(read.frame[wanted.label])
-    named = replace(population, class_names=tuple(spelled(one) for one in wanted.classes))
-    answers, said = predict_frame(model._replace(population=named), frame, threshold)
-    gaps = [f"{one['column']} ({one['rows']:,})" for one in inputs.filled]
-    remarks = [f"gaps are filled, in so many rows: {', '.join(gaps)}"] if gaps else []
-    for one in inputs.unknown:
-        words = some((repr(word) for word in one["words"]), NAMED)
-        rows = many(one["rows"], "row has", "rows have")
-        remarks.append(f"column {one['column']!r}: {rows} words that {columns} does not: {words}")
-    return answers, (*remarks, *said)
+    words = [spelled(one) for one in wanted.classes]
+    known, unseen = words[: population.classes], words[population.classes :]
+    named = model._replace(population=replace(population, class_names=tuple(known)))
+    answers, said = predict_frame(named, frame, threshold)
+    remarks = [gaps_in_words(inputs.filled), *unknown_in_words(inputs.unknown)]
+    if unseen:
+        which = some(map(repr, unseen), NAMED)
+        remarks.append(f"no node of the run had a row of class {which}: it is never predicted")
+    return answers, (*filter(None, remarks), *said)

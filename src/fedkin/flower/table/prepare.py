@@ -20,8 +20,10 @@ from fedkin.data.tables.kinds import spelled
 from fedkin.data.tables.table import groups_of
 from fedkin.flower.config import NODE, NodeConfig, load, spec_of
 from fedkin.flower.table.columns_file import SPLIT, ColumnsFile, read_columns
-from fedkin.flower.table.inputs import NAMED, inputs_of, read_wanted
+from fedkin.flower.table.inputs import inputs_of, read_wanted
 from fedkin.flower.table.named import name_data
+from fedkin.flower.table.raw import errors_advised
+from fedkin.flower.table.words import NAMED
 
 CSV, OTHERWISE = ".csv", "data.csv"
 SEED = 63  # bits of what the parts are drawn from
@@ -63,7 +65,8 @@ def prepare(
         raise FedkinError(
             f"{columns}: column {label!r} has the name of the experiment's label: rename it"
         )
-    y = _labels(read, wanted, columns)
+    with errors_advised():
+        y = _labels(read, wanted, columns)
     inputs = inputs_of(read, encoding, times or {}, columns)
     parts = _parts(read, wanted, table)
     file = inputs.frame.assign(**{label: y, SPLIT: parts})

@@ -1,6 +1,8 @@
 """A raw table as its owner has it, with advice for the commands that read one."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
@@ -25,8 +27,22 @@ def read_raw(table: Path, style: Style) -> Read:
     """
     if table.suffix.lower() not in READERS:
         raise FedkinError(f"{table} is no table that can be prepared: give {', '.join(READERS)}")
-    try:
+    with errors_advised():
         return read_file(table, style)
+
+
+@contextmanager
+def errors_advised() -> Iterator[None]:
+    """Errors about a raw table, with the advice of these commands.
+
+    Yields:
+        Nothing: what reads the table is inside the ``with``.
+
+    Raises:
+        FedkinError: The one that was raised inside, in other words.
+    """
+    try:
+        yield
     except FedkinError as error:
         told = FedkinError(advised(str(error)))
         told.raised_in = error.raised_in
