@@ -154,6 +154,16 @@ def test_a_card_says_that_a_file_holds_samples(tmp_path: Path) -> None:
     assert Result(run).personal(2)(x).exp().sum(1).allclose(torch.ones(len(x)))
 
 
+@pytest.mark.rotating
+def test_a_model_that_remembers_samples_is_a_program_for_any_number_of_them(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "knn_per", "--model", "dnn")
+    x, _ = Result(run).data(2)
+    program = exported(run, "pt2")
+    for rows in (x, x[:3]):
+        expected = Result(run).personal(2)(rows)
+        torch.testing.assert_close(outputs(program, rows), expected.detach())
+
+
 def test_an_exported_model_holds_what_was_frozen_too(tmp_path: Path) -> None:
     frozen = ["--model", "dnn", "--set", "model.frozen=body"]
     run = trained(tmp_path, "--method", "fedavg", *frozen)

@@ -91,7 +91,7 @@ def neighbours(model: Model, store: Tree, x: Tensor, classes: int) -> Tensor:
     apart, order = distances(found, store["features"]).sort(dim=1, stable=True)
     nearest = order[:, : store["k"]]
     counts = torch.softmax(-apart[:, : store["k"]] / store["scale"], 1)
-    votes = torch.zeros(len(found), classes, dtype=found.dtype, device=found.device)
+    votes = torch.zeros(found.shape[0], classes, dtype=found.dtype, device=found.device)
     return votes.scatter_add(1, store["labels"][nearest], counts)
 
 
