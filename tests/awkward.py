@@ -115,7 +115,7 @@ def auc(at: int, client: int, view: str, split: str) -> float | None:
     return None if client == 2 else number(at, client, view, split, 2)
 
 
-def record(folder: Path, order: str = "shuffled", **facts: Any) -> Path:
+def record(folder: Path, order: str = "shuffled", fingerprint: str = "f00d", **facts: Any) -> Path:
     """A finished run of three rounds and a finish, row by row; nothing was trained."""
     members = ORDERS[order]
     clients = range(len(members))
@@ -155,7 +155,7 @@ def record(folder: Path, order: str = "shuffled", **facts: Any) -> Path:
         )
         put_rows(into, "events", [(*place, "missing", why) for place, why in LOST.items()])
         put_rows(into, "notes", notes())
-        put_facts(into, {"finished": True, "fingerprint": "f00d"})
+        put_facts(into, {"finished": True, "fingerprint": fingerprint})
     database.close()
     with sqlite3.connect(folder / "run.db") as connection:
         connection.execute(MEASURES)

@@ -61,7 +61,13 @@ OF_SAFE: list[tuple[dict[str, Any], bool]] = [
 
 
 def write(
-    folder: Path, *, finished: bool = True, accuracy: bool = True, until: int = 3, **facts: Any
+    folder: Path,
+    *,
+    finished: bool = True,
+    accuracy: bool = True,
+    until: int = 3,
+    fingerprint: str = "f00d",
+    **facts: Any,
 ) -> Path:
     """The small run: 3 clients, 2 rounds, a finish (row 3). ``until``: the last row that is
     committed.
@@ -80,7 +86,7 @@ def write(
         if until >= 2:
             put_rows(transaction, "events", [(2, 1, "missing", "timed out")])
         if finished:
-            put_facts(transaction, {"finished": True, "fingerprint": "f00d"})
+            put_facts(transaction, {"finished": True, "fingerprint": fingerprint})
     database.close()
     return folder
 

@@ -45,7 +45,7 @@ def test_compare_has_them_in_its_tables(tmp_path: Path) -> None:
     runs = [
         with_rmse(tmp_path / "x"),
         with_rmse(tmp_path / "y", 1.0, seed=8),
-        write(tmp_path / "z", accuracy=False),
+        write(tmp_path / "z", accuracy=False, fingerprint="beef"),
     ]
     found = comparison(runs)
     assert list(found.runs["personal RMSE"])[:2] == [2.5, 3.5]  # means over clients on test
@@ -65,7 +65,11 @@ def test_compare_has_them_in_its_tables(tmp_path: Path) -> None:
 
 def test_accuracies_stay_percentages_beside_an_auc(tmp_path: Path) -> None:
     text = printed(
-        tables.compare(comparison([with_rmse(tmp_path / "x", -0.5, "auc"), write(tmp_path / "y")])),
+        tables.compare(
+            comparison(
+                [with_rmse(tmp_path / "x", -0.5, "auc"), write(tmp_path / "y", fingerprint="beef")]
+            )
+        ),
         200,
     )
     (row,) = (line for line in text.splitlines() if line.split()[:1] == ["x"] and "2.0000" in line)

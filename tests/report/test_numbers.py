@@ -339,7 +339,7 @@ def test_frames(order: str, tmp_path: Path) -> None:
 
 def test_comparisons(tmp_path: Path) -> None:
     """Two runs side by side, each with its own numbers."""
-    runs = [awkward.record(tmp_path / name, name) for name in ORDERS]
+    runs = [awkward.record(tmp_path / name, name, fingerprint=name) for name in ORDERS]
     found = comparison(runs).runs.set_index("run")
     for name in ORDERS:
         for view in VIEWS:

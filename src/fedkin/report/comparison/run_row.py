@@ -70,6 +70,7 @@ class Seen(NamedTuple):
     summed: bool = False  # secure aggregation: a mean is known, and no client's score
     safe: bool = False  # [method] safe was asked for
     fingerprint: str = ""  # of the finished model: equal where each bit of it is
+    engine: str = ""  # what was asked of the engine, which changes seconds and no bit
 
     @property
     def finished(self) -> bool:
@@ -248,6 +249,7 @@ def _seen(
         summed=scored.summed,
         safe=bool((whole.get("method") or {}).get("safe")),
         fingerprint=str(summary["fingerprint"] or ""),
+        engine=text_of(whole.get("engine") or {}),
     )
 
 

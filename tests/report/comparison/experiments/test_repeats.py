@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.experiments.repeats import each_folder_once
-from tests.report.records_for_tests import write
+from tests.report.records_for_tests import FACTS, write
 
 
 def test_a_folder_that_is_given_twice_is_one_run(tmp_path: Path) -> None:
@@ -33,6 +33,15 @@ def test_two_searches_that_tried_one_setting_show_it_once(tmp_path: Path) -> Non
     named = comparison([one, same, local], against="same")  # a baseline that is named stays
     assert [row["run"] for row in named.rows] == ["same", "local"]
     assert named.baseline == "same"
+
+
+def test_runs_of_two_engines_are_both_shown_for_their_seconds(tmp_path: Path) -> None:
+    workers = {**FACTS["spec"], "engine": {"name": "multiprocess", "workers": 2}}
+    one, other = write(tmp_path / "one"), write(tmp_path / "other", spec=workers)
+    found = comparison([one, other])
+    assert [row["run"] for row in found.rows] == ["one", "other"]
+    (said,) = found.warnings
+    assert said == "the same experiment with the same seed: one, other; counted once over seeds"
 
 
 def test_runs_of_other_bits_are_both_shown_and_counted_once(tmp_path: Path) -> None:

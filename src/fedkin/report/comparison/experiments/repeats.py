@@ -27,7 +27,7 @@ def each_folder_once(folders: Sequence[Path]) -> list[Path]:
 
 def each_run_once(seen: Sequence[Seen], named: str | None) -> tuple[list[Seen], list[str]]:
     """The runs without repeats. A repeat has the experiment, the seed and, bit by bit, the models
-    of another run: two searches that tried the same setting have one.
+    of another run under the same engine: two searches that tried the same setting have one.
 
     Args:
         seen: Runs.
@@ -70,6 +70,9 @@ def _told(group: Sequence[Seen]) -> str:
 
 
 def _bits(one: Seen) -> tuple[Any, ...]:
-    """What runs have in common that did the same: the models, the data, and the scores."""
+    """What runs have in common that did the same, the same way: the models, the data, the scores,
+    and the engine, whose seconds one may want to compare.
+    """
     digest = one.setting.digest if one.setting is not None else None
-    return one.fingerprint, digest, tuple(sorted(one.personal.items())), tuple(one.said)
+    scores = tuple(sorted(one.personal.items()))
+    return one.fingerprint, digest, scores, tuple(one.said), one.engine
