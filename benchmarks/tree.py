@@ -32,7 +32,7 @@ SAYS = {  # the doctor's words (docs/doctor.md), but for "alone", and what they 
 WAYS = {  # the doctor's own methods of each way, and others like them
     "shared": ("fedavg", "scaffold"),
     "offset": ("fedper",),
-    "anchored": ("finetune", "ditto", "apfl", "pfedme", "fedala", "per_fedavg"),
+    "anchored": ("finetune", "ditto", "apfl", "pfedme", "fedala", "knn_per", "per_fedavg"),
     "grouped": ("ifca", "hypcluster"),
 }
 NONE = "·"  # no row
