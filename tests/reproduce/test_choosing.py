@@ -113,8 +113,8 @@ def test_what_the_page_says_of_one_method_follows_from_the_rows() -> None:
     lead = [100 * (by[best].gain - by[second].gain) for by in found.values()]
     error = stdev(lead) / len(lead) ** 0.5
     assert (
-        f"`{second}` has the second best mean ({100 * gain[second]:+.1f}), {fmean(lead):.1f} behind "
-        f"with a standard error of {error:.1f} over the columns"
+        f"`{second}` has the second best mean ({100 * gain[second]:+.1f}), {fmean(lead):.1f} "
+        f"behind with a standard error of {error:.1f} over the columns"
     ) in page
     few = next(column for column, one in zip(found, lead, strict=True) if one == max(lead))
     assert f"The lead of `{best}` on `{second}` is of one column, {few}." in page
