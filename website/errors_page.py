@@ -19,7 +19,7 @@ a code without a browser.
 [Settings of the program](../settings.md#in-scripts) has the exit statuses.
 """
 FOLDER = "reference/errors"
-SAYING = ("FedkinError", "FailedAtServer")  # whose sentences the pages list
+SAYING = ("FedkinError", "FailedAtServer", "LacksColumn")  # whose sentences the pages list
 
 
 def page() -> dict[str, str]:

@@ -51,14 +51,14 @@ class Live:
         """The runs that the page is of.
 
         Returns:
-            Run directories; at most RUNS.
+            Run directories: all of a folder, by name, of which the page shows the first RUNS.
 
         Raises:
             FedkinError: There is none, or the folder cannot be read.
         """
         if (self.folder / RECORD).is_file():
             return [self.folder]
-        folders = self._all(f"*/{RECORD}")[:RUNS]
+        folders = self._all(f"*/{RECORD}")
         deployed = self._all(f"{DEPLOYED}/*/{RECORD}")
         if not folders and deployed:
             return [max(deployed, key=_number)]
@@ -80,10 +80,9 @@ class Live:
         """
         with self._lock:
             runs = self.runs()
-            others = len(self._all(f"*/{RECORD}")) - RUNS if len(runs) == RUNS else 0
-            state = [others, *((str(run), _changed(run)) for run in runs)]
+            state = [len(runs), *((str(run), _changed(run)) for run in runs[:RUNS])]
             if self._kept is None or self._kept[0] != state:
-                self._kept = state, self._made(runs, others)
+                self._kept = state, self._made(runs)
             return self._kept[1]
 
     def _all(self, records: str) -> list[Path]:
@@ -93,14 +92,14 @@ class Live:
         except OSError as error:
             raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
 
-    def _made(self, runs: list[Path], others: int) -> tuple[str, bool]:
+    def _made(self, runs: list[Path]) -> tuple[str, bool]:
         if len(runs) == 1:
             with opened(runs[0]) as run:
                 return run_page(run), not run.finished or runs != [self.folder]
-        compared = comparison(runs)
-        if others:
+        compared = comparison(runs[:RUNS])
+        if len(runs) > RUNS:
             left_out = (
-                f"{others} of {RUNS + others} runs are not here, all but the first {RUNS} by "
+                f"{len(runs) - RUNS} of {len(runs)} runs are not here, all but the first {RUNS} by "
                 f"name: fedkin compare {shlex.quote(str(self.folder))}/* has all"
             )
             compared = compared._replace(hints=[left_out, *compared.hints])

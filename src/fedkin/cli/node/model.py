@@ -12,7 +12,6 @@ from fedkin.core.errors import FedkinError
 if TYPE_CHECKING:
     from fedkin.export.exportable import Exportable
 
-LACKING = "which the run was trained with"  # of a table without inputs that ``prepare`` makes
 KeptRun = Annotated[
     str | None,
     typer.Option(
@@ -78,6 +77,7 @@ def predict(
     """On a node: predict new samples; a CSV with a probability for each class."""
     from fedkin.cli.export import tell_answers
     from fedkin.cli.talk.prepared import factors
+    from fedkin.data.tables.new_rows import LacksColumn
     from fedkin.export.predict import predict as ask
     from fedkin.flower.table.new_rows import predict_raw
 
@@ -90,9 +90,7 @@ def predict(
     if columns is None:
         try:
             answers = ask(model, data, threshold=threshold)
-        except FedkinError as error:
-            if LACKING not in str(error):
-                raise
+        except LacksColumn as error:  # as a table that ``prepare`` has not read
             told = FedkinError(f"{error}; of raw rows, give --columns, too")
             told.raised_in = error.raised_in
             raise told from error

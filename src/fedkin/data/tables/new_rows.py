@@ -23,6 +23,10 @@ SPELLED = ("separator", "decimal", "encoding")  # keys of [data] that say how a 
 SHOWN = 8  # names in a sentence
 
 
+class LacksColumn(FedkinError):
+    """A table has not every column that the run was trained with."""
+
+
 def read_later(
     path: Path,
     encoding: Encoding,
@@ -46,7 +50,8 @@ def read_later(
         Its rows.
 
     Raises:
-        FedkinError: It lacks a column that the run was trained with.
+        LacksColumn: It lacks one that the run was trained with.
+        FedkinError: It cannot be read, or a column holds what none of training did.
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     written = style({} if copy else options, (*apart, *others))
@@ -69,7 +74,7 @@ def read_later(
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:
         which = some(map(repr, lacking), 1)
-        raise FedkinError(f"{where} lacks the column {which}, which the run was trained with")
+        raise LacksColumn(f"{where} lacks the column {which}, which the run was trained with")
     return read
 
 

@@ -84,6 +84,22 @@ def rounded(value: float) -> float:
     return round(value, 5) if abs(value) >= 1 else float(f"{value:.5g}")
 
 
+def ends_of_axis(rows: Sequence[Mapping[str, Any]], margin: float) -> tuple[float, float]:
+    """Where an axis of values ends: at the lowest and the highest, with a little room.
+
+    Args:
+        rows: With "value", and those of a mean over seeds with "low" and "high".
+        margin: The room at each end, beside all that is between.
+
+    Returns:
+        (low, high), which differ.
+    """
+    low = min(row.get("low", row["value"]) for row in rows)
+    high = max(row.get("high", row["value"]) for row in rows)
+    room = margin * (high - low) or 0.05 * abs(high) or 1.0
+    return round(low - room, 6), round(high + room, 6)
+
+
 class Own(NamedTuple):
     """From what the page makes the rows of the chosen client (``OWN``), by the clients' names.
 

@@ -11,10 +11,11 @@ import altair as alt
 
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import ROWS, Figure, cycled, figure, measured_axis
+from fedkin.report.charts.base import ROWS, Figure, cycled, ends_of_axis, figure, measured_axis
 from fedkin.report.charts.end_labels import SPREAD, apart, first_line, texts, wrapped
 
 HEIGHT = 300
+MARGIN = 0.06  # of the axis, below and above the points
 NEAR = 0.2  # of the axis: points whose names may lie upon each other
 
 
@@ -129,10 +130,7 @@ def pareto(rows: list[dict[str, Any]], measure: str) -> Figure | None:
         return None
     mark_front(rows, measure_named(measure).higher)
     costs = [row["cost"] for row in rows]
-    low = min(row.get("low", row["value"]) for row in rows)
-    high = max(row.get("high", row["value"]) for row in rows)
-    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-    domain = [round(low - room, 6), round(high + room, 6)]
+    domain = list(ends_of_axis(rows, MARGIN))
     colours = cycled(list(dict.fromkeys(row["like"] for row in rows)))
     banded = any("low" in row for row in rows)
     upward = f"mean test {formatting.label(measure)}{SPREAD if banded else ''}"

@@ -11,6 +11,7 @@ from fedkin.report.charts.base import (
     Figure,
     cycled,
     dashes,
+    ends_of_axis,
     figure,
     measured_axis,
     whole_axis,
@@ -41,7 +42,7 @@ def over(lines: Lines, by: str, what: str, remarks: str = "") -> Figure:
     names = list(dict.fromkeys(row["run"] for row in lines))
     experiments = list(dict.fromkeys(row["like"] for row in lines))
     height = max(300, LINE * sum(wrapped(name).count("\n") + 1 for name in names) + 40)
-    low, high = _ends_of_axis(lines)
+    low, high = ends_of_axis(lines, MARGIN)
     x = alt.X(f"{by}:Q", title=by).scale(nice=False, zero=by == "seconds")
     x = x.axis(whole_axis(grid=False)) if by == "round" else x.axis(grid=False)
     banded = any("low" in row for row in lines)
@@ -76,8 +77,8 @@ def _note(lines: Lines, by: str, what: str) -> str:
     label = formatting.label(what)
     many = len({row["like"] for row in lines}) < len({row["run"] for row in lines})
     sentences = [f"Mean over clients of the test {label} of personal models."]
-    if any("low" in row for row in lines):
-        seeds = sorted({row["seeds"] for row in lines if "low" in row})
+    seeds = sorted({row["seeds"] for row in lines if "low" in row})
+    if seeds:
         count = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
         sentences.append(
             f"Lines: means over {count} seeds; bands: ± their sample standard deviation."
@@ -91,18 +92,10 @@ def _note(lines: Lines, by: str, what: str) -> str:
     if many:
         sentences.append("Runs that differ only in seed have one colour.")
     if by == "seconds":
-        if any("low" in row for row in lines):
+        if seeds:
             sentences.append("The seconds of a round are means over seeds, too.")
         sentences.append("Seconds compare only where the runs had the machine to themselves.")
     return " ".join(sentences)
-
-
-def _ends_of_axis(lines: Lines) -> tuple[float, float]:
-    """The lowest and the highest value of lines and bands, and a little room."""
-    low = min(row.get("low", row["value"]) for row in lines)
-    high = max(row.get("high", row["value"]) for row in lines)
-    room = MARGIN * (high - low) or 0.05 * abs(high) or 1.0
-    return round(low - room, 6), round(high + room, 6)
 
 
 def _names(lines: Lines, by: str, height: int, ends: tuple[float, float]) -> list[dict[str, Any]]:

@@ -123,12 +123,12 @@ def tables_of(comparison: Comparison) -> list[Sheet]:
     return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(comparison)]
 
 
-def experiment_sheets(comparison: Comparison, spread: bool = True) -> list[Sheet]:
+def experiment_sheets(comparison: Comparison, means: bool = True) -> list[Sheet]:
     """Those whose rows are experiments, not runs.
 
     Args:
         comparison: The runs and their numbers, as ``compare.comparison`` reads them.
-        spread: Whether the means over seeds are among them.
+        means: Whether those over seeds are among them.
 
     Returns:
         At least one row each.
@@ -136,7 +136,7 @@ def experiment_sheets(comparison: Comparison, spread: bool = True) -> list[Sheet
     every = [
         rank_table(comparison),
         _seeds(
-            comparison.over_seeds if spread else [], view_of(comparison.rows), comparison.measure
+            comparison.over_seeds if means else [], view_of(comparison.rows), comparison.measure
         ),
         _against(comparison.pairs, comparison.baseline, comparison.measure),
         _choice(comparison.settings),

@@ -38,7 +38,7 @@ def paper_sheets(comparison: Comparison) -> list[Sheet]:
         At least one row each.
     """
     rows = over_seeds(comparison.seen, 1)
-    others = tables.experiment_sheets(comparison, spread=False)
+    others = tables.experiment_sheets(comparison, means=False)
     return [sheet for sheet in (_scores(rows, comparison), _costs(rows)) if sheet.rows] + others
 
 
