@@ -32,7 +32,7 @@ from fedkin.core.family import CATEGORICAL
 from fedkin.core.model import from_module
 from fedkin.engine.evaluation import Predict
 from fedkin.experiment.run import run
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.runs.spec import literal, parse
 from fedkin.transforms.safe import blend, choice, errors, no_better
 

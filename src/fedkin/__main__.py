@@ -9,7 +9,7 @@ if __name__ == "__main__":
         not sys.flags.safe_path
         and os.path.dirname(os.path.dirname(os.path.realpath(__file__))) != here
     ):
-        # the current folder: no file there stands in for a library (find_own_code)
+        # the current folder: no file there stands in for a library (find_user_code)
         del sys.path[0]
     from fedkin.cli.app import main
 

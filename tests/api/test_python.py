@@ -15,7 +15,7 @@ from torch import nn
 from fedkin import Experiment, FedkinError, Result, resume, run
 from fedkin.methods.fedavg import fedavg
 from fedkin.models.given import recipe_of
-from fedkin.report.comparison.run_row import Seen, read_run
+from fedkin.report.comparison.run_row import ComparedRun, read_run
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
 from tests.cli.test_documents import ROOT
@@ -66,7 +66,7 @@ def test_a_frame_gives_what_its_file_gives(patients: pd.DataFrame) -> None:
 
 
 def test_runs_on_one_frame_are_of_the_same_data_under_every_seed(patients: pd.DataFrame) -> None:
-    def ran(method: str, seed: int, data: pd.DataFrame) -> Seen:
+    def ran(method: str, seed: int, data: pd.DataFrame) -> ComparedRun:
         keys = {"client": "hospital", "label": "outcome", "model": "mlr", "seed": seed, **SMALL}
         out = f"{method}{seed}{len(data)}"
         return read_run(run(Experiment(method, data=data, **keys), out=out).folder, out)

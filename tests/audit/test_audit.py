@@ -12,7 +12,7 @@ from fedkin import Experiment, Result
 from fedkin.audit import audit as attacks
 from fedkin.audit.audit import audit
 from fedkin.audit.labels import Inferred
-from fedkin.audit.losses import Seen
+from fedkin.audit.losses import Observed
 from fedkin.audit.page import tables, write_page
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
@@ -104,7 +104,7 @@ def test_one_client_that_diverged_takes_no_attack_on_the_others_away(monkeypatch
     x, y = torch.zeros(6, 1), torch.arange(6)
     people = SimpleNamespace(x=x, y=y, classes=2, histogram=lambda _: np.eye(2, dtype=int)[y % 2])
     parts = SimpleNamespace(population=people)
-    seen_of = {k: Seen({"personal": Diverging(k)}, {}, {}) for k in range(6)}
+    seen_of = {k: Observed({"personal": Diverging(k)}, {}, {}) for k in range(6)}
     for client in (0, 5):
         ratio = attacks._ratio(parts, seen_of, client, "personal", np.arange(6))
         assert np.isfinite(ratio).all()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedkin.audit.inversion import Rebuilt, candidates, inverted, rebuilt
-from fedkin.audit.losses import Seen
+from fedkin.audit.losses import Observed
 from fedkin.core.model import Batch, from_module
 from fedkin.core.ops import descend, gradient
 
@@ -19,7 +19,7 @@ def update(samples, noise=0.0, bias=True):
     batch = Batch(samples, torch.arange(rows) % 3, torch.full((rows,), 1 / rows))
     after = descend(model.initial, gradient(model.loss)(model.initial, batch), 0.1)
     noised = {name: value + noise * torch.randn_like(value) for name, value in after.items()}
-    return Seen({}, {"parameters": noised}, {"parameters": model.initial})
+    return Observed({}, {"parameters": noised}, {"parameters": model.initial})
 
 
 def samples(rows, seed=0):
@@ -53,7 +53,7 @@ def test_clients_that_differ_tell_nothing_of_their_samples():
 def test_what_has_no_first_layer_of_that_size_is_passed_over():
     assert rebuilt(update(samples(1), bias=False), samples(1), samples(2)) is None
     assert candidates(update(samples(1)), 11) is None
-    assert candidates(Seen({}, {"predictions": torch.ones(2, 3)}, {}), 12) is None
+    assert candidates(Observed({}, {"predictions": torch.ones(2, 3)}, {}), 12) is None
     assert inverted([]) is None
 
 
@@ -61,4 +61,4 @@ def test_factors_of_an_update_are_passed_over():
     """Rows as long as a sample, of another layer's factors."""
     sent = {"out.weight": torch.ones(2, 12), "out.bias": torch.ones(3)}
     received = {"out.weight": torch.ones(3, 9), "out.bias": torch.ones(3)}
-    assert candidates(Seen({}, {"parameters": sent}, {"parameters": received}), 12) is None
+    assert candidates(Observed({}, {"parameters": sent}, {"parameters": received}), 12) is None

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from fedkin.audit.labels import correlation, inferred
-from fedkin.audit.losses import Seen
+from fedkin.audit.losses import Observed
 
 W = {"hidden.bias": torch.zeros(3), "out.bias": torch.tensor([1.0, 2.0, 3.0])}
 
 
 def seen(message, received=None):
-    return Seen({}, message, {"parameters": W} if received is None else received)
+    return Observed({}, message, {"parameters": W} if received is None else received)
 
 
 def test_the_bias_of_the_last_layer_moves_towards_what_the_client_has() -> None:

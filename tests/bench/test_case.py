@@ -7,19 +7,19 @@ import pytest
 from fedkin.bench import case as cases
 from fedkin.bench.budgets import Allowance, Used
 from fedkin.bench.row import in_one_line
-from fedkin.bench.trial import Ran
+from fedkin.bench.trial import TrialResult
 from fedkin.core.errors import FedkinError
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.runs.spec import parse
-from fedkin.setup.own_code import permit
+from fedkin.setup.user_code import permit
 from tests.bench.tiny import SPEC, tiny
 from tests.experiment.registered import registered
 
 TEN = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
 
 
-def ran_with(sent: Used, work: Used) -> Ran:
-    return Ran(None, {}, sent, work, 1.0, 0.5)  # type: ignore[arg-type]
+def ran_with(sent: Used, work: Used) -> TrialResult:
+    return TrialResult(None, {}, sent, work, 1.0, 0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_budget_is_as_many_rounds_as_fit(
 ) -> None:
     given = cases.case_of("tiny", tiny(settings=TEN), "a", "ditto", "digest")
 
-    def cut(self: cases.Runs, seed: int, rounds: int) -> Ran:
+    def cut(self: cases.Runs, seed: int, rounds: int) -> TrialResult:
         return ran_with(*(used._replace(rounds=used.rounds[:rounds]) for used in (sent, work)))
 
     monkeypatch.setattr(cases.Runs, "of", cut)
@@ -68,7 +68,7 @@ def test_a_measure_that_no_test_samples_define_is_a_reason(
 ) -> None:
     given = cases.case_of("tiny", tiny(settings=TEN), "a", "ditto", "digest")
     found = {"headline": {"personal": {"final": {"mean": None, "worst_decile": None}}}}
-    done = ran_with(Used(), Used())._replace(found=found, seen=Seen({}, measure="auc"))
+    done = ran_with(Used(), Used())._replace(found=found, seen=ComparedRun({}, measure="auc"))
     monkeypatch.setattr(cases.Runs, "of", lambda self, seed, rounds: done)
     runs = cases.Runs(given.tried()[0], None, None)  # type: ignore[arg-type]
     row = cases._run_row(given, runs, 3, 10, ("rounds",), [])
@@ -133,9 +133,9 @@ def test_of_equal_trials_the_first_is_kept(tmp_path: Path, monkeypatch: pytest.M
     """Their means may differ in their last bits, by the order of a sum."""
     means = iter([0.3, 0.1 + 0.2])
 
-    def run_trial(content: object, folder: Path, data_dir: str | None) -> Ran:
-        seen = Seen({}, measure="accuracy")
-        return Ran(seen, {}, Used(), Used(), 1.0, next(means))
+    def run_trial(content: object, folder: Path, data_dir: str | None) -> TrialResult:
+        seen = ComparedRun({}, measure="accuracy")
+        return TrialResult(seen, {}, Used(), Used(), 1.0, next(means))
 
     monkeypatch.setattr(cases, "run_trial", run_trial)
     given = cases.case_of("tiny", tiny(), "digits", "fedavg", "digest", own=[])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.bench.row import append, read_rows
-from fedkin.methods import own as methods
+from fedkin.methods import user_methods as methods
 from tests.bench.test_verify import a_row
 from tests.cli.command import fedkin, told
 

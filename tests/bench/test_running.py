@@ -13,7 +13,7 @@ from fedkin.bench.leaderboard.page import page
 from fedkin.bench.machine import versions
 from fedkin.bench.row import ROWS, Row, append, read_rows, whole_cases
 from fedkin.bench.running import bench
-from fedkin.bench.trial import KEPT, Ran, _read
+from fedkin.bench.trial import KEPT, TrialResult, _read
 from fedkin.core.errors import FedkinError, Halted
 from tests.bench.tiny import quiet, tiny, tiny_request
 
@@ -90,7 +90,7 @@ def test_a_killed_bench_goes_on(
     """Stopped in fedavg's second trial: local's rows and fedavg's first trial stay."""
     real, count = cases.run_trial, iter(range(100))
 
-    def stopping(content: Any, folder: Path, data_dir: str | None) -> Ran:
+    def stopping(content: Any, folder: Path, data_dir: str | None) -> TrialResult:
         if next(count) == 4:  # local: two trials and its row, one trial of fedavg
             raise KeyboardInterrupt
         return real(content, folder, data_dir)
@@ -103,7 +103,7 @@ def test_a_killed_bench_goes_on(
         file.write(b'{"id": "half a row')
     began: list[Path] = []
 
-    def noting(content: Any, folder: Path, data_dir: str | None) -> Ran:
+    def noting(content: Any, folder: Path, data_dir: str | None) -> TrialResult:
         if (folder / "run.db").exists():
             began.append(folder)
         return real(content, folder, data_dir)
@@ -128,7 +128,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, method: str, run: dict[str, int], why
     """Runs of a method with such a [run] end with an error."""
     honest = cases.run_trial
 
-    def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
+    def failing(content: Any, folder: Path, data_dir: str | None) -> TrialResult:
         if content["method"]["name"] == method and content["run"].items() >= run.items():
             raise FedkinError(why)
         return honest(content, folder, data_dir)

@@ -5,8 +5,8 @@ import pytest
 from fedkin.bench.suite import suite
 from fedkin.bench.third_party_code import third_party_code
 from fedkin.core.errors import FedkinError
-from fedkin.methods import own
-from fedkin.methods.own import allow
+from fedkin.methods import user_methods
+from fedkin.methods.user_methods import allow
 from fedkin.runs.spec import parse
 
 SOURCE = """
@@ -23,7 +23,7 @@ SPEC = parse({})[0]
 def module(tmp_path, monkeypatch, own_modules):
     (tmp_path / "outside7.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(own._code, "_allowed", set())
+    monkeypatch.setattr(user_methods._code, "_allowed", set())
 
 
 def test_nobody_imports_what_nobody_typed() -> None:

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.bench import trial
-from fedkin.bench.trial import largest_epsilon, method_of, run_trial, spec_of, up_and_down
+from fedkin.bench.trial import bytes_up_and_down, largest_epsilon, method_of, run_trial, spec_of
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.runs.record import EPSILON
-from fedkin.sweep import without_score
+from fedkin.sweep import missing_score
 
 CONTENT = {
     "data": {"name": "digits"},
@@ -41,7 +41,7 @@ def test_bytes_of_every_message_are_counted() -> None:
         return {"unicast": {"bytes": {"up": up, "down": down, "total": up + down}}}
 
     told = {**part(100, 1000), "setup": part(7, 0), "finish": part(0, 50)}
-    assert up_and_down(told) == (107, 1050)
+    assert bytes_up_and_down(told) == (107, 1050)
 
 
 def test_privacy_costs_what_it_costs_the_worst() -> None:
@@ -95,10 +95,10 @@ def test_a_run_without_a_validation_score_says_why(
     measure, samples, validation, why, tmp_path, monkeypatch
 ) -> None:
     """One that no sample defines has not diverged."""
-    seen = Seen({}, measure=measure, validation=validation)
+    seen = ComparedRun({}, measure=measure, validation=validation)
     record = SimpleNamespace(clients={"a": SimpleNamespace(val=samples)})
     monkeypatch.setattr(trial, "_trained", lambda *given: None)
     monkeypatch.setattr(trial, "read_with_summary", lambda *given: (seen, {}))
-    monkeypatch.setattr(without_score, "opened", lambda run: nullcontext(record))
+    monkeypatch.setattr(missing_score, "opened", lambda run: nullcontext(record))
     with pytest.raises(FedkinError, match=f"^{why}"):
         run_trial(CONTENT, tmp_path / "run", None)

@@ -16,7 +16,7 @@ from fedkin.bench import workers
 from fedkin.bench.case import case_of
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.interrupts import TOLD
-from fedkin.methods.own import allow
+from fedkin.methods.user_methods import allow
 from tests.bench.tiny import tiny, tiny_request
 
 LEAVES = """
@@ -49,7 +49,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from fedkin.bench import workers
 from fedkin.bench.workers import _pool, _run_in_worker
-from fedkin.experiment.terminal import ends_tidily
+from fedkin.experiment.terminal import cleans_up_on_signals
 suite, setting = SimpleNamespace(seeds=[0]), SimpleNamespace(rounds=1)
 if sys.argv[2:]:
     from stubborn import waits
@@ -58,7 +58,7 @@ else:
     waits = partial(time.sleep, 600)
 case = SimpleNamespace(method="local", suite=suite, setting=setting, tried=waits)
 folder = Path(sys.argv[1])
-with ends_tidily(), _pool(2) as pool:
+with cleans_up_on_signals(), _pool(2) as pool:
     busy = pool.submit(_run_in_worker, case, folder, None, None)
     pool.submit(os.getpid).result()
     while not folder.is_dir():
@@ -212,7 +212,7 @@ def test_a_worker_that_is_told_to_end_when_its_case_is_done_ends(
         raise SystemExit(code)
 
     monkeypatch.setattr(workers, "_run_case", lambda *_: [])
-    monkeypatch.setattr(workers, "ends_tidily", late)
+    monkeypatch.setattr(workers, "cleans_up_on_signals", late)
     monkeypatch.setattr(os, "_exit", leave)
     try:
         with pytest.raises(SystemExit):

@@ -14,7 +14,7 @@ from fedkin import Result
 from fedkin.cli.export import as_csv, tell_table
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
-from fedkin.export.opened import Opened as RunOpened
+from fedkin.export.opened_run import Opened as RunOpened
 from fedkin.runs.database import open_run, put_facts
 from fedkin.runs.output_files import make_folder
 from fedkin.setup import snapshot

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.cli.options import named_apart, path_as_text
+from fedkin.cli.options import check_distinct_outputs, path_as_text
 from fedkin.core.errors import FedkinError
 
 
@@ -14,6 +14,6 @@ def test_a_path_is_text_and_none_stays_none() -> None:
 
 
 def test_two_options_do_not_write_one_file() -> None:
-    named_apart({"--markdown": Path("a.md"), "--latex": None, "--html": Path("b.md")})
+    check_distinct_outputs({"--markdown": Path("a.md"), "--latex": None, "--html": Path("b.md")})
     with pytest.raises(FedkinError, match=r"^--markdown and --html both name a\.md: give each"):
-        named_apart({"--markdown": Path("a.md"), "--html": Path("./a.md")})
+        check_distinct_outputs({"--markdown": Path("a.md"), "--html": Path("./a.md")})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system import own_measures
+from fedkin.core.system import user_measures
 from fedkin.report.records import opened
 from fedkin.setup.arguments.options import specification
 from tests.cli.command import SMALL, fedkin, told, without_record
@@ -35,7 +35,7 @@ def here(tmp_path, monkeypatch, own_modules) -> Path:
     """The folder of the command, with measures in a file; nobody has allowed them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(own_measures._code, "_allowed", set())
+    monkeypatch.setattr(user_measures._code, "_allowed", set())
     (tmp_path / "own74.py").write_text(SOURCE)
     return tmp_path
 
@@ -69,7 +69,7 @@ def test_what_reads_a_run_of_it_takes_it_and_imports_nothing(here) -> None:
     run("r", RIGHT)
     for name in {name for name in sys.modules if name == "own74"}:
         del sys.modules[name]
-    own_measures._code._allowed.clear()
+    user_measures._code._allowed.clear()
     for command in (
         ("show", "r"),
         ("compare", "r", "--measure", RIGHT),
@@ -97,7 +97,7 @@ def test_a_file_names_it_once_a_person_trusts_the_file(here) -> None:
 def test_resume_goes_on_with_it_and_does_not_for_a_stranger(here) -> None:
     run("r", RIGHT)
     (here / "r").rename(here / "moved")
-    own_measures._code._allowed.clear()
+    user_measures._code._allowed.clear()
     without_record(here / "moved")
     assert f"names code ({RIGHT})" in told("resume", "moved")
     assert fedkin("resume", "moved", "--trust-code").exit_code == 0

@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
-from fedkin.methods import own
+from fedkin.methods import user_methods
 from fedkin.report.records import opened
 from fedkin.setup.arguments.options import specification
 from tests.cli.command import SMALL, fedkin, ran, told
@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch, own_modules) -> Path:
     """The folder of the command, with a method of one's own in a file; nobody has allowed it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(own._code, "_allowed", set())
+    monkeypatch.setattr(user_methods._code, "_allowed", set())
     (tmp_path / "slow71.py").write_text(SOURCE)
     return tmp_path
 
@@ -89,7 +89,7 @@ def test_what_reads_a_run_of_ones_own_takes_it(here) -> None:
         ("join", "mine", "--client", newcomer),
         ("audit", "mine"),
     ):
-        own._code._allowed.clear()  # each would be a process of its own
+        user_methods._code._allowed.clear()  # each would be a process of its own
         done = fedkin(*command)
         assert done.exit_code == 0, (command, done.output)
 
@@ -131,7 +131,7 @@ def test_a_sweep_searches_its_hyper_parameters_and_chooses_it(here) -> None:
     found = json.loads(fedkin(*mine, "--space", "method.share=0.2,0.9").stdout)["trials"]
     assert {one["method.share"] for one in found} == {0.2, 0.9}
     assert "did you mean 'share'" in told(*mine, "--space", "method.shar=0.2,0.9")
-    own._code._allowed.clear()
+    user_methods._code._allowed.clear()
     either = [*asked, "--out", "t", "--space", f"method.name={SLOWER},fedavg"]
     found = json.loads(fedkin(*either).stdout)["trials"]
     assert {one["method.name"] for one in found} == {SLOWER, "fedavg"}

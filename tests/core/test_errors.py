@@ -5,15 +5,15 @@ import pytest
 from fedkin.core.errors import (
     FedkinError,
     Halted,
-    came_through,
     cut,
+    exception_text,
     first_line,
     letters,
     many,
     named_line,
     near,
-    said,
     some,
+    traceback_lines,
     unknown,
 )
 
@@ -49,7 +49,7 @@ def test_the_lines_of_what_caused_an_error_come_first() -> None:
 
     with pytest.raises(FedkinError) as caught:
         tells()
-    places = [line for line in came_through(caught.value) if line.startswith("  File")]
+    places = [line for line in traceback_lines(caught.value) if line.startswith("  File")]
     assert [line.rpartition(" in ")[2] for line in places][:2] == ["tells", "breaks"]
     assert places[-1].endswith("in tells")
 
@@ -83,4 +83,4 @@ def test_work_that_could_not_go_on_is_a_users_error_too() -> None:
 
 def test_the_frames_of_torchs_own_code_are_left_out() -> None:
     error = RuntimeError("index out of bounds\nException raised from kernel at x.cpp:130\nframe #0")
-    assert said(error) == "index out of bounds"
+    assert exception_text(error) == "index out of bounds"

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from fedkin.engine.interrupts import interrupts
-from fedkin.experiment.terminal import ends_tidily
+from fedkin.experiment.terminal import cleans_up_on_signals
 
 
 def test_the_first_is_remembered_and_the_second_ends(caplog: pytest.LogCaptureFixture) -> None:
@@ -30,7 +30,7 @@ class _Told:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_ending_that_a_destructor_lost_is_found_by_who_asks() -> None:
-    with ends_tidily(), interrupts() as asked:
+    with cleans_up_on_signals(), interrupts() as asked:
         assert not asked()
         held = [_Told()]
         held.clear()

@@ -14,7 +14,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import experiment, run
 from fedkin.methods import METHODS, make
 from fedkin.models.build import build
-from fedkin.models.own import allow
+from fedkin.models.user_models import allow
 from fedkin.newcomers.local import Learned, joined
 from fedkin.report.summary import summary
 from fedkin.setup.loaded_run import load

@@ -20,7 +20,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.masks.agreement import SIGNED
-from fedkin.masks.signatures import SIGNATURE, heard_of
+from fedkin.masks.signatures import SIGNATURE, broadcast_digest
 from fedkin.masks.wire import HEADER
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
@@ -115,7 +115,9 @@ def test_what_nodes_sign_is_the_one_message_of_a_round():
         return True
 
     same, another = b"the model", bytes(bytearray(b"the model"))
-    assert masked_round.digest_of_sent(_asked(same, same, another), verify) == heard_of(same)
+    assert masked_round.digest_of_sent(_asked(same, same, another), verify) == broadcast_digest(
+        same
+    )
     assert masked_round.digest_of_sent(_asked(same, b"other"), None) == b""
     with pytest.raises(FedkinError, match="the method sends clients different messages, and nodes"):
         masked_round.digest_of_sent(_asked(same, b"other"), verify)

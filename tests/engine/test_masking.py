@@ -11,7 +11,7 @@ from fedkin.engine.masking import Masking
 from fedkin.engine.op import COUNT_STAGES, OPENING, SCORE_STAGES, SCORING, STAGES
 from fedkin.masks.keys import KEY
 from fedkin.masks.randomness import not_private
-from fedkin.masks.signatures import SIGNATURE, Identity, said
+from fedkin.masks.signatures import SIGNATURE, Identity, signed_statement
 from fedkin.masks.terms import Bounds, of_counts, of_scores
 from fedkin.masks.wire import HEADER, Refused, Stage, sealed
 from tests.masks.signers import identity
@@ -160,9 +160,9 @@ def test_all_keys_are_signed_with_what_the_client_was_sent() -> None:
     place = Place("personal", "test", "loss")
     scores = host.answer(OPENING, 2, 4, encode_places([place]))
     assert signed == [
-        said(1, 4, public(update), b"the model"),
-        said(of_counts(2), 4, public(counts), b"the next one"),
-        said(of_scores(2), 4, public(scores), b"the next one"),
+        signed_statement(1, 4, public(update), b"the model"),
+        signed_statement(of_counts(2), 4, public(counts), b"the next one"),
+        signed_statement(of_scores(2), 4, public(scores), b"the next one"),
     ]
     for number, blob in enumerate((update, counts, scores), start=1):
         assert blob.endswith(bytes([number]) * SIGNATURE)

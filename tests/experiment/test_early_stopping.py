@@ -13,7 +13,7 @@ from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.runs.database import read_only
 from fedkin.runs.record import FEDERATION, Record
 from tests.engine.small import outcome, small

@@ -9,14 +9,14 @@ import pytest
 
 from fedkin.experiment.terminal import (
     LONGEST,
+    cleans_up_on_signals,
     console,
-    ends_tidily,
     ends_with_connection,
     loudness,
     note,
+    print_notice,
     say,
     say_all,
-    tell,
     tell_hints,
 )
 
@@ -27,7 +27,7 @@ def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
     loudness(logging.INFO)
     say(BAD)
     say_all(f"{BAD}\tc\n")
-    tell(f"{BAD}\nsecond")
+    print_notice(f"{BAD}\nsecond")
     console().print(f"[bold]{BAD}")
     out, err = capsys.readouterr()
     assert "\x1b[2J" not in out + err
@@ -43,7 +43,7 @@ def test_a_programs_own_handler_gets_harmless_lines(caplog: pytest.LogCaptureFix
 
 def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixture[str]) -> None:
     loudness(logging.INFO)
-    tell("x" * (LONGEST + 5))
+    print_notice("x" * (LONGEST + 5))
     tell_hints(["one", "two", "one"])
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "x" * LONGEST + "…"
@@ -59,7 +59,7 @@ def test_a_program_that_imports_fedkin_decides_what_its_logger_does() -> None:
 
 def test_who_is_told_to_end_ends_as_after_ctrl_c() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), ends_tidily():
+    with pytest.raises(KeyboardInterrupt), cleans_up_on_signals():
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -67,7 +67,7 @@ def test_who_is_told_to_end_ends_as_after_ctrl_c() -> None:
 def test_a_signal_that_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with ends_tidily():
+        with cleans_up_on_signals():
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -82,7 +82,7 @@ def test_who_came_by_ssh_ends_with_it_but_for_nohup_and_tmux(
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
     try:
-        with ends_tidily():
+        with cleans_up_on_signals():
             assert ends_with_connection()
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         assert not ends_with_connection()

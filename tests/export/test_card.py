@@ -14,10 +14,10 @@ from fedkin.core.family import standardised
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of, input_of, output_of
 from fedkin.export.card_page import as_markdown
-from fedkin.export.opened import Member, Opened
-from fedkin.models.own import allow
+from fedkin.export.opened_run import Member, Opened
+from fedkin.models.user_models import allow
 from fedkin.report.summary import summary
-from fedkin.report.words.deployed import what_and_why
+from fedkin.report.words.deployed import choice_in_words
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from tests import awkward
@@ -78,7 +78,7 @@ def test_tensors_are_listed_where_a_file_holds_them(tmp_path: Path) -> None:
 def test_a_card_says_what_a_safe_client_deploys_and_why(tmp_path: Path) -> None:
     folder, card = exported(tmp_path, "fedavg:safe=true", "safetensors")
     extras = summary(tmp_path / "run")["extras"]
-    expected = what_and_why(extras["safe_share"]["H01"], extras["safe_chance"]["H01"])
+    expected = choice_in_words(extras["safe_share"]["H01"], extras["safe_chance"]["H01"])
     assert card["deploys"] == expected
     assert f"- deploys {expected}\n" in (folder / "card.md").read_text()
     opened = Opened(tmp_path / "run")

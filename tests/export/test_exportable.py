@@ -11,7 +11,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import plain_prediction
 from fedkin.export import exportable as module
 from fedkin.export.exportable import SAMPLES, exportable, samples_of
-from fedkin.export.opened import Member
+from fedkin.export.opened_run import Member
 from fedkin.export.personal import Personal
 from tests.awkward import population
 from tests.methods.federation import architecture

@@ -9,9 +9,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.export.export import export
 from fedkin.export.exportable import exportable as of_one
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.export.shared import SAMPLES, SHARED, Served, made_up, shared, shared_view
-from fedkin.models.own import allow
+from fedkin.models.user_models import allow
 from fedkin.setup.build import assemble
 from tests.awkward import population
 from tests.cli.command import fedkin, told

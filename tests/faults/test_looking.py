@@ -11,7 +11,7 @@ from fedkin.engine import store
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.newcomers.join import join
 from fedkin.newcomers.local import Learned, described, joined
 from fedkin.report.records import opened as records

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.address import dialled_here, host_of, listening, loopback
+from fedkin.flower.address import host_of, listening, local_address, loopback
 from fedkin.flower.config import Deployment, NodeConfig, made
 from fedkin.flower.operator import supervisor
 from fedkin.flower.operator.site import init
@@ -44,10 +44,10 @@ def test_an_address_of_another_machine_is_not_bound_in_silence(tmp_path, command
     assert not commands
     found = init(tmp_path / "behind", SPEC, NAMES, "192.0.2.7:9092", listen="127.0.0.1")
     supervisor.superlink(found)
-    assert dialled_here("192.0.2.7:9092", "127.0.0.1") == "127.0.0.1:9092"
-    assert dialled_here("192.0.2.7:9092", None) == "192.0.2.7:9092"
-    assert dialled_here("fl.example.org:9092", "::") == "127.0.0.1:9092"
-    assert dialled_here("fl.example.org:9092", "::1") == "[::1]:9092"
+    assert local_address("192.0.2.7:9092", "127.0.0.1") == "127.0.0.1:9092"
+    assert local_address("192.0.2.7:9092", None) == "192.0.2.7:9092"
+    assert local_address("fl.example.org:9092", "::") == "127.0.0.1:9092"
+    assert local_address("fl.example.org:9092", "::1") == "[::1]:9092"
     assert listening("localhost:1", None) == "localhost"
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import experiment as checked
 from fedkin.experiment.run import run
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.flower import config, server
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.model import exportable

@@ -16,14 +16,14 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import run
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
 from fedkin.flower.node import placement
 from fedkin.flower.node.model import exportable
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
-from fedkin.methods.own import allow
+from fedkin.methods.user_methods import allow
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.setup.build import assemble

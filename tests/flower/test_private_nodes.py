@@ -16,7 +16,7 @@ from fedkin.experiment.training import Interrupted
 from fedkin.flower import config
 from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
-from fedkin.flower.node.deployed_model import Kept
+from fedkin.flower.node.deployed_model import KeptModel
 from fedkin.flower.node.privacy_ledger import PrivacyLedger
 from fedkin.flower.node.protection import threshold_at
 from fedkin.report.privacy_costs import cost_of_record
@@ -282,7 +282,9 @@ def test_a_budget_holds_although_a_server_was_cut_off(tmp_path, monkeypatch):
         folder = fleet.folder / "nodes" / name
         (kept,) = PrivacyLedger(folder / "state", None).runs()
         assert (kept.again, kept.epsilon) == (1, pytest.approx(most))
-        details = Kept(config.load(config.NodeConfig, folder, config.NODE), folder, None).details
+        details = KeptModel(
+            config.load(config.NodeConfig, folder, config.NODE), folder, None
+        ).details
         assert (details.trained, details.again) == (2, 1)
 
 
@@ -305,7 +307,9 @@ def test_a_last_round_that_is_done_again_finds_nodes_that_take_its_other_model(
         assert not any("was not evaluated" in sentence for sentence in database.facts()["said"])
     for name in fleet.nodes:
         folder = fleet.folder / "nodes" / name
-        details = Kept(config.load(config.NodeConfig, folder, config.NODE), folder, None).details
+        details = KeptModel(
+            config.load(config.NodeConfig, folder, config.NODE), folder, None
+        ).details
         assert (details.trained, details.again) == (3, 1)
 
 

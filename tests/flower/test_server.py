@@ -68,7 +68,7 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
         raise error
 
     monkeypatch.setattr(server, "serve", fail)
-    monkeypatch.setattr(stopping, "begun", lambda _: True)
+    monkeypatch.setattr(stopping, "has_begun", lambda _: True)
     with pytest.raises(type(error)):
         begin(tmp_path)
     left = json.loads((tmp_path / "ended-12.json").read_text())
@@ -129,7 +129,7 @@ def parts(monkeypatch, tmp_path):
     def begin(how):
         return lambda *told, **named: [seen.began.append((how, told, named)), tmp_path][1]
 
-    monkeypatch.setattr(server, "begun", lambda _: seen.begun)
+    monkeypatch.setattr(server, "has_begun", lambda _: seen.begun)
     monkeypatch.setattr(server, "recorded", lambda _: seen.recorded)
     monkeypatch.setattr(server, "facts_at", lambda _: seen.noted)
     monkeypatch.setattr(server, "hello", hello)

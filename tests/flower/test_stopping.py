@@ -20,7 +20,7 @@ def test_what_is_to_end_ends_once(tmp_path):
 def test_there_is_nothing_to_resume_before_a_run_has_begun(tmp_path, monkeypatch):
     out = tmp_path / "runs" / "3"
     assert run_again("my site", out) == "begin again: fedkin deploy run 'my site'"
-    monkeypatch.setattr(stopping, "begun", lambda folder: folder == out)
+    monkeypatch.setattr(stopping, "has_begun", lambda folder: folder == out)
     assert run_again("site", out) == "continue with: fedkin deploy run site --resume"
 
 

@@ -22,7 +22,7 @@ from fedkin.core.toml import BadToml, parse_toml
 from fedkin.report.summary import summary
 from fedkin.runs import trust
 from fedkin.runs.bounds import COLUMNS
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.spec import SECTIONS, Spec, parse
 from fedkin.setup.arguments.options import specification
 from tests.fuzz.boundary import TEXTS, TOML_VALUES, VALUES, Boundary
@@ -126,7 +126,7 @@ def _name(name: str) -> None:
     """A client's name as a folder in a run directory."""
     folder, _ = _record()
     run = Path(folder.name)
-    found = own(run, "joined", name)
+    found = path_in_run(run, "joined", name)
     assert os.path.realpath(found).startswith(os.path.realpath(run / "joined") + os.sep), name
 
 

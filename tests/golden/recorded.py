@@ -20,7 +20,7 @@ from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, row
 from fedkin.engine.evaluation import score
-from fedkin.engine.measures import share_error
+from fedkin.engine.measures import standard_error_of_share
 from fedkin.runtime.replay import Runtime
 from tests.golden.trace import Trace
 
@@ -111,7 +111,7 @@ class RecordedClient:
         return -accuracy, loss
 
     def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
-        return share_error(-rank[0], len(self.samples[split][0]))
+        return standard_error_of_share(-rank[0], len(self.samples[split][0]))
 
 
 @dataclass(frozen=True)

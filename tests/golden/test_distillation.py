@@ -10,7 +10,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import row
 from fedkin.methods.feddf import feddf
 from fedkin.methods.kt_pfl import kt_pfl
-from fedkin.methods.parts.codistillation import imitate, log_predictions
+from fedkin.methods.parts.codistillation import distillation_step, log_predictions
 from tests.golden.recorded import RecordedServer, linear, recorded_rows
 
 CLIENTS, PUBLIC, STEPS = 4, 12, 6
@@ -83,7 +83,9 @@ def test_kt_pfl(verdict):
     for classes, what in ((3, "student at lr / classes"), (1, "student")):
         rate = v.trace.number("lr") / classes
         for steps in range(1, 5):
-            found = scan(imitate, row(models, 0), batches._replace(steps=steps), rate, temperature)
+            found = scan(
+                distillation_step, row(models, 0), batches._replace(steps=steps), rate, temperature
+            )
             v.compare(what, found, row(student, steps - 1))
     v.agrees("predictions", "teams", "student at lr / classes")
     v.deviates("student", "theirs divides the KL by batch · classes", 0.014)

@@ -12,7 +12,7 @@ from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, MaskingClient
 from fedkin.masks.keys import KEY, agreed
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.shares import recover
-from fedkin.masks.signatures import SIGNATURE, heard_of
+from fedkin.masks.signatures import SIGNATURE, broadcast_digest
 from fedkin.masks.terms import Terms, pairing, point_of
 from fedkin.masks.vectors import Vector, add_pair, mask_of, unpacked
 from fedkin.masks.wire import (
@@ -353,7 +353,7 @@ def test_who_is_gone_makes_no_number_full_though_it_signed_the_same() -> None:
     played = Round(5, 3)
     asking = played.arrive(range(4))
     sent = {one: played.clients[one].agree(asking)[HEADER.size :] for one in range(2)}
-    told = Agreement(ROUND, 3, heard_of(played.roster), frozenset(range(4)))
+    told = Agreement(ROUND, 3, broadcast_digest(played.roster), frozenset(range(4)))
     assert sent[1] == signature(1, told.said_by(1))
     with pytest.raises(Refused, match="signed: client 4 is not among the survivors"):
         played.clients[0].reveal(_signed({**sent, 4: signature(4, told.said_by(4))}))
@@ -424,7 +424,7 @@ def test_a_client_signs_one_list_a_round() -> None:
 
 
 def test_what_is_signed_is_another_text_for_each_round_signer_list_and_roster() -> None:
-    one, other = heard_of(b"roster"), heard_of(b"another")
+    one, other = broadcast_digest(b"roster"), broadcast_digest(b"another")
     texts = [
         Agreement(7, 3, one, frozenset({1, 2, 3})).said_by(1),
         Agreement(8, 3, one, frozenset({1, 2, 3})).said_by(1),

@@ -30,20 +30,20 @@ def test_no_key_hides_two_pairs_of_shares(monkeypatch: pytest.MonkeyPatch) -> No
     differs from the other.
     """
     used: list[bytes] = []
-    hide = keys.hidden
+    hide = keys.encrypt
 
     def noted(key: bytes, content: bytes, about: bytes) -> bytes:
         used.append(key)
         return hide(key, content, about)
 
-    monkeypatch.setattr(keys, "hidden", noted)
+    monkeypatch.setattr(keys, "encrypt", noted)
     play(vectors_of(range(5), 3), 3)
     assert len(used) == len(set(used)) == 5 * 4
 
 
 def test_what_is_hidden_is_shown_at_the_place_it_was_made_for_only() -> None:
     key = keys.agreed(ONE.private, OTHER.public, "shares 1 2 3")
-    blob = keys.hidden(key, b"x", b"shares 1 2 3")
-    assert keys.shown(key, blob, b"shares 1 2 3") == b"x"
-    assert keys.shown(key, blob, b"shares 1 3 2") is None
-    assert keys.shown(bytes(32), blob, b"shares 1 2 3") is None
+    blob = keys.encrypt(key, b"x", b"shares 1 2 3")
+    assert keys.decrypt(key, blob, b"shares 1 2 3") == b"x"
+    assert keys.decrypt(key, blob, b"shares 1 3 2") is None
+    assert keys.decrypt(bytes(32), blob, b"shares 1 2 3") is None

@@ -53,7 +53,7 @@ def test_a_seed_and_a_key_are_shared_by_polynomials_of_their_own(
         pairs.append(content)
         return content
 
-    monkeypatch.setattr(keys, "hidden", noted)
+    monkeypatch.setattr(keys, "encrypt", noted)
     drawn: list[tuple[str, int]] = []
     server, clients = _advertised(drawn)
     roster = server.roster()

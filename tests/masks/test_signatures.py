@@ -8,12 +8,12 @@ import pytest
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.keys import KEY, pair_of
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.signatures import SIGNATURE, heard_of, said
+from fedkin.masks.signatures import SIGNATURE, broadcast_digest, signed_statement
 from fedkin.masks.terms import Terms
 from fedkin.masks.wire import CLIENT, HEADER, MOST_CLIENTS, Refused, Stage, opened, sealed
 from tests.masks.signers import identity, verifier
 
-MODEL, OTHER = heard_of(b"the model"), heard_of(b"another")
+MODEL, OTHER = broadcast_digest(b"the model"), broadcast_digest(b"another")
 
 
 def _round(
@@ -104,17 +104,17 @@ def test_who_was_sent_something_else_is_in_no_sum_with_the_others() -> None:
     for client in clients.values():
         with pytest.raises(Refused, match="or the server sent it something else than this client"):
             client.share(roster)
-    assert heard_of(None) == heard_of(b"") != MODEL
+    assert broadcast_digest(None) == broadcast_digest(b"") != MODEL
 
 
 def test_what_is_signed_is_another_text_for_each_round_client_key_and_message() -> None:
     one, other = bytes(KEY), b"\x01" * KEY
     texts = [
-        said(7, 1, one + one, MODEL),
-        said(8, 1, one + one, MODEL),
-        said(7, 2, one + one, MODEL),
-        said(7, 1, other + one, MODEL),
-        said(7, 1, one + other, MODEL),
-        said(7, 1, one + one, OTHER),
+        signed_statement(7, 1, one + one, MODEL),
+        signed_statement(8, 1, one + one, MODEL),
+        signed_statement(7, 2, one + one, MODEL),
+        signed_statement(7, 1, other + one, MODEL),
+        signed_statement(7, 1, one + other, MODEL),
+        signed_statement(7, 1, one + one, OTHER),
     ]
     assert len(set(texts)) == len(texts)

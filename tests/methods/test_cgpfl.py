@@ -14,7 +14,7 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit
-from fedkin.core.sums.replies import MadeReplies
+from fedkin.core.sums.replies import DerivedReplies
 from fedkin.core.tree import weighted_mean
 from fedkin.methods.cgpfl import cgpfl, regroup
 from fedkin.methods.cgpfl import uploads as uploads_of
@@ -99,8 +99,8 @@ def test_the_means_of_all_clusters_are_taken_in_one_pass(weights):
         read[client] += 1
         return Reply({"parameters": sent[client]}, sizes[client])
 
-    replies = MadeReplies(dict.fromkeys(sent), one)
-    points = uploads_of(MadeReplies(sent, lambda k: Reply({"parameters": sent[k]}, 1.0)))
+    replies = DerivedReplies(dict.fromkeys(sent), one)
+    points = uploads_of(DerivedReplies(sent, lambda k: Reply({"parameters": sent[k]}, 1.0)))
     centroids = torch.stack([points[torch.tensor(labels) == k].mean(0) for k in range(3)])
     found = Clusters(torch.tensor(labels), centroids, 0.0)
     after = regroup(state, replies, found, 1.0)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.ops import abreast
+from fedkin.core.ops import parallel_scans
 from fedkin.methods.persfl import persfl
 from tests.methods.federation import (
     Federated,
@@ -166,16 +166,16 @@ def test_students_that_validation_cannot_tell_apart_are_chosen_by_their_loss(mar
 
 def test_scans_side_by_side_end_where_each_ends_alone(monkeypatch):
     """Stacked or one after the other, with fewer and with more scans than fit beside each other."""
-    ends, stacked, alone = [], [], abreast._abreast
+    ends, stacked, alone = [], [], parallel_scans._in_parallel
 
     def seen(*arguments):
         found = alone(*arguments)
         stacked.append(len(found))
         return found
 
-    monkeypatch.setattr(abreast, "_abreast", seen)
-    for largest in (abreast.LARGEST_STACKED, 0):
-        monkeypatch.setattr(abreast, "LARGEST_STACKED", largest)
+    monkeypatch.setattr(parallel_scans, "_in_parallel", seen)
+    for largest in (parallel_scans.LARGEST_STACKED, 0):
+        monkeypatch.setattr(parallel_scans, "LARGEST_STACKED", largest)
         run, _ = make(kind="dnn", compile="trace", rounds=2)
         ends.append(run.finish().own)
     assert stacked == [len(GRID)] * 6
@@ -188,7 +188,7 @@ def test_scans_side_by_side_end_where_each_ends_alone(monkeypatch):
 
 def test_a_step_that_draws_walks_alone(monkeypatch):
     tried = []
-    monkeypatch.setattr(abreast, "_abreast", lambda *_: tried.append(1) or 1 / 0)
+    monkeypatch.setattr(parallel_scans, "_in_parallel", lambda *_: tried.append(1) or 1 / 0)
     run, _ = make(kind="dnn", rounds=1)
     assert len(run.finish().own) == len(tried) == 6
 

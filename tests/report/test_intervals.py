@@ -13,8 +13,8 @@ from fedkin.report.intervals import (
     LARGE,
     LEVEL,
     Pair,
-    apart,
     by_seed,
+    differ_significantly,
     exact_of_share,
     interval,
     of_error,
@@ -124,8 +124,10 @@ def test_who_counts_nothing_decides_nothing_under_several_seeds() -> None:
         }
         one = {pair: value for pair, (_, value) in numbers.items()}
         other = dict.fromkeys(one, 0.0)
-        assert not apart(one, other)
-        assert apart(one, other, {pair: float(k > 0) for pair, (k, _) in numbers.items()})
+        assert not differ_significantly(one, other)
+        assert differ_significantly(
+            one, other, {pair: float(k > 0) for pair, (k, _) in numbers.items()}
+        )
 
 
 def test_a_person_whom_a_seed_lacks_is_in_the_others() -> None:
@@ -144,7 +146,9 @@ def test_a_person_whom_a_seed_lacks_is_in_the_others() -> None:
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.7])
-def test_how_often_the_interval_of_the_same_persons_holds_the_true_mean(apart: float) -> None:
+def test_how_often_the_interval_of_the_same_persons_holds_the_true_mean(
+    apart: float,
+) -> None:
     """Under three seeds, whose models are better or worse for everybody by ``apart`` sds of 20
     persons' mean, and for each person by as much again.
     """
@@ -172,7 +176,7 @@ def test_few_equal_clients_are_seldom_declared_different(clients: int, weighed: 
     for _ in range(600):
         one, other = rng.normal(0.7, 0.1, (2, clients))
         weights = pairs(rng.lognormal(0, 1, clients)) if weighed else None
-        found += apart(pairs(one), pairs(other), weights)
+        found += differ_significantly(pairs(one), pairs(other), weights)
     assert found / 600 < 0.08
 
 

@@ -245,7 +245,7 @@ def own_rows() -> dict[str, Row]:
     }
 
 
-def own_methods() -> dict[str, Row]:
+def user_methods() -> dict[str, Row]:
     """At the small scale, where claims are run: one for each method of a base specification, with
     and without newcomers.
     """
@@ -260,13 +260,13 @@ def own_methods() -> dict[str, Row]:
 
 def test_the_claims_have_rows_of_their_own() -> None:
     assert len(own_rows()) > 100
-    assert any(name.endswith("l2sgd small") for name in own_methods())
+    assert any(name.endswith("l2sgd small") for name in user_methods())
 
 
 @pytest.mark.rotating
-@pytest.mark.parametrize("name", sorted(own_methods()))
+@pytest.mark.parametrize("name", sorted(user_methods()))
 def test_a_row_of_the_claims_starts_for_every_method(name: str, data: Path, tmp_path: Path) -> None:
-    _start(own_methods()[name], data, tmp_path)
+    _start(user_methods()[name], data, tmp_path)
 
 
 @pytest.mark.slow

@@ -8,12 +8,12 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.directory import (
-    begun,
     check_home,
     check_own,
+    has_begun,
     leftover,
     noted,
-    own,
+    path_in_run,
     recorded,
     unrecorded,
 )
@@ -24,7 +24,7 @@ def test_how_far_it_came(tmp_path: Path) -> None:
     for name in ("", "experiment.toml", "run.db"):
         if name:
             (tmp_path / name).touch()
-        stages.append((begun(tmp_path), recorded(tmp_path), unrecorded(tmp_path)))
+        stages.append((has_begun(tmp_path), recorded(tmp_path), unrecorded(tmp_path)))
     assert stages == [(False, False, False), (True, False, True), (True, True, False)]
 
 
@@ -39,8 +39,8 @@ def test_a_run_that_lost_its_record_does_not_begin_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "a\nb", "x" * 256, "ü" * 128])
 def test_no_name_leads_out_or_is_none(tmp_path: Path, name: str) -> None:
     with pytest.raises(FedkinError, match="cannot be the name of a file"):
-        own(tmp_path, "joined", name)
-    assert own(tmp_path, "joined", "ü" * 127) == tmp_path / "joined" / ("ü" * 127)
+        path_in_run(tmp_path, "joined", name)
+    assert path_in_run(tmp_path, "joined", "ü" * 127) == tmp_path / "joined" / ("ü" * 127)
 
 
 def test_a_link_a_folder_in_a_files_place_and_a_second_name_are_refused(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_link_a_folder_in_a_files_place_and_a_second_name_are_refused(tmp_path
         check_own(tmp_path)
     (tmp_path / "state").symlink_to(tmp_path)
     with pytest.raises(FedkinError, match="is a link"):
-        own(tmp_path, "state", "0.safetensors")
+        path_in_run(tmp_path, "state", "0.safetensors")
 
 
 def test_what_a_killed_run_leaves() -> None:

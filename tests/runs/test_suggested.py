@@ -184,7 +184,7 @@ def test_a_table_is_read_once_for_two_who_ask(
     )
     data = {"name": str(patients(tmp_path)), "client": "site", "label": "outcome"}
     spec, other = parse({"data": data})[0], parse({"data": {**data, "drop": ["v"]}})[0]
-    with population.reading_once():
+    with population.shared_reading():
         first = population.source_of(spec)
         assert population.source_of(population.rooted(spec)) is first
         assert len(read) == 1

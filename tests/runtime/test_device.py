@@ -14,7 +14,7 @@ from fedkin.core.tree import leaves, map_tree, row
 from fedkin.engine.vmap.batcher import side_by_side
 from fedkin.experiment.run import experiment, run
 from fedkin.models import build
-from fedkin.models.own import allow
+from fedkin.models.user_models import allow
 from fedkin.runs.database import read_only
 from fedkin.runtime import device
 from fedkin.runtime.device import CPU, device_named, placed

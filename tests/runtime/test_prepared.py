@@ -5,7 +5,7 @@ import weakref
 
 from fedkin.core.ops import Batches, scan
 from fedkin.methods.fedavg import sgd_step
-from fedkin.runtime.prepared import MOST, Prepared, made_anew
+from fedkin.runtime.prepared import MOST, Prepared, retraced_note
 from fedkin.runtime.replay import Runtime
 from tests.runtime.test_replay import linear, stacked
 
@@ -53,4 +53,4 @@ def test_an_object_that_is_a_step_is_named_by_its_class():
         def __call__(self, *arguments):
             return arguments
 
-    assert made_anew(Step()).startswith("step Step is made anew")
+    assert retraced_note(Step()).startswith("step Step is made anew")

@@ -16,15 +16,15 @@ import pytest
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.core.system import own_measures
-from fedkin.core.system.own_code import find_own_code
+from fedkin.core.system import user_measures
+from fedkin.core.system.user_code import find_user_code
 from fedkin.experiment.resume import resume
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
 from fedkin.flower.node.placement import models_at
-from fedkin.methods import own as methods
+from fedkin.methods import user_methods as methods
 from fedkin.models.build import build
-from fedkin.models.own import allow, own_class
+from fedkin.models.user_models import allow, user_class
 from fedkin.runs import trust
 from fedkin.setup.arguments.options import specification
 from tests.cli.command import MODULE, SMALL, fedkin, process, told, without_record
@@ -108,7 +108,7 @@ def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypat
     monkeypatch.setattr(methods._code, "_allowed", set())
     imported: list[str] = []
     only = SimpleNamespace(import_module=imported.append)
-    monkeypatch.setattr("fedkin.core.system.own_code.importlib", only)
+    monkeypatch.setattr("fedkin.core.system.user_code.importlib", only)
     given_the_method(kept_run, here / "run", code)
     if command[0] == "resume":
         without_record(here / "run")
@@ -123,10 +123,10 @@ def test_nor_a_method_that_a_file_names(command, code, here, kept_run, monkeypat
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_nor_a_measure_that_a_file_names(command, here, kept_run, monkeypatch):
     """A run directory from elsewhere whose [run] measure is a function of some module."""
-    monkeypatch.setattr(own_measures._code, "_allowed", set())
+    monkeypatch.setattr(user_measures._code, "_allowed", set())
     imported: list[str] = []
     only = SimpleNamespace(import_module=imported.append)
-    monkeypatch.setattr("fedkin.core.system.own_code.importlib", only)
+    monkeypatch.setattr("fedkin.core.system.user_code.importlib", only)
     given_the_measure(kept_run, here / "run", "a_strangers_nets:make_score")
     if command[0] == "resume":
         without_record(here / "run")
@@ -249,7 +249,7 @@ def test_nobody_allowed_it(here):
 def test_what_is_no_model_is_not_called(path):
     allow([path])
     with pytest.raises(FedkinError, match="is not called"):
-        own_class(path)
+        user_class(path)
 
 
 @pytest.mark.rotating
@@ -265,10 +265,10 @@ def test_no_file_of_the_current_folder_stands_in_for_a_library(here):
 
 
 def test_the_current_folder_comes_last_on_the_import_path(here):
-    find_own_code()
+    find_user_code()
     assert sys.path[-1] == str(here)
     assert sys.path.count(str(here)) == 1
-    find_own_code()  # once
+    find_user_code()  # once
     assert sys.path.count(str(here)) == 1
 
 

@@ -18,7 +18,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import open_run, read_only
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runtime.code_cache import INDUCTOR
@@ -131,8 +131,8 @@ def test_tidy_removes_files_of_its_own_names_only(tmp_path: Path) -> None:
 )
 def test_no_name_leads_out_of_a_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match="cannot be the name of a file"):
-        own(tmp_path, "joined", name)
-    assert own(tmp_path, "joined", "St. Mary's, 2") == tmp_path / "joined" / "St. Mary's, 2"
+        path_in_run(tmp_path, "joined", name)
+    assert path_in_run(tmp_path, "joined", "St. Mary's, 2") == tmp_path / "joined" / "St. Mary's, 2"
 
 
 def test_what_is_beyond_belief_is_not_measured(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_what_a_terminal_would_obey_is_shown() -> None:
 def test_lines_and_tables_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.loudness(logging.INFO)
     terminal.say(f"a\n{EVIL}")
-    terminal.tell(f"a\n{EVIL}" + "x" * 5000)
+    terminal.print_notice(f"a\n{EVIL}" + "x" * 5000)
     table = Table("column", title=EVIL)
     table.add_row(EVIL)
     terminal.console().print(table)

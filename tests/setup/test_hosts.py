@@ -3,8 +3,8 @@
 import json
 import math
 
-from fedkin.methods import own as methods
-from fedkin.methods.own import allow
+from fedkin.methods import user_methods as methods
+from fedkin.methods.user_methods import allow
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_from_setup, partial_sums_of, replays_of, setup_of

@@ -5,7 +5,13 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import parse
 from fedkin.setup import population as module
-from fedkin.setup.population import asked_to_divide, population_of, reading_once, rooted, source_of
+from fedkin.setup.population import (
+    division_is_given,
+    population_of,
+    rooted,
+    shared_reading,
+    source_of,
+)
 from tests.awkward import CLASSES, table
 
 
@@ -31,7 +37,7 @@ def test_paths_mean_the_same_in_any_folder(own, tmp_path) -> None:
 
 def test_one_file_is_read_once_for_two_who_ask(own, monkeypatch) -> None:
     asked = spec(**own)
-    with reading_once():
+    with shared_reading():
         first = source_of(asked)
         again = source_of(asked)
         third = source_of(asked)  # two who ask: then it is let go
@@ -42,7 +48,7 @@ def test_one_file_is_read_once_for_two_who_ask(own, monkeypatch) -> None:
 
 
 def test_another_wish_is_another_source(own) -> None:
-    with reading_once():
+    with shared_reading():
         assert source_of(spec(**own)).x.shape[1] == 2
         other = {"data": {**own["data"], "drop": ["words", "u"]}}
         assert source_of(spec(**other)).x.shape[1] == 1
@@ -84,9 +90,9 @@ def test_clients_that_nobody_named_are_asked_for(own) -> None:
     with pytest.raises(FedkinError, match=r"column 'site' \(6 values\) looks like its clients"):
         population_of(spec(**bare), wanted=False)
     divided = spec(**bare, split={"name": "iid"}, run={"clients": 4})
-    assert asked_to_divide(divided)
+    assert division_is_given(divided)
     assert population_of(divided, wanted=False).clients == 4
-    assert not asked_to_divide(spec(**bare, split={"train": 0.5, "val": 0.2, "test": 0.3}))
+    assert not division_is_given(spec(**bare, split={"train": 0.5, "val": 0.2, "test": 0.3}))
 
 
 @pytest.mark.parametrize("partition", ["iid", "dirichlet"])

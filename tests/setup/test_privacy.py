@@ -7,7 +7,7 @@ from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
-from fedkin.engine.made_of import MadeOf
+from fedkin.engine.model_sources import ModelSources
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.report.words.run_words import privacy
 from fedkin.runs.secret_file import new_secret
@@ -141,7 +141,7 @@ def test_only_scores_that_are_sent_are_named_as_outside(asked, scores):
 )
 def test_a_personal_model_of_its_clients_own_rows_is_outside(privacy, own, samples, outside):
     asked = spec(**{"secure_aggregation": None, "where": None, **privacy})
-    assert is_personal_outside(asked, MadeOf(own, samples)) == outside
+    assert is_personal_outside(asked, ModelSources(own, samples)) == outside
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from fedkin.setup.build import assemble
 from fedkin.setup.hosts import host_of
 from fedkin.transforms.private_predictions import (
     PredictionNoise,
-    introducing_nothing,
     keep_predictions_private,
+    without_introductions,
 )
 from fedkin.transforms.setting import Setting
 from tests.engine.small import content
@@ -121,7 +121,7 @@ def introducing(told):
 def test_a_client_that_begins_with_its_labels_is_refused_before_training():
     method, start, host = introducing(lambda own, data: own["labels"])
     method.check(start, 6)
-    labelled = introducing_nothing(
+    labelled = without_introductions(
         method._replace(client=lambda initial, info: {"labels": info.histogram}), setting(host)
     )
     sentence = (

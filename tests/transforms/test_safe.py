@@ -15,7 +15,7 @@ from fedkin.core.model import from_module
 from fedkin.core.rng import Key
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.experiment.run import run
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.methods import make
 from fedkin.report.summary import summary
 from fedkin.report.words.deployed import summed_up

@@ -29,8 +29,8 @@ from fedkin.setup.arguments.keywords import changes_of, content_of
 from fedkin.setup.arguments.method_value import check_called, check_settings
 from fedkin.setup.arguments.names_exist import check_names
 from fedkin.setup.arguments.options import specification
-from fedkin.setup.own_code import permit
-from fedkin.setup.population import reading_once
+from fedkin.setup.population import shared_reading
+from fedkin.setup.user_code import permit
 
 __all__ = ["Experiment", "run"]
 
@@ -253,7 +253,7 @@ def _sections(file: Path) -> dict[str, Any]:
     return {}
 
 
-@reading_once()
+@shared_reading()
 def run(
     experiment: Experiment,
     out: Path | str | None = None,
@@ -278,7 +278,7 @@ def run(
     spec = experiment.spec
     with experiment._placed() as placed:
         for sentence in data_notes(placed):
-            warnings.warn(sentence, stacklevel=3)  # 2 is reading_once's
+            warnings.warn(sentence, stacklevel=3)  # 2 is shared_reading's
     if experiment.given_data is None:
         return _run(experiment, spec, out, progress)
     # the name is a Method value's, too; another process may have data of its own for this folder

@@ -19,9 +19,9 @@ from fedkin.experiment.resume import resume as go_on
 from fedkin.experiment.training import Progress
 from fedkin.export.export import export as write
 from fedkin.export.exportable import exportable
-from fedkin.export.opened import Member, Opened
+from fedkin.export.opened_run import Member, Opened
+from fedkin.export.output_paths import place_of
 from fedkin.export.personal import Personal
-from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
 from fedkin.models.given import recipes_of, register
 from fedkin.newcomers.join import join

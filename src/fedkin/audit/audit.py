@@ -11,7 +11,7 @@ from fedkin.audit.guesses import LOW_RATE, confidence_of_each, proved, separatio
 from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.kinds import by_kind, guarantee
 from fedkin.audit.labels import correlation, inferred
-from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
+from fedkin.audit.losses import MESSAGE, PERSONAL, Observed, seen
 from fedkin.audit.properties import properties
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
@@ -100,13 +100,13 @@ def _host(loaded: Loaded, folder: Path) -> Host:
     return transport.host
 
 
-def _targets(seen_of: Mapping[int, Seen]) -> list[str]:
+def _targets(seen_of: Mapping[int, Observed]) -> list[str]:
     names = {name for one in seen_of.values() for name in one.models}
     return sorted(names, key=lambda name: (name != PERSONAL, name == MESSAGE, name))
 
 
 def _membership(
-    parts: Assembled, seen_of: Mapping[int, Seen], planted: set[int]
+    parts: Assembled, seen_of: Mapping[int, Observed], planted: set[int]
 ) -> list[dict[str, Any]]:
     """Attacks that ask of a client's own samples which of them it trained on."""
     people = parts.population
@@ -134,7 +134,7 @@ def _membership(
 
 
 def _ratio(
-    parts: Assembled, seen_of: Mapping[int, Seen], client: int, target: str, rows: Array
+    parts: Assembled, seen_of: Mapping[int, Observed], client: int, target: str, rows: Array
 ) -> Array | None:
     """The likelihood ratio of Carlini et al. (2022), offline: how far a sample's loss lies below
     its losses on other clients' models, in their standard deviations; None where those are the same
@@ -161,7 +161,7 @@ def _ratio(
     return ratio
 
 
-def _told(parts: Assembled, seen_of: Mapping[int, Seen]) -> dict[str, Any]:
+def _told(parts: Assembled, seen_of: Mapping[int, Observed]) -> dict[str, Any]:
     """How well messages tell how many samples of each class their senders have, and what follows
     from it of a sender as a whole.
     """
@@ -183,7 +183,7 @@ def _told(parts: Assembled, seen_of: Mapping[int, Seen]) -> dict[str, Any]:
 
 
 def _inversion(
-    parts: Assembled, seen_of: Mapping[int, Seen], planted: set[int]
+    parts: Assembled, seen_of: Mapping[int, Observed], planted: set[int]
 ) -> dict[str, Any] | None:
     """Which samples can be rebuilt from what clients send."""
     people = parts.population
@@ -201,7 +201,7 @@ def _inversion(
 
 
 def _canaries(
-    parts: Assembled, seen_of: Mapping[int, Seen], planted: Canaries
+    parts: Assembled, seen_of: Mapping[int, Observed], planted: Canaries
 ) -> list[dict[str, Any]]:
     """What guesses on canaries prove of ε, beside what is accounted."""
     rows = []
@@ -237,7 +237,7 @@ def _canaries(
     return rows
 
 
-def _losses(parts: Assembled, one: Seen, target: str, rows: Array) -> Array:
+def _losses(parts: Assembled, one: Observed, target: str, rows: Array) -> Array:
     return one.models[target].losses(*_samples(parts, rows))
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fedkin.audit.guesses import separation_in_clients
-from fedkin.audit.losses import Seen
+from fedkin.audit.losses import Observed
 from fedkin.core.kinds import PARAMETERS
 from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
@@ -47,7 +47,7 @@ class Inverted(NamedTuple):
     auc: float
 
 
-def rebuilt(one: Seen, members: Tensor, others: Tensor) -> Rebuilt | None:
+def rebuilt(one: Observed, members: Tensor, others: Tensor) -> Rebuilt | None:
     """What the update of one client gives away of its samples.
 
     Args:
@@ -64,7 +64,7 @@ def rebuilt(one: Seen, members: Tensor, others: Tensor) -> Rebuilt | None:
     return Rebuilt(_best(rows, members), _best(rows, others))
 
 
-def candidates(one: Seen, size: int) -> Tensor | None:
+def candidates(one: Observed, size: int) -> Tensor | None:
     """Samples as an update has them [units, size], up to scale; None without a layer of this size.
 
     Args:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.audit.losses import Seen
+from fedkin.audit.losses import Observed
 from fedkin.core.kinds import PARAMETERS, PREDICTIONS
 from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
@@ -20,7 +20,7 @@ class Inferred(NamedTuple):
     scores: Array
 
 
-def inferred(one: Seen, classes: int) -> Inferred | None:
+def inferred(one: Observed, classes: int) -> Inferred | None:
     """What a message says of its sender's classes, a number each; None where it says nothing.
 
     Of predictions on the public set it is their mean. Of parameters it is the change of the last

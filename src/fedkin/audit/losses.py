@@ -53,7 +53,7 @@ class Exposed(NamedTuple):
         return np.where(np.isnan(losses), np.inf, losses)
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """What is seen of a client: models by target, its message, and what it was sent."""
 
     models: Mapping[str, Exposed]
@@ -63,7 +63,7 @@ class Seen(NamedTuple):
 
 def seen(
     coordinator: Coordinator, host: Host, client: int, number: int, trained: int | None = None
-) -> Seen:
+) -> Observed:
     """What is seen of a client after round ``number``: its views, and what it would send next.
 
     Nothing is kept of the work that makes the message.
@@ -87,7 +87,7 @@ def seen(
     sent = message.get(PARAMETERS)
     if isinstance(sent, dict) and _fits(sent, model.initial):
         models[MESSAGE] = Exposed(model, sent, plain_prediction)
-    return Seen(models, message, received)
+    return Observed(models, message, received)
 
 
 def _message(host: Host, method: Method, received: Tree, data: LocalData) -> Tree:

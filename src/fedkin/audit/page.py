@@ -9,7 +9,7 @@ from fedkin.audit.inversion import NEAR
 from fedkin.core.errors import percent
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import section, table
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.output_files import write_outside
 
 NAME = "audit.html"
@@ -17,7 +17,7 @@ NONE, DASH = "none", "–"
 WORDS = ("target", "attack", "kind", "seen")  # columns of words, which stand left; numbers right
 
 
-class Shown(NamedTuple):
+class AuditTable(NamedTuple):
     """A table: its title, what it says, its columns, its rows."""
 
     title: str
@@ -46,7 +46,7 @@ def write_page(result: Mapping[str, Any], folder: Path) -> Path:
         head = [(name, "" if name in WORDS else "n") for name in shown.head]
         parts.append(section(f"t{number}", shown.title, shown.note, table(head, list(shown.rows))))
     whole = document(title, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
-    return write_outside(own(folder, NAME), whole)
+    return write_outside(path_in_run(folder, NAME), whole)
 
 
 LIMIT = (
@@ -56,7 +56,7 @@ LIMIT = (
 )
 
 
-def tables(result: Mapping[str, Any]) -> list[Shown]:
+def tables(result: Mapping[str, Any]) -> list[AuditTable]:
     """What an audit found, as text.
 
     Args:
@@ -78,8 +78,8 @@ def tables(result: Mapping[str, Any]) -> list[Shown]:
     return shown
 
 
-def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown:
-    return Shown(
+def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> AuditTable:
+    return AuditTable(
         "Which samples were trained on",
         "AUC: the chance that a training sample looks more like one than a test sample of the "
         "same client; 0.5 tells nothing. Hits: training samples found at "
@@ -99,8 +99,8 @@ def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Shown
     )
 
 
-def _labels(result: Mapping[str, Any]) -> Shown:
-    return Shown(
+def _labels(result: Mapping[str, Any]) -> AuditTable:
+    return AuditTable(
         "Which classes a client has",
         "Correlation of what its message says with what is special about its classes, mean over "
         "clients; 0 tells nothing.",
@@ -109,14 +109,14 @@ def _labels(result: Mapping[str, Any]) -> Shown:
     )
 
 
-def _properties(result: Mapping[str, Any]) -> Shown:
+def _properties(result: Mapping[str, Any]) -> AuditTable:
     def number(value: float | None, digits: int) -> str:
         return NONE if value is None else f"{value:.{digits}f}"
 
     def part(value: float | None) -> str:
         return NONE if value is None else percent(value)
 
-    return Shown(
+    return AuditTable(
         "Which properties a client has",
         "Has a class: AUC of whether it has any sample of a class, 0.5 tells nothing. Most: share "
         "of clients whose most frequent class is inferred; by chance: the best guess without "
@@ -136,8 +136,8 @@ def _properties(result: Mapping[str, Any]) -> Shown:
     )
 
 
-def _inversion(result: Mapping[str, Any]) -> Shown:
-    return Shown(
+def _inversion(result: Mapping[str, Any]) -> AuditTable:
+    return AuditTable(
         "Which samples can be rebuilt from a message",
         f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change over that "
         "of its bias. By chance: the same of test samples, which nobody trained on. AUC: the "
@@ -156,8 +156,8 @@ def _inversion(result: Mapping[str, Any]) -> Shown:
     )
 
 
-def _canaries(rows: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
-    return Shown(
+def _canaries(rows: Sequence[Mapping[str, Any]], confidence: float) -> AuditTable:
+    return AuditTable(
         "What canaries prove of epsilon, for one row",
         f"Lower: proved by the guesses, with confidence {percent(confidence, 0)} (Steinke et al., "
         "2023), each row by itself. Upper: what [privacy] promises, none where it promises "
@@ -177,8 +177,8 @@ def _canaries(rows: Sequence[Mapping[str, Any]], confidence: float) -> Shown:
     )
 
 
-def _kinds(rows: Sequence[Mapping[str, Any]]) -> Shown:
-    return Shown(
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> AuditTable:
+    return AuditTable(
         "What is proved and promised of one row, kind by kind",
         "Seen: what the server sees of it. Lower: what canaries prove of epsilon. Upper: what "
         "[privacy] promises of what the server sees: none where the server itself adds the noise, "

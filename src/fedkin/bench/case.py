@@ -14,7 +14,7 @@ from fedkin.bench.row import Row, Tried, sentence
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest, settled
 from fedkin.bench.third_party_code import third_party_code
-from fedkin.bench.trial import Ran, largest_epsilon, run_trial, up_and_down
+from fedkin.bench.trial import TrialResult, bytes_up_and_down, largest_epsilon, run_trial
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import comparable, measure_named
 from fedkin.runs.spec import parse
@@ -143,9 +143,9 @@ def _run_row(
     case: Case, runs: "Runs", seed: int, rounds: int, budgets: tuple[Any, ...], tried: list[Tried]
 ) -> Row:
     whole, done = _with(runs.content, seed, rounds), runs.of(seed, rounds)
-    if isinstance(done, Ran) and _tested(done)["mean"] is not None:
+    if isinstance(done, TrialResult) and _tested(done)["mean"] is not None:
         return filled(_row(case, whole, tried), done, budgets)
-    why = NO_TEST.format(done.seen.measure) if isinstance(done, Ran) else done
+    why = NO_TEST.format(done.seen.measure) if isinstance(done, TrialResult) else done
     lost = _missing(case, whole, tried, f"seed {seed}: {why}")
     return lost.model_copy(update={"budgets": budgets, "seed": seed})
 
@@ -163,9 +163,9 @@ class Runs:
     content: Content
     folder: Path
     data_dir: str | None
-    known: dict[tuple[int, int], Ran | FedkinError] = field(default_factory=dict)
+    known: dict[tuple[int, int], TrialResult | FedkinError] = field(default_factory=dict)
 
-    def of(self, seed: int, rounds: int) -> Ran | FedkinError:
+    def of(self, seed: int, rounds: int) -> TrialResult | FedkinError:
         """One run.
 
         Args:
@@ -202,10 +202,10 @@ class Runs:
             Bytes or FLOPs, round by round.
         """
         done = self.of(seed, rounds)
-        return _used(done, budget) if isinstance(done, Ran) else None
+        return _used(done, budget) if isinstance(done, TrialResult) else None
 
 
-def _used(done: Ran, budget: str) -> Used:
+def _used(done: TrialResult, budget: str) -> Used:
     return done.flops if budget == "compute" else done.bytes
 
 
@@ -218,10 +218,10 @@ def _unknown(case: Case, allowance: Allowance | None) -> tuple[Any, ...]:
 
 def _searched(
     case: Case, folder: Path, data_dir: str | None
-) -> tuple[list[Tried], tuple[Content, Ran] | None]:
+) -> tuple[list[Tried], tuple[Content, TrialResult] | None]:
     """Every trial, and the best of them by validation; the first of equals."""
     tried: list[Tried] = []
-    best: tuple[Content, Ran] | None = None
+    best: tuple[Content, TrialResult] | None = None
     seed, rounds = case.suite.seeds[0], case.setting.rounds
     for content in case.tried():
         whole = _with(content, seed, rounds)
@@ -239,13 +239,13 @@ def _searched(
     return tried, best
 
 
-def _better(one: Ran, other: Ran) -> bool:
+def _better(one: TrialResult, other: TrialResult) -> bool:
     sign = measure_named(one.seen.measure).sign
     return sign * comparable(one.validation) > sign * comparable(other.validation)
 
 
 def _plan(
-    case: Case, allowance: Allowance | None, seed: int, first: Ran, runs: Runs
+    case: Case, allowance: Allowance | None, seed: int, first: TrialResult, runs: Runs
 ) -> dict[int, list[str]]:
     """{rounds: the budgets that they keep under a seed}; 0: those that not one round fits."""
     rounds, slack = case.setting.rounds, case.suite.slack
@@ -316,13 +316,13 @@ def _missing(case: Case, content: Content, tried: list[Tried], why: str) -> Row:
     return _row(case, content, tried).model_copy(update={"missing": sentence(why)})
 
 
-def _tested(done: Ran) -> Mapping[str, Any]:
+def _tested(done: TrialResult) -> Mapping[str, Any]:
     """Its last scores on test data; their mean is None where the measure is defined for nobody."""
     last: Mapping[str, Any] = done.found["headline"]["personal"]["final"]
     return last
 
 
-def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
+def filled(row: Row, done: TrialResult, budgets: tuple[Any, ...]) -> Row:
     """The row with what its run came to.
 
     Args:
@@ -334,7 +334,7 @@ def filled(row: Row, done: Ran, budgets: tuple[Any, ...]) -> Row:
         A copy.
     """
     last = _tested(done)
-    up, down = up_and_down(done.found["communication"])
+    up, down = bytes_up_and_down(done.found["communication"])
     numbers = {
         "seed": row.content["run"]["seed"],
         "rounds": row.content["run"]["rounds"],

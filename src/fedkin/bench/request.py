@@ -10,13 +10,13 @@ from fedkin.bench.row import LETTERS, VALUES, letters
 from fedkin.bench.search import content_of, untried
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, many, some, unknown
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.methods import known_name
-from fedkin.methods.own import allow
+from fedkin.methods.user_methods import allow
 from fedkin.runs.spec import parse
 from fedkin.setup.build import method_of
-from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.population import population_of
+from fedkin.setup.user_code import code_of, permit
 from fedkin.sweep.space import NO_VALIDATION
 
 Tell = Callable[[str], None]
@@ -50,7 +50,7 @@ def check_request(request: BenchRequest) -> None:
             that is not trusted.
     """
     _check_lengths(request)
-    allow(name for name in request.methods if is_own(name))
+    allow(name for name in request.methods if is_user_code(name))
     _permit(request)
     _methods(request)
     _settings(request)
@@ -100,13 +100,13 @@ def _permit(request: BenchRequest) -> None:
     """Code that the suite's file names is imported only where a person trusts the file."""
     specs = [parse(one.spec)[0] for one in request.suite.settings.values()]
     models = [name for spec in specs for name in code_of(spec)]
-    code = [*filter(is_own, request.suite.methods), *models]
+    code = [*filter(is_user_code, request.suite.methods), *models]
     if code and not request.trusted:
         raise FedkinError(
             f"{request.name} names code ({some(code, 3)}) that would run with your rights: if you "
             "trust where it comes from, say --trust-code"
         )
-    allow(filter(is_own, request.suite.methods))
+    allow(filter(is_user_code, request.suite.methods))
     for spec in specs:
         permit(spec)
 

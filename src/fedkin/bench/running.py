@@ -18,8 +18,7 @@ from fedkin.bench.row import ROWS, Row, append, half_written, in_one_line, read_
 from fedkin.bench.suite import ALONE, BASELINES, SHARED
 from fedkin.bench.workers import RUNS, folder_of, results
 from fedkin.core.errors import FedkinError, some
-from fedkin.runs.directory import check_home
-from fedkin.runs.directory import own as inside
+from fedkin.runs.directory import check_home, path_in_run
 from fedkin.runs.output_files import make_folder
 
 LOCK = ".lock"
@@ -62,7 +61,7 @@ def _make_folder(out: Path) -> None:
     check_home(out, ROWS, "bench")
     make_folder(out)
     for name in (ROWS, LOCK, RUNS):  # of a folder that anybody may have made
-        inside(out, name)
+        path_in_run(out, name)
 
 
 def _run_cases(

@@ -72,7 +72,7 @@ def whole(scores: Mapping[str, Mapping[str, float]]) -> Whole | None:
     return max(enough, key=lambda one: len(one.names) * len(one.blocks) ** 2, default=None)
 
 
-class OfBlocks(NamedTuple):
+class BlockRanks(NamedTuple):
     """``ranks``: [blocks, methods], 1 is the best; ``means``: over the blocks, by method."""
 
     names: list[str]
@@ -81,7 +81,7 @@ class OfBlocks(NamedTuple):
     means: list[float]
 
 
-def ranks_of_blocks(scores: Mapping[str, Mapping[str, float]]) -> OfBlocks | None:
+def ranks_of_blocks(scores: Mapping[str, Mapping[str, float]]) -> BlockRanks | None:
     """Ranks of the methods in each block of the largest table that has no gap.
 
     Args:
@@ -95,7 +95,7 @@ def ranks_of_blocks(scores: Mapping[str, Mapping[str, float]]) -> OfBlocks | Non
         return None
     table = np.array([[scores[name][block] for name in kept.names] for block in kept.blocks])
     each = _ranks(-table)
-    return OfBlocks(kept.names, kept.blocks, each, each.mean(0).tolist())
+    return BlockRanks(kept.names, kept.blocks, each, each.mean(0).tolist())
 
 
 def ranked(scores: Mapping[str, Mapping[str, float]]) -> Ranked | None:

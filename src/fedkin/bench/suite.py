@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.system.digests import short
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.methods import METHODS, known_name, taken
 from fedkin.runs.section import Section
 from fedkin.runs.spec import Spec, parse, read
@@ -107,7 +107,7 @@ class Suite(Section):
             name = _name(typed)
             if name in by_name:
                 raise ValueError(f"{name} is there twice: name each once")
-            if not is_own(name):
+            if not is_user_code(name):
                 _takes(name, [key for values in (*one.own, one.fixed) for key in values])
             by_name[name] = one
         return by_name
@@ -132,7 +132,7 @@ class Suite(Section):
 
 def _name(name: str) -> str:
     """A method's own name; code of somebody's own is looked at later, if it is trusted."""
-    if is_own(name):
+    if is_user_code(name):
         return name
     try:
         return known_name(name)

@@ -13,33 +13,33 @@ from fedkin.bench.suite import Content
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import read_file, write_file
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import is_own
 from fedkin.core.system.process_settings import process_settings_kept
+from fedkin.core.system.user_code import is_user_code
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
 from fedkin.methods import make
-from fedkin.report.comparison.run_row import Seen, read_with_summary
+from fedkin.report.comparison.run_row import ComparedRun, read_with_summary
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import opened
 from fedkin.reproduce.cost import clocked, cost
-from fedkin.runs.directory import begun, own
+from fedkin.runs.directory import has_begun, path_in_run
 from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import base_method
-from fedkin.sweep.without_score import why_without_score
+from fedkin.sweep.missing_score import why_without_score
 
 KEPT = "multiplied.json"  # of a run, beside its record
 LARGEST = 1 << 24  # bytes of it
 DIVERGED = "the validation score is no finite number"
 
 
-class Ran(NamedTuple):
+class TrialResult(NamedTuple):
     """What one finished run came to; ``validation``: what hyper-parameters are chosen by.
     ``flops``: of matrix products and convolutions in a method's own steps (``Counter``).
     """
 
-    seen: Seen
+    seen: ComparedRun
     found: Mapping[str, Any]
     bytes: Used
     flops: Used
@@ -62,7 +62,7 @@ def spec_of(content: Content, data_dir: str | None = None) -> Spec:
         FedkinError: The first mistake, in one sentence.
     """
     method = content.get("method", {})
-    if is_own(str(method.get("name", ""))):
+    if is_user_code(str(method.get("name", ""))):
         method = {"name": "fedavg"}
     data = {**content["data"], **({} if data_dir is None else {"dir": data_dir})}
     engine = content.get("engine", {})
@@ -86,10 +86,10 @@ def method_of(content: Content) -> Method | None:
     """
     options = dict(content["method"])
     name, shared = str(options.pop("name")), {"lr": content["train"]["lr"]}
-    return make(name, options, shared) if is_own(name) else None
+    return make(name, options, shared) if is_user_code(name) else None
 
 
-def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
+def run_trial(content: Content, folder: Path, data_dir: str | None) -> TrialResult:
     """Run it, or go on with it, or see that it is finished. A run that cannot be gone on with
     begins anew: its files may be damaged, which says nothing of its values.
 
@@ -105,7 +105,7 @@ def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
         FedkinError: It cannot be run, is a link, or has no validation score, or no finite one.
         Halted: The bench is stopped, or the folder cannot be written.
     """
-    own(folder.parent, folder.name)
+    path_in_run(folder.parent, folder.name)
     gone_on_with = folder.exists()
     try:
         return _run_and_read(content, folder, data_dir)
@@ -116,7 +116,7 @@ def run_trial(content: Content, folder: Path, data_dir: str | None) -> Ran:
     return _run_and_read(content, folder, data_dir)
 
 
-def _run_and_read(content: Content, folder: Path, data_dir: str | None) -> Ran:
+def _run_and_read(content: Content, folder: Path, data_dir: str | None) -> TrialResult:
     _trained(content, folder, data_dir)
     seen, summary = read_with_summary(folder, folder.name)
     if seen.validation is None:
@@ -133,10 +133,10 @@ def _run_and_read(content: Content, folder: Path, data_dir: str | None) -> Ran:
     setup, finish = (_parts(summary["communication"])[at]["total"] for at in (0, 2))
     flops = _kept(folder, rounds) or _again(content, folder, data_dir, rounds)
     sent = Used(setup, each, finish)
-    return Ran(seen, summary, sent, flops, seconds, seen.validation, digest)
+    return TrialResult(seen, summary, sent, flops, seconds, seen.validation, digest)
 
 
-def up_and_down(communication: Mapping[str, Any]) -> tuple[int, int]:
+def bytes_up_and_down(communication: Mapping[str, Any]) -> tuple[int, int]:
     """Bytes of every message, of a summary's communication.
 
     Args:
@@ -182,7 +182,7 @@ def _trained(content: Content, folder: Path, data_dir: str | None) -> None:
             marks.append((f"{record.phase} {record.round}", counter.total))
             progress(record)
 
-        if begun(folder):
+        if has_begun(folder):
             return resume(folder, method=method, progress=noting)
         return run(spec, folder, method=method, progress=noting)
 

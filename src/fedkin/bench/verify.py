@@ -13,10 +13,10 @@ from fedkin.bench.suite import Content
 from fedkin.bench.third_party_code import third_party_code
 from fedkin.bench.trial import run_trial, spec_of
 from fedkin.core.errors import FedkinError, some
-from fedkin.core.system.own_code import is_own
-from fedkin.methods.own import allow
-from fedkin.setup.own_code import code_of
+from fedkin.core.system.user_code import is_user_code
+from fedkin.methods.user_methods import allow
 from fedkin.setup.population import population_of
+from fedkin.setup.user_code import code_of
 
 SHORTEST = 4  # letters of an id
 NOTHING = "nothing that a row tells of: code, version, machine and threads"
@@ -165,7 +165,7 @@ def permit(row: Row, trusted: bool) -> None:
         FedkinError: It names code that nobody trusts.
     """
     name = str(row.content.get("method", {}).get("name", ""))
-    methods = [name] if is_own(name) else []
+    methods = [name] if is_user_code(name) else []
     models = code_of(spec_of(row.content)) if row.content else []
     if (methods or models) and not trusted:
         raise FedkinError(

@@ -16,13 +16,13 @@ from fedkin.bench.request import BenchRequest
 from fedkin.bench.row import Row
 from fedkin.core.errors import Halted, some
 from fedkin.core.files import write_file
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.engine.interrupts import TOLD
 from fedkin.engine.transports.parent import end_with_parent
-from fedkin.experiment.terminal import ends_tidily
+from fedkin.experiment.terminal import cleans_up_on_signals
 from fedkin.experiment.training import Interrupted
-from fedkin.methods.own import allow
-from fedkin.runs.directory import own as inside
+from fedkin.methods.user_methods import allow
+from fedkin.runs.directory import path_in_run
 
 RUNS = "runs"  # the folder of all runs in that of a bench
 RUNNING = "running"  # in the folder of a case while a worker is at it
@@ -125,7 +125,7 @@ def _run_in_worker(
     case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
 ) -> list[Row]:
     try:
-        with ends_tidily():  # what was counted until then is kept
+        with cleans_up_on_signals():  # what was counted until then is kept
             try:
                 return _run_case(case, folder, allowance, data_dir)
             finally:
@@ -147,7 +147,7 @@ def _run_case(
     case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None
 ) -> list[Row]:
     with redirect_stdout(sys.stderr):  # what a method prints is no result of the command
-        allow(filter(is_own, [case.method]))  # the person at this bench has typed its name
+        allow(filter(is_user_code, [case.method]))  # the person at this bench has typed its name
         return rows_of(case, folder, allowance, data_dir)
 
 
@@ -164,4 +164,4 @@ def folder_of(request: BenchRequest, case: Case) -> Path:
     Raises:
         FedkinError: There is a link in its place.
     """
-    return inside(request.out, RUNS, f"{case.label}-{case.digest}")
+    return path_in_run(request.out, RUNS, f"{case.label}-{case.digest}")

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from fedkin.certificates import transforms
 from fedkin.certificates.sources import digest_of, files_from
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.methods import METHODS, no_method, own_name, registry
 
 # the kinds of evidence, as tests are marked
@@ -76,7 +76,7 @@ def held(name: str | None = None) -> list[Held]:
     if name in transforms.CERTIFIED:
         return [_of_transform(name)]
     name = own_name(name, known)
-    if is_own(name):
+    if is_user_code(name):
         return [Held(name, "none", {})]
     if name not in known:
         raise no_method(name, known)

@@ -27,7 +27,7 @@ from fedkin.cli import (
     sweep,
     track,
 )
-from fedkin.cli.talk import next_command, once
+from fedkin.cli.talk import next_command, repeated_options
 from fedkin.cli.talk.loudness import everywhere, tell_where
 from fedkin.cli.talk.mistakes import (
     interrupted,
@@ -38,7 +38,13 @@ from fedkin.cli.talk.mistakes import (
 )
 from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import any_encoding, ends_tidily, loudness, say, tell
+from fedkin.experiment.terminal import (
+    any_encoding,
+    cleans_up_on_signals,
+    loudness,
+    print_notice,
+    say,
+)
 
 WRONG = 2  # exit status of usage errors, which print one line
 STOPPED = 130  # exit status of Ctrl-C, as shells have it
@@ -53,24 +59,24 @@ class Commands(TyperGroup):
         super().__init__(*args, **options)
         everywhere(self)
         next_command.everywhere(self)
-        once.everywhere(self)
+        repeated_options.everywhere(self)
 
     def main(self, *args: Any, **options: Any) -> Any:
         any_encoding()
         loudness(logging.INFO)
         try:
             refuse_nameless(_typed(*args, **options))
-            with ends_tidily():
+            with cleans_up_on_signals():
                 code = super().main(*args, **{**options, "standalone_mode": False})
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
                 raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
-            tell("stopped")
+            print_notice("stopped")
             code = STOPPED
         except FedkinError as error:
             tell_where(error)
             if stopped := interrupted(error):
-                tell(error)
+                print_notice(error)
             else:
                 print_error(str(error), error.code)
             code = STOPPED if stopped else WRONG

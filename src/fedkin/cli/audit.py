@@ -16,13 +16,13 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
 
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.runs.output_files import check_takes_files
     from fedkin.runtime.progress import progress_to
 
     check_takes_files(folder)
-    find_own_code()
+    find_user_code()
     with progress_to(ThrottledLines()):
         result = attack(folder, trust_code)
     path = write_page(result, folder)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.options import AsJson, DataDir, TrustCode, named_apart, path_as_text
+from fedkin.cli.options import AsJson, DataDir, TrustCode, check_distinct_outputs, path_as_text
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import find_own_code
 from fedkin.core.system.posix import cores
-from fedkin.experiment.terminal import console, say, tell
+from fedkin.core.system.user_code import find_user_code
+from fedkin.experiment.terminal import console, print_notice, say
 
 if TYPE_CHECKING:
     from fedkin.bench.row import Row
@@ -115,12 +115,12 @@ def page(
     from fedkin.bench.leaderboard.files import write_leaderboard
     from fedkin.bench.row import half_written, incomplete, read_rows, whole_cases
 
-    named_apart({"--markdown": markdown, "--latex": latex})
+    check_distinct_outputs({"--markdown": markdown, "--latex": latex})
     files = [_rows_file(one) for one in rows or [Path("bench")]]
     read = [row for file in files for row in read_rows(file)]
     cut = [remark for file in files for remark in half_written(file)]
     for remark in [*cut, *incomplete(read)]:
-        tell(remark)
+        print_notice(remark)
     for path in write_leaderboard(whole_cases(read), out, markdown, latex):
         say(path)
 
@@ -197,9 +197,9 @@ def verify(
     file = _rows_file(rows or Path("bench"))
     whole = read_rows(file)
     for remark in half_written(file):
-        tell(remark)
+        print_notice(remark)
     claimed = named(whole, row)
-    find_own_code()
+    find_user_code()
     done = again(claimed, path_as_text(data_dir), trust_code, whole)
     if as_json:
         print_json({**done._asdict(), "row": claimed.id})
@@ -252,7 +252,7 @@ def _run(
     from fedkin.bench.suite import suite as suite_named
     from fedkin.cli.talk.bench_rows import means
 
-    find_own_code()
+    find_user_code()
     request = BenchRequest(
         Path(suite).stem,
         suite_named(suite),
@@ -266,7 +266,7 @@ def _run(
         trust_code or not suite.endswith(".toml"),
     )
     with redirect_stdout(sys.stderr):  # what a module prints that is imported is no result
-        rows = bench(request, tell)
+        rows = bench(request, print_notice)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import say, tell
+from fedkin.experiment.terminal import print_notice, say
 
 if TYPE_CHECKING:
     from fedkin.reproduce.claim import Claim, Register
@@ -65,7 +65,7 @@ def judge(options: ClaimOptions) -> None:
     if not options.finished:
         with progress_to(ThrottledLines()):
             outcome_of |= complete(
-                request, chosen, {name: outcome_of[name] for name in chosen}, tell
+                request, chosen, {name: outcome_of[name] for name in chosen}, print_notice
             )
     judgements = judged(request, rows, outcome_of)
     written = write(claims, judgements, options.scale, _command(options), options.out)
@@ -80,7 +80,7 @@ def judge(options: ClaimOptions) -> None:
         return
     for judgement in judgements:
         claim = judgement.claim
-        tell(f"{claim.paper} {claim.id}: {verdict(judgement)}")
+        print_notice(f"{claim.paper} {claim.id}: {verdict(judgement)}")
     for path in written:
         say(path)
 
@@ -184,7 +184,7 @@ def _tell_plan(
         f"{formatting.many(len(request.register.claims), 'claim')}, "
         f"{formatting.many(len(rows), 'row')}"
     )
-    tell(f"{counts}, {len(rows_left)} of them to run: processor time {total}")
+    print_notice(f"{counts}, {len(rows_left)} of them to run: processor time {total}")
 
 
 def _finished(request: "ClaimRequest", outcome: "Outcome") -> bool:

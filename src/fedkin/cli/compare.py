@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.options import AsJson, Figures, named_apart
+from fedkin.cli.options import AsJson, Figures, check_distinct_outputs
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, note, say
-from fedkin.runs.directory import begun, check_begun
+from fedkin.runs.directory import check_begun, has_begun
 
 if TYPE_CHECKING:
     from fedkin.report.comparison.compare import Comparison
@@ -54,7 +54,7 @@ def compare(
     from fedkin.report.comparison import tables
     from fedkin.report.comparison.compare import comparison
 
-    named_apart({"--markdown": markdown, "--latex": latex, "--html": html})
+    check_distinct_outputs({"--markdown": markdown, "--latex": latex, "--html": html})
     runs = _without_files(folders)
     for folder in runs:
         check_begun(folder, several=True)
@@ -100,7 +100,7 @@ def _without_files(folders: list[Path]) -> list[Path]:
     """
     from fedkin.runs.output_files import STUDY
 
-    files = [path for path in folders if path.is_file() and not begun(path.parent)]
+    files = [path for path in folders if path.is_file() and not has_begun(path.parent)]
     if files and len(files) == len(folders):
         raise FedkinError(
             f"there is nothing to compare: {some(map(str, files))} is not a run directory, but a "

@@ -75,7 +75,7 @@ def init(
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, README."""
     need_extra()
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.flower.config import NODE
     from fedkin.flower.deployable import unused
     from fedkin.flower.operator.fitted_scale import unscaled
@@ -83,13 +83,13 @@ def init(
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
     from fedkin.runs.trust import require
-    from fedkin.setup.own_code import code_of, permit
+    from fedkin.setup.user_code import code_of, permit
 
     content, text = read(spec)
     chosen, _ = parse(content, text, str(spec))
     require(spec, chosen, code_of(chosen), trust_code)
     permit(chosen)
-    find_own_code()  # what the method needs is asked before anything is written
+    find_user_code()  # what the method needs is asked before anything is written
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(
         folder,
@@ -158,17 +158,17 @@ def run(
     """Train on the nodes. The run directory is in DIR/runs."""
     need_extra()
     from fedkin.cli.talk.training import train, train_quietly
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.flower.operator.earlier_costs import earlier_costs
     from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.database import before_resume
-    from fedkin.runs.directory import begun
-    from fedkin.setup.own_code import permit
+    from fedkin.runs.directory import has_begun
+    from fedkin.setup.user_code import permit
 
     deployable = prepared(folder, resume)
     permit(deployable.spec)  # the folder is its operator's own
-    find_own_code()
-    done = before_resume(deployable.out) if begun(deployable.out) else (0, 0)
+    find_user_code()
+    done = before_resume(deployable.out) if has_begun(deployable.out) else (0, 0)
     if not resume and (before_it := earlier_costs(folder, deployable.spec)):
         note(before_it)
     work = partial(submit, folder, deployable.out)
@@ -187,11 +187,11 @@ def run(
 def status(folder: Place, as_json: AsJson = False) -> None:
     """Say which nodes are connected and how far the last run is, without starting anything."""
     need_extra()
-    from fedkin.cli.talk.deployment import tell
+    from fedkin.cli.talk.deployment import print_status
     from fedkin.flower.operator.earlier_costs import costs_of_runs
     from fedkin.flower.operator.status import status as look
 
-    tell(look(folder, costs := costs_of_runs(folder)), costs, as_json)
+    print_status(look(folder, costs := costs_of_runs(folder)), costs, as_json)
 
 
 @app.command()
@@ -236,10 +236,10 @@ def join(
 ) -> None:
     """Train a personal model for a new node. No other node takes part, the model stays there."""
     need_extra()
-    from fedkin.cli.join import tell
+    from fedkin.cli.join import print_outcome
     from fedkin.flower.operator.joining import join as work
 
-    tell(work(folder, name, number, rounds), as_json)
+    print_outcome(work(folder, name, number, rounds), as_json)
 
 
 app.command()(export)

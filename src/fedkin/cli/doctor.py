@@ -55,7 +55,7 @@ def doctor(
 
     Estimates heterogeneity, pitfalls, costs, and whether federated training is likely to help, and
     recommends methods. Test data are not read."""
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.doctor.candidates import split_names
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.throttled_lines import ThrottledLines
@@ -72,7 +72,7 @@ def doctor(
     }
     experiment, hints = specification(spec, options, set_ or [], trust_code, "doctor")
     tell_hints(hints)
-    find_own_code()
+    find_user_code()
     extra_methods = split_names(methods or "")
     with progress_to(ThrottledLines()):
         named = bool(method or spec or chooses_method(set_ or []))

@@ -11,7 +11,7 @@ import typer
 from fedkin.cli.options import AsJson, Folder, Threshold, TrustCode
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import find_own_code
+from fedkin.core.system.user_code import find_user_code
 from fedkin.experiment.terminal import note, say, say_all
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fedkin.export.export import Written
     from fedkin.export.exportable import Exportable
-    from fedkin.export.opened import Member, Opened
+    from fedkin.export.opened_run import Member, Opened
 
 Client = Annotated[
     str | None,
@@ -60,7 +60,7 @@ def export(
     from fedkin.export.export import export as write
     from fedkin.export.exportable import exportable
     from fedkin.export.formats import check_format
-    from fedkin.export.place import place_of, place_of_shared
+    from fedkin.export.output_paths import place_of, place_of_shared
 
     check_format(format)  # before the run is read
     if client is None and not everyone and view == "global":
@@ -83,7 +83,7 @@ def export(
             done = write(model, format, place_of(folder, out, member, format, view))
             written.append(_plain(done))
             if not as_json:
-                tell_file(done)
+                print_exported(done)
         except FedkinError as error:
             failed.append((f"client {member.name}: {error}" if everyone else str(error), error))
     if as_json:
@@ -151,10 +151,10 @@ def predict(
         opened = _opened(folder, trust_code, client)
         model = exportable(opened, opened.member(client), view)
     answers = ask(model, data, keep=keep or (), threshold=threshold)
-    tell_answers(*answers, [data, Path(model.data.name)], out, as_json)
+    print_predictions(*answers, [data, Path(model.data.name)], out, as_json)
 
 
-def tell_answers(
+def print_predictions(
     frame: "DataFrame",
     remarks: Sequence[str],
     read: Sequence[Path],
@@ -191,14 +191,14 @@ def tell_written(done: "Written", as_json: bool) -> None:
     if as_json:
         print_json({"written": [_plain(done)], "failed": []})
     else:
-        tell_file(done)
+        print_exported(done)
 
 
 def _plain(done: "Written") -> dict[str, Any]:
     return done._asdict() | {"file": str(done.file)}
 
 
-def tell_file(written: "Written") -> None:
+def print_exported(written: "Written") -> None:
     """Where a model was written, and how near it is to the one that was trained.
 
     Args:
@@ -261,7 +261,7 @@ def tell_table(
 
 def _shared(folder: Path, trust_code: bool) -> "Exportable":
     """The model that all clients of a run share, of a deployment's run too."""
-    find_own_code()
+    find_user_code()
     from fedkin.export.shared import Served, shared
     from fedkin.runs.database import read_only
 
@@ -282,8 +282,8 @@ def _shared(folder: Path, trust_code: bool) -> "Exportable":
 
 def _opened(folder: Path, trust_code: bool, client: str | None) -> "Opened":
     """A run of which models of one client are asked for; None: of anybody."""
-    find_own_code()
-    from fedkin.export.opened import Opened
+    find_user_code()
+    from fedkin.export.opened_run import Opened
 
     opened = Opened(folder, trust_code=trust_code, client=client)
     if opened.unfinished:

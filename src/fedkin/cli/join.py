@@ -39,19 +39,19 @@ def join(
 
     No other client takes part; the run is not changed.
     """
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.newcomers.join import join as work
     from fedkin.runtime.progress import progress_to
 
-    find_own_code()
+    find_user_code()
     with progress_to(ThrottledLines()):
         outcome = work(
             folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
         )
     for sentence in outcome["said"]:
         note(sentence)
-    tell(outcome, as_json)
+    print_outcome(outcome, as_json)
     if not (as_json or quiet()):
         options = ["--client", _member(folder, outcome), "--data", "FILE"]
         say(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
@@ -70,7 +70,7 @@ def _member(run: Path, outcome: Mapping[str, Any]) -> str:
     return str(place.relative_to(run) if place.is_relative_to(run) else place)
 
 
-def tell(outcome: Mapping[str, Any], as_json: bool) -> None:
+def print_outcome(outcome: Mapping[str, Any], as_json: bool) -> None:
     """Print what came of a join.
 
     Args:

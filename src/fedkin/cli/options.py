@@ -98,7 +98,7 @@ def path_as_text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def named_apart(files: Mapping[str, Path | None]) -> None:
+def check_distinct_outputs(files: Mapping[str, Path | None]) -> None:
     """Two options that write a file each do not name the same one.
 
     Args:

@@ -75,10 +75,10 @@ def _method_checked(name: str | None, others: bool, as_json: bool) -> None:
     if name is None or others:
         raise FedkinError("--check goes with one method: fedkin methods NAME --check")
     from fedkin.cli.listing import checks
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.doctor.method_checks import check_method
 
-    find_own_code()
+    find_user_code()
     found = check_method(name)
     if as_json:
         print_json({"method": name, "checks": [check._asdict() for check in found]})
@@ -92,9 +92,9 @@ def _methods_loaded(name: str | None, certificate: bool, as_json: bool) -> None:
     from fedkin.certificates import registry
     from fedkin.cli.listing import certificates, choosing
     from fedkin.cli.listing.methods import own_found
-    from fedkin.core.system.own_code import is_own
+    from fedkin.core.system.user_code import is_user_code
 
-    if name is not None and is_own(name):
+    if name is not None and is_user_code(name):
         own_found(name)
     certificates_held = registry.held(name)
     if not certificate:

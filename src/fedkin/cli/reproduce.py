@@ -11,7 +11,7 @@ from fedkin.cli import claims, completion
 from fedkin.cli.options import AsJson, DataDir
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.experiment.terminal import console, say, tell
+from fedkin.experiment.terminal import console, print_notice, say
 
 if TYPE_CHECKING:
     from fedkin.reproduce.finished_rows import FinishedRuns
@@ -190,7 +190,7 @@ def _run(request: PresetRequest, as_json: bool) -> None:
     make_folder(request.out)
     _tell_cost(request, machine_speed)
     for text in flags(table):
-        tell(text)
+        print_notice(text)
     done = _outcomes(request, machine_speed)
     # the page has all rows, whichever were asked for this time
     asked_for = {outcome.row.name: outcome for outcome in done}
@@ -223,7 +223,7 @@ def _tell_cost(request: PresetRequest, machine_speed: float) -> None:
         estimate(row, request.changes, machine_speed, request.seeds) for row in request.rows
     )
     rows = formatting.many(len(request.rows), "row")
-    tell(f"{request.preset.title}: {rows}, processor time {total} if none is done")
+    print_notice(f"{request.preset.title}: {rows}, processor time {total} if none is done")
 
 
 def _outcomes(request: PresetRequest, machine_speed: float) -> "list[Outcome]":
@@ -245,7 +245,7 @@ def _outcomes(request: PresetRequest, machine_speed: float) -> "list[Outcome]":
         for outcome in coming:
             done.append(outcome)
             for line in lines([outcome]):
-                tell(_progress_line(cells(line), outcome.missing))
+                print_notice(_progress_line(cells(line), outcome.missing))
     return done
 
 

@@ -10,7 +10,7 @@ import typer
 from fedkin.cli import completion
 from fedkin.cli.options import AsJson, Folder, TrustCode, path_as_text
 from fedkin.cli.talk.training import train, train_quietly
-from fedkin.core.system.own_code import find_own_code
+from fedkin.core.system.user_code import find_user_code
 from fedkin.experiment.terminal import say, tell_hints
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def run(
         spec = packaged(spec)
     chosen, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
-    find_own_code()
+    find_user_code()
     from fedkin.experiment.run import run as begin
 
     work = partial(_begun, begin, chosen, out)
@@ -217,7 +217,7 @@ def _begun(
 def _resumed(
     folder: Path, workers: int | None, trust_code: bool, progress: Callable[["Record"], None]
 ) -> Path:
-    find_own_code()
+    find_user_code()
     from fedkin.experiment.resume import resume as go_on
 
     return go_on(folder, progress=progress, workers=workers, trust_code=trust_code)

@@ -19,7 +19,7 @@ from fedkin.cli.options import (
     path_as_text,
 )
 from fedkin.cli.talk.json_output import print_json
-from fedkin.experiment.terminal import console, say, tell, tell_hints
+from fedkin.experiment.terminal import console, print_notice, say, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.sweep.score import Score
@@ -82,7 +82,7 @@ def sweep(
 
     Start it several times with the same --out to work in parallel.
     """
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.experiment.throttled_lines import ThrottledLines
     from fedkin.report.privacy_costs import costs_in_words
     from fedkin.runtime.progress import progress_to
@@ -90,7 +90,7 @@ def sweep(
     from fedkin.sweep import costs_of_trials, dropped, instead, outcome, space_of
     from fedkin.sweep import sweep as search
 
-    find_own_code()
+    find_user_code()
     named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
     options = {
         **named,
@@ -127,7 +127,7 @@ def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:
         outcome = f"no value: {score}"
     else:
         outcome = f"validation {formatting.label(score.measure)} {formatting.decimal(score.value)}"
-    tell(f"trial {claim.number + 1} of {total}  {outcome}")
+    print_notice(f"trial {claim.number + 1} of {total}  {outcome}")
 
 
 def _show(trials: list[dict[str, Any]], lost: list[dict[str, Any]], running: int) -> None:

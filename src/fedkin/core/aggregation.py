@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.sums.replies import MadeReplies, RemoteReplies, uniform
+from fedkin.core.sums.replies import DerivedReplies, RemoteReplies, uniform
 from fedkin.core.sums.replies import Reply as Reply
 from fedkin.core.tree import Tree, weighted_mean
 
@@ -29,9 +29,9 @@ __all__ = [
     "WeightedSum",
     "Weights",
     "aggregated",
-    "apart_of",
     "mean_of",
     "merged_groups",
+    "separate_kinds",
     "summed_of",
 ]
 
@@ -217,7 +217,7 @@ def _mean(aggregation: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
     total, messages = ExactSum(), {}
     for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
         total.add(summed_of(aggregation, message), aggregation.weight_of(samples))
-        messages[client] = apart_of(aggregation, message)
+        messages[client] = separate_kinds(aggregation, message)
     return Mean(tuple(replies), total.mean(), messages, total.weight)
 
 
@@ -225,7 +225,7 @@ def _grouped(aggregation: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[G
     members: dict[Group, dict[int, Reply]] = {}
     sums: dict[Group, ExactSum] = {}
     for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
-        unsummed, weight = apart_of(aggregation, message), aggregation.weight_of(samples)
+        unsummed, weight = separate_kinds(aggregation, message), aggregation.weight_of(samples)
         group = aggregation.group(unsummed)
         members.setdefault(group, {})[client] = Reply(unsummed, weight)
         if not isinstance(replies, RemoteReplies):
@@ -250,13 +250,15 @@ def _ruled(
     if context is None:
         raise ValueError("a rule in the mean's place needs to know what clients were sent")
     at = context()
-    messages = {client: apart_of(aggregation, reply.message) for client, reply in replies.items()}
+    messages = {
+        client: separate_kinds(aggregation, reply.message) for client, reply in replies.items()
+    }
     weights = {client: aggregation.weight_of(reply.weight) for client, reply in replies.items()}
 
     def counted(client: int) -> Reply:
         return Reply(summed_of(aggregation, replies[client].message), weights[client])
 
-    summed = MadeReplies(replies, counted)
+    summed = DerivedReplies(replies, counted)
     contributions = Contributions(
         summed, at.received, aggregation.differences, at.round, at.secret, state=at.state
     )
@@ -292,7 +294,7 @@ def summed_of(aggregation: Summed, message: Tree) -> Tree:
     return {kind: part for kind, part in message.items() if kind in aggregation.kinds}
 
 
-def apart_of(aggregation: Summed, message: Tree) -> Tree:
+def separate_kinds(aggregation: Summed, message: Tree) -> Tree:
     """The kinds of a message that arrive one by one.
 
     Args:

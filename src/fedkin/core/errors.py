@@ -9,8 +9,8 @@ from itertools import islice
 __all__ = [
     "FedkinError",
     "Halted",
-    "came_through",
     "cut",
+    "exception_text",
     "first_line",
     "letters",
     "many",
@@ -19,8 +19,8 @@ __all__ = [
     "near",
     "percent",
     "reason",
-    "said",
     "some",
+    "traceback_lines",
     "unknown",
 ]
 
@@ -58,7 +58,7 @@ class Halted(FedkinError):
     """
 
 
-def said(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """What an exception says that may be anybody's: its class may fail to say it, and the name of a
     file in it may be no text.
 
@@ -86,7 +86,7 @@ def first_line(error: BaseException) -> str:
     Returns:
         At most MOST characters.
     """
-    return (said(error).strip() or type(error).__name__).splitlines()[0][:MOST]
+    return (exception_text(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
 def reason(error: BaseException) -> str:
@@ -118,7 +118,7 @@ def named_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {first_line(error)}"
 
 
-def came_through(error: BaseException) -> list[str]:
+def traceback_lines(error: BaseException) -> list[str]:
     """The lines of code that an error came through; where another one caused it, those of that one
     first.
 
@@ -128,7 +128,7 @@ def came_through(error: BaseException) -> list[str]:
     Returns:
         Lines as Python's traceback has them.
     """
-    before = [] if error.__cause__ is None else came_through(error.__cause__)
+    before = [] if error.__cause__ is None else traceback_lines(error.__cause__)
     return before + "".join(traceback.format_tb(error.__traceback__)).splitlines()
 
 

@@ -39,10 +39,10 @@ __all__ = [
     "Weights",
     "Whole",
     "as_recorded",
-    "as_weighed",
     "declared",
     "in_annotations",
     "in_range",
+    "weighted_by",
 ]
 
 Given = ParamSpec("Given")
@@ -70,7 +70,7 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
 
     Values outside an annotation's range are refused. All of them, defaults too, become
     ``Method.hyper``, a matrix as the word "matrix". ``weights`` must be what the method's
-    aggregation has (``as_weighed``).
+    aggregation has (``weighted_by``).
 
     Args:
         recipe: A function of keyword-only hyper-parameters.
@@ -82,13 +82,13 @@ def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
 
     @wraps(recipe)
     def recorded(*args: Given.args, **values: Given.kwargs) -> Method:
-        method = as_weighed(recipe(*args, **values), values, recipe.__name__)
+        method = weighted_by(recipe(*args, **values), values, recipe.__name__)
         return method._replace(hyper=as_recorded(values))
 
     return in_range(recorded)
 
 
-def as_weighed(method: Method, values: Mapping[str, Any], called: str) -> Method:
+def weighted_by(method: Method, values: Mapping[str, Any], called: str) -> Method:
     """The method, if its aggregation weighs by the ``weights`` that its recipe was given: by
     "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies).
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 
 Name = Literal[
     "accuracy",
@@ -107,7 +107,7 @@ def measure_named(name: str) -> Measure:
     Returns:
         Its facts: words, direction, the labels it is for.
     """
-    if is_own(name):
+    if is_user_code(name):
         words = name.partition(":")[2].strip("_").replace("_", " ")
         return Measure(words, (), not name.endswith(LOWER), least=-float("inf"))
     if name == "loss":
@@ -169,7 +169,7 @@ def is_measure(name: str) -> bool:
     Returns:
         Whether it is one of MEASURES, or the path of a function of one's own.
     """
-    return name in MEASURES or is_own(name)
+    return name in MEASURES or is_user_code(name)
 
 
 def kind_of(classes: int, tokens: bool) -> Kind:
@@ -247,7 +247,7 @@ def check_measure(name: str, kind: Kind) -> None:
         FedkinError: The measure is not for such labels; names those that are. One's own, which is
             for any, has a name that says nothing of its direction.
     """
-    if is_own(name):
+    if is_user_code(name):
         if not name.endswith((*HIGHER, *LOWER)):
             raise FedkinError(
                 f"run.measure = {name!r} does not say which way is better: end the function's "

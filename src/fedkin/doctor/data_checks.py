@@ -11,10 +11,10 @@ from fedkin.data.formats.user_files import is_path
 from fedkin.data.quality.columns import spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.label_codes import coded_apart
+from fedkin.data.quality.label_codes import disjoint_label_codes
 from fedkin.data.quality.labels import AMOUNTS, WHOLE, label_problems
 from fedkin.data.quality.leaks import leaks
-from fedkin.data.quality.looked_at import seen_in
+from fedkin.data.quality.parsed_columns import parsed_columns
 from fedkin.data.quality.problem import Problem, Unreadable, merged
 from fedkin.data.source import Source
 from fedkin.data.tables.findings import findings, label_of, numbers_as_words
@@ -76,7 +76,7 @@ def data_notes(spec: Spec) -> list[str]:
     source = source_of(spec)
     faults = _plain_faults(source, spec)
     if source.columns is not None:
-        columns = seen_in(source.columns.columns, source.x)
+        columns = parsed_columns(source.columns.columns, source.x)
         dated = dates(columns, spec.data.label or "label")
         written, others = numbers_as_words(source, columns, spec.data.label)
         plain = [one for one in others if not is_dates(one)]
@@ -106,7 +106,7 @@ def _plain_faults(source: Source, spec: Spec) -> list[Problem]:
     spelled = [one for one in spelled if one.columns in ours]
     kinds = {"one class", AMOUNTS, *(() if _task_said(spec) else (WHOLE,))}
     labels = [one for one in label_problems(source) if one.kind in kinds]
-    return [*labels, *coded_apart(source), *spelled]
+    return [*labels, *disjoint_label_codes(source), *spelled]
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:

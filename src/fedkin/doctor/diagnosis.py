@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.counts import at_least
 from fedkin.core.method import Method
 from fedkin.core.model import Model
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, left_out, split_name
 from fedkin.doctor.data import data_of
@@ -18,12 +18,12 @@ from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name, taken
-from fedkin.methods.own import allow
+from fedkin.methods.user_methods import allow
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.progress import tracked
 from fedkin.setup.arguments.given import check_method
 from fedkin.setup.build import Assembled, assemble
-from fedkin.setup.population import reading_once
+from fedkin.setup.population import shared_reading
 
 ExtraMethods = Sequence[str | Method] | str | Method | None  # methods beside those of the doctor
 
@@ -57,7 +57,7 @@ def diagnosis(
     # a Method is a tuple, too
     listed = [methods] if isinstance(methods, str | Method) else methods or ()
     more = [_known(one) for one in listed]
-    with reading_once():
+    with shared_reading():
         parts = assemble(spec, method_value)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
@@ -101,9 +101,9 @@ def _known(one: str | Method) -> str | Method:
         return one
     text = one
     name, options = split_name(text)
-    allow([name] if is_own(name) else [])  # somebody typed it
+    allow([name] if is_user_code(name) else [])  # somebody typed it
     taken(name, [key for key in options if key not in MethodSection.model_fields])
-    return text if is_own(name) else known_name(name) + text[len(name) :]
+    return text if is_user_code(name) else known_name(name) + text[len(name) :]
 
 
 def _want(wanted: dict[str, tuple[MethodSection, Method | None]], one: str | Method) -> None:

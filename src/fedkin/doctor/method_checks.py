@@ -84,14 +84,14 @@ def _tried(rule: str, check: Callable[[], str]) -> Check:
         different = check()
     except Interrupted:
         raise
-    except NotForIt as reason:
+    except NotApplicable as reason:
         return Check(rule, None, str(reason))
     except FedkinError as error:
         return Check(rule, False, str(error))
     return Check(rule, not different, different)
 
 
-class NotForIt(Exception):
+class NotApplicable(Exception):
     """The rule does not apply to this method."""
 
 
@@ -131,7 +131,7 @@ def _masked(content: Content, plain: Path, folder: Path) -> str:
     except Interrupted:
         raise
     except FedkinError as reason:
-        raise NotForIt(str(reason).partition(": try ")[0]) from None
+        raise NotApplicable(str(reason).partition(": try ")[0]) from None
     return _same_bits(plain, masked)
 
 

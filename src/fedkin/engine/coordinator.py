@@ -28,10 +28,10 @@ from fedkin.engine.masked_round import (
 from fedkin.engine.masked_scores import Means
 from fedkin.engine.mutation_guard import MutationGuard
 from fedkin.engine.op import Op, Task, TaskResult
-from fedkin.engine.round.broadcasts import Broadcasts, reaching, taken_back
-from fedkin.engine.round.course import Course
+from fedkin.engine.round.broadcasts import Broadcasts, reaching, withdraw_tasks
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation
+from fedkin.engine.round.progress import RoundProgress
 from fedkin.engine.round.replies import Receiver
 from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.round.summed_kinds import check_summed
@@ -83,7 +83,7 @@ class Coordinator:
         """
         method, began = self.method, time.perf_counter()
         participants = self.schedule.introduced()
-        course = Course(0, "setup", participants, began=began)
+        course = RoundProgress(0, "setup", participants, began=began)
         if participants and method.setup_update is not None:
             tasks = [Task(client, None) for client in participants]
             answers = self.transport.ask("introduce", 0, tasks)
@@ -105,7 +105,7 @@ class Coordinator:
         method, infos = self.method, self.federation.infos
         began = time.perf_counter()
         participants = self.schedule.participants(number)
-        course = Course(number, "round", participants, began=began)
+        course = RoundProgress(number, "round", participants, began=began)
         tasks, messages = self._broadcasts.tasks(self.state, participants, course.sent)
         if participants and not self._sum_is_sent:
             first = participants[0]
@@ -128,7 +128,7 @@ class Coordinator:
             )
             course.end("local")
             self._update(partial(updated, method), replies, course)
-        taken_back(course.sent, tasks, lost)
+        withdraw_tasks(course.sent, tasks, lost)
         course.end("server")
         # Under masks the finish alone evaluates the last round's models, unless patience ends the
         # run: two sums of one model's scores, of which a client is in one, would tell what it has.
@@ -195,7 +195,7 @@ class Coordinator:
             What run.db keeps of it.
         """
         everyone = sorted(self.federation.infos)
-        course = Course(number, "finish", everyone)
+        course = RoundProgress(number, "finish", everyone)
         sent, missing = course.sent, course.missing
         if self.method.finalize is not None:
             tasks, _ = self._broadcasts.tasks(self.state, everyone, sent)
@@ -204,7 +204,7 @@ class Coordinator:
             for answer in tracked_stream("finishing clients", answers, len(tasks)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
-            taken_back(sent, tasks, lost)
+            withdraw_tasks(sent, tasks, lost)
         course.end("local")
         asked = self.schedule.evaluated(number - 1, True)
         return self._record(course, self._evaluated(course, "evaluate_all", asked, trained))
@@ -255,7 +255,7 @@ class Coordinator:
         self,
         update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree],
         replies: Mapping[int, Reply],
-        course: Course,
+        course: RoundProgress,
     ) -> None:
         """The server's update; whoever breaks it is left out, and noted with the reason."""
         number = course.number
@@ -276,7 +276,11 @@ class Coordinator:
         course.missing.update(updated.left_out)
 
     def _evaluated(
-        self, course: Course, evaluate: Op, clients: Sequence[int], trained: int | None = None
+        self,
+        course: RoundProgress,
+        evaluate: Op,
+        clients: Sequence[int],
+        trained: int | None = None,
     ) -> "_Evaluated":
         """What an evaluation of some clients after a round comes to."""
         if not clients:
@@ -290,7 +294,7 @@ class Coordinator:
         unscored = {k: f"{NOT_SCORED}{why}" for k, why in masked.missing.items()}
         return _Evaluated(means.scores, {}, means.measures, means.counted, masked.sent, unscored)
 
-    def _record(self, course: Course, evaluated: "_Evaluated") -> Record:
+    def _record(self, course: RoundProgress, evaluated: "_Evaluated") -> Record:
         """The record of a round that is over, with the evaluation after it."""
         course.end("evaluation")
         missing = course.missing

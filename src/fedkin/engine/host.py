@@ -31,7 +31,7 @@ from fedkin.engine.op import DRAWN, SCORING, STAGES, Op, ScoringStage, Stage, Ta
 from fedkin.engine.partial_sums import PartialSums
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
-from fedkin.masks.signatures import heard_of
+from fedkin.masks.signatures import broadcast_digest
 from fedkin.runtime.generators import drawing_from
 from fedkin.runtime.replay import Runtime
 
@@ -315,7 +315,9 @@ class Host:
         largest = check(message, self.method.expected_update(down, info))
         samples = float(info.samples)
         if self.masking is not None:
-            keys = self.masking.begin(round, client, message, samples, heard_of(task.message))
+            keys = self.masking.begin(
+                round, client, message, samples, broadcast_digest(task.message)
+            )
             return TaskResult(client, keys, samples)
         if self.partial_sums is None:
             return TaskResult(client, encode(message), samples)
@@ -338,7 +340,9 @@ class Host:
         if self.masking is None:
             return TaskResult(client, record=record)
         samples = {"val": len(population.val[client]), "test": len(population.test[client])}
-        keys = self.masking.begin_scores(round, client, record, samples, heard_of(task.message))
+        keys = self.masking.begin_scores(
+            round, client, record, samples, broadcast_digest(task.message)
+        )
         return TaskResult(client, keys)
 
 

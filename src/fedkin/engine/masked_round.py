@@ -32,10 +32,10 @@ from fedkin.engine.op import (
     Task,
     TaskResult,
 )
-from fedkin.engine.round.broadcasts import reaching, taken_back
+from fedkin.engine.round.broadcasts import reaching, withdraw_tasks
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.signatures import Verify, heard_of
+from fedkin.masks.signatures import Verify, broadcast_digest
 from fedkin.masks.terms import Terms, named, of_counts, of_scores
 from fedkin.masks.wire import NoSum, Refused
 from fedkin.runs.record import Sent
@@ -107,7 +107,7 @@ class MaskedRound:
             for at, task in enumerate(tasks)
         ]
         answers = list(reaching(transport.ask(op, self.number, tasks), lost))
-        taken_back(sent, tasks, lost)
+        withdraw_tasks(sent, tasks, lost)
         self.sent += sent
         return answers
 
@@ -153,7 +153,7 @@ class MaskedRound:
         answers = reaching(transport.ask(stage, self.number, tasks), lost)
         self._take(answers, take, scalars)
         this = self.sent[began:]
-        taken_back(this, tasks, lost)
+        withdraw_tasks(this, tasks, lost)
         self.sent[began:] = this
 
     def _take(
@@ -192,7 +192,7 @@ def digest_of_sent(tasks: Sequence[Task], verify: Verify | None) -> bytes:
     if verify is None:
         return b""
     messages = {id(task.message): task.message for task in tasks}
-    digests = {heard_of(message) for message in messages.values()}
+    digests = {broadcast_digest(message) for message in messages.values()}
     if len(digests) > 1:
         raise FedkinError(
             "[privacy] secure_aggregation: the method sends clients different messages, and nodes "

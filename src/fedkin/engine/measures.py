@@ -15,8 +15,8 @@ from torch import Tensor
 
 from fedkin.core.family import POISSON, Family
 from fedkin.core.measures import IN_SCORES, TWO, kind_of, suited
-from fedkin.core.system.own_code import is_own
-from fedkin.core.system.own_measures import own_value
+from fedkin.core.system.user_code import is_user_code
+from fedkin.core.system.user_measures import own_value
 
 __all__ = [
     "Predicted",
@@ -24,8 +24,8 @@ __all__ = [
     "measure",
     "measures",
     "predicted",
-    "share_error",
     "standard_error",
+    "standard_error_of_share",
     "threshold",
 ]
 
@@ -114,7 +114,7 @@ def measures(
         return {}
     kind = kind_of(predicted.p.shape[1] if family.classes else 0, text)
     names = [name for name in suited(kind) if name not in IN_SCORES]
-    names += [chosen] if is_own(chosen) else []
+    names += [chosen] if is_user_code(chosen) else []
     return {
         name: value for name in names if (value := measure(family, name, predicted)) is not None
     }
@@ -133,7 +133,7 @@ def measure(family: Family, name: str, predicted: Predicted) -> float | None:
     """
     if not len(predicted.y) or not np.isfinite(predicted.p).all():
         return None
-    if is_own(name):
+    if is_user_code(name):
         return own_value(name, predicted.p, predicted.y)
     if name == "deviance":
         return _poisson(predicted) if family.name == POISSON.name else _squared(predicted)
@@ -163,7 +163,7 @@ def standard_error(family: Family, name: str, predicted: Predicted) -> float | N
     return float(np.std(values, ddof=1)) if len(values) >= DRAWS // 2 else None
 
 
-def share_error(share: float, rows: int) -> float:
+def standard_error_of_share(share: float, rows: int) -> float:
     """Standard error of a share, such as an accuracy, by Agresti and Coull (1998): with two rows
     more of either outcome, it is above 0 where all of a few rows are right.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.aggregation import Reply, Summed, WeightedSum, apart_of, summed_of
+from fedkin.core.aggregation import Reply, Summed, WeightedSum, separate_kinds, summed_of
 from fedkin.core.sums.exact import ExactSum, sum_of
 from fedkin.core.tree import Tree, form_of
 from fedkin.engine.codec import Counted, count, encode
@@ -48,7 +48,7 @@ class PartialSums:
         Returns:
             What is not summed, encoded (None where there is nothing), and the size of the whole.
         """
-        summed, rest = summed_of(self._how, message), apart_of(self._how, message)
+        summed, rest = summed_of(self._how, message), separate_kinds(self._how, message)
         weight = self._how.weight_of(samples)
         if self._spool is None:
             self._kept[client] = Reply(summed, weight)

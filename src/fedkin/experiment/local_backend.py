@@ -16,7 +16,7 @@ from fedkin.engine.transports.base import InProcess, Transport
 from fedkin.engine.transports.placement import Placing
 from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.spec import EngineSection
 from fedkin.setup.build import Assembled
 from fedkin.setup.frozen import save_frozen, size_of
@@ -45,7 +45,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         What reaches all of the clients.
     """
     engine, everyone = parts.spec.engine, sorted(parts.infos)
-    state = own(folder, "state")
+    state = path_in_run(folder, "state")
     shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
     usual = cores() if engine.device == "cpu" else 1  # a GPU serves one process best
     workers = min(engine.workers or usual, len(everyone))

@@ -1,13 +1,13 @@
 """The files of somebody's own code that an experiment runs, by their digests."""
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import file_digest, is_own
-from fedkin.core.system.own_measures import own_measure
+from fedkin.core.system.user_code import file_digest, is_user_code
+from fedkin.core.system.user_measures import user_measure
 from fedkin.methods import METHODS, known_name, recipe_of
-from fedkin.methods.own import own_recipe
-from fedkin.models.own import own_class
+from fedkin.methods.user_methods import user_recipe
+from fedkin.models.user_models import user_class
 from fedkin.runs.spec import Spec
-from fedkin.setup.own_code import classes_of
+from fedkin.setup.user_code import classes_of
 
 
 def own_files(spec: Spec) -> dict[str, str]:
@@ -23,17 +23,17 @@ def own_files(spec: Spec) -> dict[str, str]:
         FedkinError: A class or the measure cannot be imported, or nobody has allowed it.
     """
     measure = spec.run.measure
-    measures = {measure: file_digest(own_measure(measure))} if is_own(measure) else {}
-    models = {name: file_digest(own_class(name)) for name in classes_of(spec)}
+    measures = {measure: file_digest(user_measure(measure))} if is_user_code(measure) else {}
+    models = {name: file_digest(user_class(name)) for name in classes_of(spec)}
     method = spec.method.name
     return {**(method_file(method) if _known(method) else {}), **models, **measures}
 
 
 def _known(method: str) -> bool:
     """Whether a method of that name can be found; a Method value has whatever name it was given."""
-    if is_own(method):
+    if is_user_code(method):
         try:
-            own_recipe(method)
+            user_recipe(method)
         except FedkinError:
             return False
         return True
@@ -56,7 +56,7 @@ def method_file(method: str) -> dict[str, str]:
     Raises:
         FedkinError: An unknown name, or a function that cannot be imported.
     """
-    if is_own(method):
-        return {method: file_digest(own_recipe(method))}
+    if is_user_code(method):
+        return {method: file_digest(user_recipe(method))}
     name = method if method in METHODS else known_name(method)
     return {} if name in METHODS else {name: file_digest(recipe_of(name))}

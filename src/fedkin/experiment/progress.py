@@ -188,7 +188,7 @@ def display(tally: Tally, console: Console) -> Display:
         A context; its ``update`` takes each record.
     """
     if quiet():
-        return Silent()
+        return QuietDisplay()
     return (
         LiveTable(tally, console)
         if console.is_terminal and not console.is_dumb_terminal
@@ -196,7 +196,7 @@ def display(tally: Tally, console: Console) -> Display:
     )
 
 
-class Silent:
+class QuietDisplay:
     """``--quiet``: nothing is shown."""
 
     def update(self, record: Record) -> None:

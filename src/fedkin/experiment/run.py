@@ -18,10 +18,10 @@ from fedkin.experiment.run_facts import toml_of
 from fedkin.experiment.training import Engine, Progress, begin, check_engine
 from fedkin.runs import checkpoint, trust
 from fedkin.runs.database import continued_by
-from fedkin.runs.directory import SPEC, begun, leftover
+from fedkin.runs.directory import SPEC, has_begun, leftover
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.build import Assembled, assemble
-from fedkin.setup.own_code import code_of, permit
+from fedkin.setup.user_code import code_of, permit
 
 __all__ = [
     "claimed",
@@ -172,7 +172,7 @@ def _check_free(folder: Path) -> None:
     if not folder.is_dir():
         raise FedkinError(f"{folder} is a file: run.out names a folder")
     if any(not leftover(path) for path in folder.iterdir()):
-        again = f", or: {continued_by(folder)}" if begun(folder) else ""
+        again = f", or: {continued_by(folder)}" if has_begun(folder) else ""
         raise FedkinError(
             f"{folder} exists and is not empty: choose another --out (run.out){again}"
         )

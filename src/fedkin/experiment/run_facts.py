@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
-from fedkin.engine.made_of import MadeOf, made_of
+from fedkin.engine.model_sources import ModelSources, model_sources
 from fedkin.experiment.masked_record import summed_labels
 from fedkin.experiment.own_files import own_files
 from fedkin.runs.directory import GIVEN, of_value
@@ -102,13 +102,13 @@ def privacy_of(
     return facts_of_privacy(parts.spec, parts.costs, again, trained, personal_outside)
 
 
-def _made_of(parts: Assembled) -> MadeOf:
+def _made_of(parts: Assembled) -> ModelSources:
     """What a client's personal model is made of; it does not depend on which client that is."""
     models, infos = parts.models, list(parts.infos.values())
     info = next((one for one in infos if one.architecture in models), infos[0])
     model = models.get(info.architecture, next(iter(models.values())))
     received = parts.method.broadcast(parts.method.server(parts.federation.start), info.client)
-    return made_of(parts.method, received, model, info)
+    return model_sources(parts.method, received, model, info)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:

@@ -49,7 +49,7 @@ def say_all(text: str) -> None:
     _put(plain_lines(text))
 
 
-def tell(text: object) -> None:
+def print_notice(text: object) -> None:
     """One line for standard error, whatever the text holds: a record of the logger fedkin. A
     program's own handlers get it as harmless as a terminal does.
 
@@ -60,7 +60,7 @@ def tell(text: object) -> None:
 
 
 def note(text: object) -> None:
-    """As ``tell``, "note: …": what a person should know of what is done or shown.
+    """As ``print_notice``, "note: …": what a person should know of what is done or shown.
 
     Args:
         text: A sentence.
@@ -79,7 +79,7 @@ def notes(texts: Iterable[object]) -> None:
 
 
 def fail(text: object) -> None:
-    """As ``tell``, "error: …": what ended the command. ``--quiet`` leaves it.
+    """As ``print_notice``, "error: …": what ended the command. ``--quiet`` leaves it.
 
     Args:
         text: A sentence.
@@ -146,7 +146,7 @@ def any_encoding() -> None:
 
 
 @contextmanager
-def ends_tidily() -> Iterator[None]:
+def cleans_up_on_signals() -> Iterator[None]:
     """A process that gets SIGTERM or SIGHUP ends as after Ctrl-C: temporary files are removed.
 
     A signal that is ignored already (nohup) stays so; a second one is not heard meanwhile.
@@ -217,7 +217,7 @@ def tell_hints(texts: Iterable[str]) -> None:
         texts: Sentences, of which some may be the same.
     """
     for text in dict.fromkeys(texts):
-        tell(f"hint: {text}")
+        print_notice(f"hint: {text}")
 
 
 def _harmless(text: str) -> str:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
-from fedkin.experiment.terminal import tell
+from fedkin.experiment.terminal import print_notice
 
 PATIENCE = 3.0  # seconds of silence
 SELDOM = 0.1  # of the time that has passed: a step of hours has a line every few minutes
@@ -23,7 +23,7 @@ class ThrottledLines:
 
     def __init__(
         self,
-        say: Callable[[str], None] = tell,
+        say: Callable[[str], None] = print_notice,
         clock: Callable[[], float] = time.monotonic,
         patience: float | None = None,
     ) -> None:

@@ -19,9 +19,9 @@ from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.engine.transports.failures import LostWorker
-from fedkin.experiment.always_missing import always_missing, mostly_missing
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.masked_record import baselines_of, no_last_scores
+from fedkin.experiment.missing_clients import always_missing, mostly_missing
 from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.restarts import Restarts, restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of

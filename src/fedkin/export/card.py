@@ -10,7 +10,7 @@ from fedkin.core.tree import is_buffer
 from fedkin.data.population import Population
 from fedkin.engine.untrained import begins_untrained
 from fedkin.export.module_io import postprocessing, preprocessing
-from fedkin.export.opened import PERSONAL, Member, Opened
+from fedkin.export.opened_run import PERSONAL, Member, Opened
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
@@ -87,7 +87,9 @@ def _outside(facts: Mapping[str, Any], view: str, model: Model) -> bool:
     return own and any(map(is_buffer, model.initial))
 
 
-def _unseen_classes(population: Population, own: "Own", facts: Mapping[str, Any]) -> list[str]:
+def _unseen_classes(
+    population: Population, own: "RecordedClient", facts: Mapping[str, Any]
+) -> list[str]:
     """The classes that none of the client's training samples has, by name; where privacy was asked
     for, nobody is told.
     """
@@ -102,7 +104,7 @@ def _masked(run: Run) -> bool:
     return (run.fact("spec").get("privacy") or {}).get("secure_aggregation") is not None
 
 
-class Own(NamedTuple):
+class RecordedClient(NamedTuple):
     """What the record says of a client.
 
     ``joined``: of a newcomer, after which round it came and how long it worked. ``took_part``: in
@@ -118,11 +120,11 @@ class Own(NamedTuple):
     histogram: Sequence[int] = ()  # training samples by class; () where it is not known
 
 
-def _of_client(run: Run, client: int, at: int) -> Own:
+def _of_client(run: Run, client: int, at: int) -> RecordedClient:
     """``at``: the round of the commit that its model is of; the record may be further by now."""
     own = run.clients[client]
     last = run.last_scored(at)
-    return Own(
+    return RecordedClient(
         {"train": own.train, "val": own.val, "test": own.test},
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},
         {way: _sent(run, client, way, at) for way in ("up", "down")},
@@ -155,9 +157,9 @@ def _begins_untrained(run: Run, opened: Opened, member: Member) -> bool:
     return begins_untrained(parts.method, state, model, info, next(alike, None))
 
 
-def _of_newcomer(details: Mapping[str, Any]) -> Own:
+def _of_newcomer(details: Mapping[str, Any]) -> RecordedClient:
     others = details.get("measures", {})  # an older join has none
-    return Own(
+    return RecordedClient(
         {split: details[split] for split in ("train", "val", "test")},
         {
             view: {

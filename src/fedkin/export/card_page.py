@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.errors import many, some
 from fedkin.core.escaping import markdown
 from fedkin.export.card_words import legend, said_kinds, said_scores
-from fedkin.export.opened import PERSONAL
+from fedkin.export.opened_run import PERSONAL
 from fedkin.report.words import run_words
 
 OUTSIDE = (

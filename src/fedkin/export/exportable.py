@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.export.card import card_of
-from fedkin.export.opened import PERSONAL, Member, Opened
+from fedkin.export.opened_run import PERSONAL, Member, Opened
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.runs.spec import DataSection
 

@@ -20,12 +20,12 @@ from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
 from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
-from fedkin.data.tables.kinds import spelled, stay_text
+from fedkin.data.tables.kinds import keep_as_text, spelled
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.against_labels import scores_in_words
 from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.new_images import image_files, read_images, takes_images
-from fedkin.export.opened import PERSONAL, Member, Opened
+from fedkin.export.opened_run import PERSONAL, Member, Opened
 from fedkin.export.threshold import answered, in_words, threshold_of
 from fedkin.newcomers.arrays import as_in_the_run, other_samples
 from fedkin.runs.spec import DataSection
@@ -196,7 +196,7 @@ def _table(
     label = data.label or "label"
     seen = {label, *(feature.name for feature in encoding.features)}
     as_written = [name for name in keep if name not in seen]  # 007 is no number
-    others = [*as_written, *([label] if stay_text(classes) else [])]
+    others = [*as_written, *([label] if keep_as_text(classes) else [])]
     read = read_later(path, encoding, data.options, others, copy)
     x, remarks = encoded(read, encoding, [label, *keep])
     kept = _kept(read.frame, keep) if keep else None

@@ -8,7 +8,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, many
 from fedkin.core.measures import TWO
 from fedkin.export.exportable import Exportable
-from fedkin.export.opened import PERSONAL
+from fedkin.export.opened_run import PERSONAL
 
 OWN = "own"  # the client's own, which its validation samples chose
 LIKELIER = 0.5

@@ -115,7 +115,7 @@ def listening(address: str, listen: str | None) -> str:
     return host
 
 
-def dialled_here(address: str, listen: str | None) -> str:
+def local_address(address: str, listen: str | None) -> str:
     """host:port by which this machine reaches its own SuperLink.
 
     Args:

@@ -3,7 +3,7 @@
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import MEASURES
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.runs.spec import Spec
 from fedkin.setup.sample_privacy import check_multiplier
 from fedkin.transforms.registry import check_deployable as check_transforms
@@ -21,7 +21,7 @@ def check_deployable(spec: Spec) -> None:
     check_transforms([one.name for one in spec.transforms])
     check_multiplier(spec)
     check_device(spec)
-    if is_own(spec.run.measure):
+    if is_user_code(spec.run.measure):
         raise FedkinError(
             f"run.measure = {spec.run.measure!r} is for simulations (fedkin run): nodes send "
             f"fedkin's own measures, {', '.join(MEASURES)}"

@@ -17,13 +17,13 @@ from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     NodeReply,
+    ProtocolVersion,
     Refused,
     Request,
-    Spoken,
     cleaned,
     opened,
+    protocol_version,
     sealed,
-    spoken,
 )
 from fedkin.flower.pulls import Parts, Pulls, reply_parts
 from fedkin.flower.records import pack
@@ -307,7 +307,7 @@ class Dispatcher:
         """A reply of the right client, run and round; else the reason against it."""
         try:
             header, *blobs = parts
-            if (declared := spoken(header)) is not None:
+            if (declared := protocol_version(header)) is not None:
                 if declared.error is not None:
                     return declared.error
                 _check_same(declared, request, "protocol", "version")
@@ -376,7 +376,7 @@ def states_follow(request: Request, reply: NodeReply) -> None:
         digest = done.own.digest
 
 
-def _check_same(reply: Spoken | NodeReply, request: Request, *keys: str) -> None:
+def _check_same(reply: ProtocolVersion | NodeReply, request: Request, *keys: str) -> None:
     for key in keys:
         theirs = getattr(reply, key)
         if theirs != getattr(request, key):

@@ -216,7 +216,7 @@ class NodeReply(_Header):
     steps: tuple[Done, ...] = Field(default=(), max_length=STEPS)
 
 
-class Spoken(BaseModel):
+class ProtocolVersion(BaseModel):
     """What the headers of every version say, whatever else stands there."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
@@ -226,7 +226,7 @@ class Spoken(BaseModel):
     error: Sentence | None = None
 
 
-def spoken(header: bytes) -> Spoken | None:
+def protocol_version(header: bytes) -> ProtocolVersion | None:
     """Which protocol and version a header is of, before it is read by the fields of this one.
 
     Args:
@@ -240,7 +240,7 @@ def spoken(header: bytes) -> Spoken | None:
     """
     _check_size(header)
     try:
-        return Spoken.model_validate_json(header)
+        return ProtocolVersion.model_validate_json(header)
     except ValidationError:
         return None
 

@@ -29,13 +29,13 @@ from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runs.checkpoint import SERVER
-from fedkin.runs.directory import own as inside
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.output_files import no_empty_folder
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import names_of
 from fedkin.setup.frozen import digest
-from fedkin.setup.own_code import permit
 from fedkin.setup.snapshot import snapshot
+from fedkin.setup.user_code import permit
 
 
 class RemoteNewcomer:
@@ -134,7 +134,7 @@ def serve(
         raise FedkinError(
             f"{name} is no newcomer of this deployment: {deploy('add', folder, name)}"
         )
-    file = inside(out, FOLDER, name, FOUND)
+    file = path_in_run(out, FOLDER, name, FOUND)
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)
     facts = hello(Dispatcher(grid, alone, about), deployment.wait, waiting, stop)[name]

@@ -25,7 +25,7 @@ from fedkin.flower.identities import masked, verifier
 from fedkin.flower.run_start import RUN, check_clients, check_experiment, facts_at
 from fedkin.flower.stopping import StoppedByTerminal, join_again, run_again, stop_if_asked
 from fedkin.flower.waiting import hello, hello_again
-from fedkin.runs.directory import begun, recorded
+from fedkin.runs.directory import has_begun, recorded
 from fedkin.runs.record import Record
 
 app = ServerApp()
@@ -103,7 +103,7 @@ def serve(grid: Grid, folder: Path, out: Path, stop: Path, waiting: Path | None 
     """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
-    goes_on = begun(out)
+    goes_on = has_begun(out)
     about = RunIdentity(config.fingerprint(spec), secrets.token_hex(8), versions()["fedkin"])
     if goes_on:
         noted = facts_at(out)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.commands import deploy
-from fedkin.runs.directory import begun
+from fedkin.runs.directory import has_begun
 
 
 class StoppedByTerminal(Interrupted):
@@ -36,7 +36,7 @@ def run_again(folder: Path | str, out: Path) -> str:
     Returns:
         A clause with the command: there is nothing to resume where no round was committed.
     """
-    if begun(out):
+    if has_begun(out):
         return f"continue with: {deploy('run', folder, '--resume')}"
     return f"begin again: {deploy('run', folder)}"
 

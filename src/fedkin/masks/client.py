@@ -11,7 +11,7 @@ from fedkin.masks import keys, vectors
 from fedkin.masks.agreement import Agreement
 from fedkin.masks.randomness import Randomness, of_the_system
 from fedkin.masks.shares import SHARE, randomness, split
-from fedkin.masks.signatures import SIGNATURE, Identity, heard_of, said
+from fedkin.masks.signatures import SIGNATURE, Identity, broadcast_digest, signed_statement
 from fedkin.masks.terms import check_majority, direction, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -39,7 +39,8 @@ class MaskingClient:
         draw: Where its secrets come from.
         identity: Signs its keys and who survived, and knows the others' signatures; None where
             nobody signs.
-        heard: Stands for what it was sent (``heard_of``): the others must have been sent the same.
+        heard: Stands for what it was sent (``broadcast_digest``): the others must have been sent
+            the same.
         most: Clients that the client's own experiment lets a round have. Of more, fewer helpers
             would open a sum: two lists of t clients would have fewer in common.
     """
@@ -103,7 +104,7 @@ class MaskingClient:
             raise Refused("roster: the keys of this client are not those that it made")
         self._enough(len(self._roster), "roster")
         check_majority(self.threshold, len(self._roster))
-        self._keys = heard_of(roster)
+        self._keys = broadcast_digest(roster)
         return sealed(Stage.SHARES, self.round, self._hidden_pairs())
 
     def _verified(self, roster: dict[int, bytes]) -> dict[int, bytes]:
@@ -123,7 +124,7 @@ class MaskingClient:
 
     def _said(self, client: int, public: bytes) -> bytes:
         """What a client of this round signs, where it was sent the same as this one."""
-        return said(self.round, client, public, self._heard)
+        return signed_statement(self.round, client, public, self._heard)
 
     def _hidden_pairs(self) -> list[bytes]:
         threshold, points = self.threshold, [point_of(one) for one in self._roster]
@@ -138,7 +139,7 @@ class MaskingClient:
                 continue
             purpose = direction(self.round, self.client, other)
             key = keys.agreed(self._channel.private, self._roster[other][: keys.KEY], purpose)
-            hidden = keys.hidden(key, of_seed + of_key, purpose.encode())
+            hidden = keys.encrypt(key, of_seed + of_key, purpose.encode())
             entries.append(of_client(other, hidden))
         return entries
 
@@ -176,7 +177,7 @@ class MaskingClient:
         """Open a pair of shares; what cannot be read is not revealed later, and others' will do."""
         purpose = direction(self.round, other, self.client)
         key = keys.agreed(self._channel.private, self._roster[other][: keys.KEY], purpose)
-        content = keys.shown(key, hidden, purpose.encode())
+        content = keys.decrypt(key, hidden, purpose.encode())
         if content is not None:
             self._given[other] = content
 

@@ -55,13 +55,13 @@ def check_public(public: bytes) -> None:
     agreed(bytes(range(KEY)), public, "check")
 
 
-def hidden(key: bytes, content: bytes, about: bytes) -> bytes:
+def encrypt(key: bytes, content: bytes, about: bytes) -> bytes:
     """Content that only who has the key can read; ``about`` is bound to it (ChaCha20-Poly1305)."""
     found: bytes = _cryptography().ChaCha20Poly1305(key).encrypt(NONCE, content, about)
     return found
 
 
-def shown(key: bytes, content: bytes, about: bytes) -> bytes | None:
+def decrypt(key: bytes, content: bytes, about: bytes) -> bytes | None:
     """What was hidden; None where it was changed, or made for another place."""
     tools = _cryptography()
     try:

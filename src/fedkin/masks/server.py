@@ -15,7 +15,7 @@ from fedkin.masks import keys, vectors
 from fedkin.masks.agreement import Agreement
 from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET
 from fedkin.masks.shares import recover
-from fedkin.masks.signatures import SIGNATURE, Verify, heard_of, said
+from fedkin.masks.signatures import SIGNATURE, Verify, broadcast_digest, signed_statement
 from fedkin.masks.terms import Terms, check_terms, named, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -70,7 +70,7 @@ class MaskedSum:
         size = 3 * keys.KEY + (0 if self._verify is None else SIGNATURE)
         (content,) = self._open(Stage.ADVERTISE, blob, size, 1, least=1)
         public, signature = content[: 2 * keys.KEY], content[3 * keys.KEY :]
-        text = said(self.terms.round, client, public, self._heard)
+        text = signed_statement(self.terms.round, client, public, self._heard)
         if self._verify is not None and not self._verify(client, text, signature):
             raise Refused("advertise: its keys are not signed by its node")
         for key in (public[: keys.KEY], public[keys.KEY :]):
@@ -90,7 +90,7 @@ class MaskedSum:
             for client in sorted(self._public)
         ]
         roster = sealed(Stage.ROSTER, self.terms.round, entries, self.terms.threshold)
-        self._keys = heard_of(roster)
+        self._keys = broadcast_digest(roster)
         return roster
 
     @property

@@ -24,12 +24,12 @@ class Identity(NamedTuple):
     verify: Verify
 
 
-def heard_of(message: bytes | None) -> bytes:
+def broadcast_digest(message: bytes | None) -> bytes:
     """32 bytes that stand for what a client was sent: sha256."""
     return hashlib.sha256(message or b"").digest()
 
 
-def said(round: int, client: int, public: bytes, heard: bytes = b"") -> bytes:
+def signed_statement(round: int, client: int, public: bytes, heard: bytes = b"") -> bytes:
     """What a client signs: that these public keys are its own in this round, for an answer to what
     ``heard`` stands for.
     """

@@ -13,8 +13,8 @@ from fedkin.core.errors import FedkinError, cut, letters, named_line, near, unkn
 from fedkin.core.method import Method
 from fedkin.core.optimizers import AT_SERVER
 from fedkin.core.system.installed import installed
-from fedkin.core.system.own_code import is_own
 from fedkin.core.system.process_settings import importing
+from fedkin.core.system.user_code import is_user_code
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
 from fedkin.methods.cgpfl import cgpfl
@@ -57,7 +57,6 @@ from fedkin.methods.l2sgd import l2sgd
 from fedkin.methods.lg_fedavg import lg_fedavg
 from fedkin.methods.local import local
 from fedkin.methods.moon import moon
-from fedkin.methods.own import made_beside, own_recipe
 from fedkin.methods.partial_fl import partial_fl
 from fedkin.methods.per_fedavg import per_fedavg
 from fedkin.methods.perada import perada
@@ -65,6 +64,7 @@ from fedkin.methods.persfl import persfl
 from fedkin.methods.pfedme import pfedme
 from fedkin.methods.ppfl import ppfl
 from fedkin.methods.scaffold import scaffold
+from fedkin.methods.user_methods import user_method, user_recipe
 
 __all__ = [
     "ALIASES",
@@ -257,7 +257,7 @@ def known_name(name: str) -> str:
 
     Raises:
         FedkinError: An unknown name, with the nearest that exists; the package of an installed
-            method cannot be imported; or one of one's own is not allowed (``fedkin.methods.own``).
+            method cannot be imported; or a user's is not allowed (``fedkin.methods.user_methods``).
     """
     return _looked_up(name)[0]
 
@@ -329,8 +329,8 @@ def no_method(name: str, known: Iterable[str]) -> FedkinError:
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     """A method's own name and its function."""
     known = method_names()
-    if is_own(name):
-        found, same = own_recipe(name), own_name(name.rpartition(":")[2], known)
+    if is_user_code(name):
+        found, same = user_recipe(name), own_name(name.rpartition(":")[2], known)
         if same in known and recipe_of(same) is not found:  # tables would take one for the other
             raise FedkinError(
                 f"method {name!r} has the name of fedkin's {same}: call the function otherwise"
@@ -398,4 +398,4 @@ def made_by(
     if METHODS.get(name) is function:
         return function(**chosen)
     # a name that is left of the method that it is made of would be taken for that one
-    return made_beside(name, function, chosen)._replace(name=name.rpartition(":")[2])
+    return user_method(name, function, chosen)._replace(name=name.rpartition(":")[2])

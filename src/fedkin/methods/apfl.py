@@ -9,7 +9,7 @@ from torch import Tensor
 from fedkin.core.hyperparameters import Fraction, Weights, declared
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import at_home, descend, gradient, scan, sgd_step
+from fedkin.core.ops import descend, gradient, local_only, scan, sgd_step
 from fedkin.core.tree import Params, Tree, flat, mix, sub
 from fedkin.methods.fedavg import fedavg
 
@@ -26,14 +26,14 @@ class _Models(NamedTuple):
 
 def _step(model: Model, at: _Models, batch: Batch, lr: Tensor, alpha: Tensor) -> _Models:
     """One mini-batch: w by ∇f(w), v by α ∇f(v̄) at the v̄ of the step before, then v̄ anew."""
-    slope = gradient(model.loss)(at.mixture, at_home(batch))
+    slope = gradient(model.loss)(at.mixture, local_only(batch))
     w, v = sgd_step(model, at.w, batch, lr), descend(at.v, slope, lr * alpha, "v")
     return _Models(w, v, mix(w, v, alpha))
 
 
 def _share_step(model: Model, alpha: Tensor, batch: Batch, lr: Tensor, at: _Models) -> Tensor:
     """α ← α − lr ⟨v − w, ∇f(v̄)⟩, which is the derivative of f(v̄) by α, clipped to [0, 1]."""
-    slope = gradient(model.loss)(at.mixture, at_home(batch))
+    slope = gradient(model.loss)(at.mixture, local_only(batch))
     return (alpha - lr * (flat(sub(at.v, at.w)) @ flat(slope))).clamp(0.0, 1.0)
 
 

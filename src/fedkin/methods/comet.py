@@ -119,7 +119,7 @@ def comet(
         drawn = pull_of(received, predictions(data.model, w, public), lam)
         private = data.batches(draw="uniform")
         shared = data.rows((public, drawn.centroid), public_batch, private.steps, "public")
-        w = scan(_step, w, private.beside(shared), lr * data.decay, drawn.lam)
+        w = scan(_step, w, private.zip(shared), lr * data.decay, drawn.lam)
         return {"parameters": w, **drawn.kept}, {"predictions": predictions(data.model, w, public)}
 
     def distillation_target(received: Tree, own: Tree, sent: Tensor) -> DistillationTarget:

@@ -2,7 +2,7 @@
 
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Start, Weights, declared
 from fedkin.core.method import ClientContext, Method
-from fedkin.core.ops import home_step, scan
+from fedkin.core.ops import local_only_step, scan
 from fedkin.core.tree import Tree
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedprox import proximal_step
@@ -40,7 +40,7 @@ def ditto(
         _, up = base.client_update(received, own, data)
         w = received["parameters"]
         v = own["parameters"] if start == "persistent" else w
-        batches, step = data.batches(steps=personal_steps), home_step(proximal_step)
+        batches, step = data.batches(steps=personal_steps), local_only_step(proximal_step)
         return {"parameters": scan(step, v, batches, rate * data.decay, lam, w)}, up
 
     return base._replace(

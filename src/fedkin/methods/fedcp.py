@@ -10,7 +10,6 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.checks.linear_head import check_linear_head
 from fedkin.methods.parts.conditional_policy import (
     POLICY,
@@ -19,6 +18,7 @@ from fedkin.methods.parts.conditional_policy import (
     separated,
     separated_step,
 )
+from fedkin.methods.parts.extra_parameters import without
 from fedkin.methods.parts.personal_head import personal_head
 
 __all__ = ["fedcp"]

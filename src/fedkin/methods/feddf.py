@@ -14,7 +14,7 @@ from fedkin.core.ops import scan
 from fedkin.core.sums.exact import sum_of
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.codistillation import imitate, log_predictions
+from fedkin.methods.parts.codistillation import distillation_step, log_predictions
 
 __all__ = ["feddf"]
 
@@ -66,7 +66,7 @@ def feddf(
 
     def student(name: str, w: Params, pairs: tuple[Tensor, Tensor], server: ServerContext) -> Tree:
         batches = server.rows(server.models[name], pairs, public_batch, distill_steps, "distill")
-        return scan(imitate, w, batches, distill_lr * server.decay, 1.0)
+        return scan(distillation_step, w, batches, distill_lr * server.decay, 1.0)
 
     return fedavg(lr=lr)._replace(
         name="feddf",

@@ -12,7 +12,7 @@ from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of, is_buffer, weighted_mean
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.beside_model import without
+from fedkin.methods.parts.extra_parameters import without
 from fedkin.methods.parts.low_rank import expected, factored, multiplied
 from fedkin.methods.parts.mutual_distillation import MAP, mutual_step
 

@@ -38,7 +38,7 @@ def fedntd(
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w = received["parameters"]
         rates = beta, temperature, lr * data.decay
-        return own, {"parameters": scan(reminded_step, w, data.batches(), w, *rates)}
+        return own, {"parameters": scan(not_true_step, w, data.batches(), w, *rates)}
 
     return fedavg(lr=lr, weights=weights)._replace(
         name="fedntd",
@@ -65,7 +65,7 @@ def not_true(logits: Tensor, y: Tensor) -> Tensor:
     return torch.where(true, OUT, logits).log_softmax(1)
 
 
-def reminded_step(
+def not_true_step(
     model: Model,
     v: Params,
     batch: Batch,

@@ -50,7 +50,7 @@ def fedrod(
         mine = own.get("head") or fresh(received["parameters"], head)
         counts = data.info.histogram.to(mine[head.names[0]].dtype) ** gamma
         w, mine = scan(
-            both_step,
+            joint_step,
             (received["parameters"], mine),
             data.batches(),
             counts.log(),
@@ -99,7 +99,7 @@ def empirical(mine: Params, model: Model, batch: Batch, w: Params) -> Tensor:
     return model.loss(together(w, mine), batch)
 
 
-def both_step(
+def joint_step(
     model: Model,
     parts: tuple[Params, Params],
     batch: Batch,

@@ -10,7 +10,6 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.conditional_valve import (
     BESIDE,
     CLASSES,
@@ -18,6 +17,7 @@ from fedkin.methods.parts.conditional_valve import (
     modules,
     moved,
 )
+from fedkin.methods.parts.extra_parameters import without
 from fedkin.methods.parts.personal_head import personal_head
 
 __all__ = ["gpfl"]

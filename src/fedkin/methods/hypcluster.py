@@ -13,7 +13,7 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.optimizers import part_of_work
 from fedkin.core.tree import Params, Tree, row
 from fedkin.methods.ifca import Choice, choose, ifca, worth
-from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, turned
+from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, transposed
 
 __all__ = ["hypcluster"]
 
@@ -52,7 +52,7 @@ def hypcluster(
             f"start{s}": base.server(start._replace(draw=partial(later, start, s * clusters)))
             for s in range(starts)
         }
-        return turned(sets)
+        return transposed(sets)
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         parts = {}
@@ -64,7 +64,7 @@ def hypcluster(
             for s, found in choices(received, data).items():
                 like = next(iter(found.parameters.values()))
                 parts[s]["control"]["loss"] = torch.tensor(found.loss, dtype=like.dtype)
-        return own, turned(parts)
+        return own, transposed(parts)
 
     def expected_update(received: Tree, info: ClientInfo) -> Tree:
         parts = {
@@ -74,15 +74,15 @@ def hypcluster(
         if len(parts) > 1:
             for part in parts.values():
                 part["control"]["loss"] = next(iter(part["parameters"].values())).new_zeros(())
-        return turned(parts)
+        return transposed(parts)
 
     def server_update(state: Tree, sent: Mapping[Group, Mean], server: ServerContext) -> Tree:
-        sets = turned(state)
+        sets = transposed(state)
         heard = {s: of_set(sent, at, s) for at, s in enumerate(sorted(sets))}
         kept = list(sets)
         if len(kept) > 1 and server.key.round >= trial:
             kept = [min(kept, key=lambda s: total_loss(heard[s]))]
-        return turned({s: base.server_update(sets[s], heard[s], server) for s in kept})
+        return transposed({s: base.server_update(sets[s], heard[s], server) for s in kept})
 
     def choices(received: Tree, data: ClientContext) -> dict[str, Choice]:
         """The client's choice of each set."""
@@ -96,7 +96,7 @@ def hypcluster(
         return {"personal": best.parameters}
 
     def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
-        sets = list(turned(state).values())
+        sets = list(transposed(state).values())
         clusters_of_clients = base.server_metrics(sets[0]) if len(sets) == 1 else {}
         return {**clusters_of_clients, "starts": {-1: len(sets)}}
 

@@ -16,7 +16,7 @@ from fedkin.core.layers import Layers, select
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
-from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, said_cluster
+from fedkin.methods.parts.clusters import NOT_HEARD, clusters_of, reported_cluster
 
 __all__ = ["Choice", "choose", "ifca"]
 
@@ -146,7 +146,7 @@ def ifca(
         },
         server_update=server_update,
         aggregation=GroupedSum(
-            lambda message: (said_cluster(message["control"], clusters),), weights
+            lambda message: (reported_cluster(message["control"], clusters),), weights
         ),
         personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
         server_metrics=server_metrics,

@@ -43,7 +43,7 @@ def moon(
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, before = received["parameters"], own["parameters"]
         rates = mu, temperature, lr * data.decay
-        w = scan(contrasted_step, w, data.batches(), w, before, *rates)
+        w = scan(contrastive_step, w, data.batches(), w, before, *rates)
         return {"parameters": w}, {"parameters": w}
 
     return fedavg(lr=lr, weights=weights)._replace(
@@ -67,7 +67,7 @@ def objective(
     return (rows * batch.weight).sum()
 
 
-def contrasted_step(
+def contrastive_step(
     model: Model,
     w: Params,
     batch: Batch,

@@ -63,7 +63,7 @@ def partial_fl(
     return split_model(name="partial_fl", personal=personal, work=work, weights=weights)
 
 
-def both_step(
+def joint_step(
     model: Model, parts: tuple[Params, Params], batch: Batch, personal_rate: Tensor, rate: Tensor
 ) -> tuple[Params, Params]:
     """One gradient, taken at (v, u), moves both."""
@@ -85,7 +85,7 @@ def simultaneous(lr: float, personal_lr: float) -> Work:
 
     def work(mine: Params, ours: Params, data: ClientContext) -> tuple[Params, Params]:
         both: tuple[Params, Params] = scan(
-            both_step, (mine, ours), data.batches(), personal_lr * data.decay, lr * data.decay
+            joint_step, (mine, ours), data.batches(), personal_lr * data.decay, lr * data.decay
         )
         return both
 

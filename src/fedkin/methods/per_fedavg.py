@@ -98,7 +98,7 @@ def per_fedavg(
         inner, outer, curvature = (
             data.batches(purpose=purpose) for purpose in ("inner", "batches", "curvature")
         )
-        three = inner.beside(outer).beside(curvature)
+        three = inner.zip(outer).zip(curvature)
         w = scan(STEPS[hessian], received["parameters"], three, lr * data.decay, inner_lr, delta)
         return own, {"parameters": w}
 

@@ -16,19 +16,19 @@ from fedkin.core.model import RAW, Inputs, Learner, Model, from_module
 from fedkin.core.module_state import parameter_names
 from fedkin.core.rng import Key
 from fedkin.core.system.no_exit import no_exit
-from fedkin.core.system.own_code import named_line_of
+from fedkin.core.system.user_code import named_line_of
 from fedkin.models.adapters import dnn_adapter
+from fedkin.models.dry_run import sized, tried_in_training, try_on
 from fedkin.models.frozen import frozen_names, without_gradient
 from fedkin.models.given import SUFFIX, recipe_of
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.learner import from_learner
 from fedkin.models.lstm import lstm
-from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.size import check_fits
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.transformer import transformer_lm
-from fedkin.models.trial import sized, tried_in_training, try_on
+from fedkin.models.user_models import VERBS, user_class
 from fedkin.models.vgg import vgg11, vgg13
 from fedkin.models.without_statistics import without_statistics
 
@@ -169,7 +169,7 @@ def _recipe(name: str) -> Callable[..., nn.Module | Learner]:
             f"'module:{name.partition('@')[0]}'"
         )
     if ":" in name:
-        return own_class(name)
+        return user_class(name)
     if name not in MODELS:
         raise unknown("model", name, [*MODELS, "package.module:Class"])
     return MODELS[name]

@@ -21,13 +21,12 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import encode
 from fedkin.newcomers.local import Learned, described, joined
 from fedkin.newcomers.samples import TableLayout, read_newcomer
-from fedkin.runs.directory import begun
-from fedkin.runs.directory import own as inside
+from fedkin.runs.directory import has_begun, path_in_run
 from fedkin.runs.output_files import (
-    apart_from_states,
     check_takes_files,
     make_folder,
     no_empty_folder,
+    outside_run_states,
 )
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
@@ -111,11 +110,11 @@ def join(
 
 def _folder_of(run: Path, out: Path | None, name: str) -> Path:
     """Where a newcomer's model goes: ``out``, else a folder in the run directory."""
-    folder = inside(run, FOLDER, name) if out is None else apart_from_states(out)
+    folder = path_in_run(run, FOLDER, name) if out is None else outside_run_states(out)
     if out is None:
         for part in (MODEL, FOUND):
-            inside(run, FOLDER, name, part)
-    if begun(folder):
+            path_in_run(run, FOLDER, name, part)
+    if has_begun(folder):
         raise FedkinError(
             f"{folder} is the folder of a run: give the newcomer one of its own, --out DIR"
         )

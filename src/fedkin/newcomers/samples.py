@@ -21,7 +21,7 @@ from fedkin.data.sources import load
 from fedkin.data.tables.clean import without_repeats
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
-from fedkin.data.tables.kinds import stay_text
+from fedkin.data.tables.kinds import keep_as_text
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 from fedkin.newcomers.arrays import as_in_the_run
@@ -166,7 +166,7 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     used = {feature.name for feature in like.encoding.features}
     aside = (SPLIT, layout.client, _column(layout))
     apart = [name for name in aside if name is not None and name not in used]
-    spelled = [layout.label] if stay_text(like.class_names) else []
+    spelled = [layout.label] if keep_as_text(like.class_names) else []
     read = read_later(path, like.encoding, layout.options, [*apart, *spelled])
     if layout.label not in read.frame.columns:
         raise FedkinError(

@@ -274,7 +274,7 @@ class Pair(NamedTuple):
     who: Hashable
 
 
-class OfSeeds(NamedTuple):
+class SeedMean(NamedTuple):
     """A mean over seeds of means over clients, the variance of that mean, and its degrees of
     freedom.
     """
@@ -286,7 +286,7 @@ class OfSeeds(NamedTuple):
 
 def of_seeds(
     values: Sequence[Floats], persons: bool = False, weights: Sequence[Floats] | None = None
-) -> OfSeeds:
+) -> SeedMean:
     """What several seeds say of others, whose clients are others, too. Clients of one seed share a
     model and a split, so they are no sample of other seeds.
 
@@ -318,7 +318,7 @@ def of_seeds(
     parts = [(between, count - 1), (within, free)]
     spread = sum(part**2 / degrees for part, degrees in parts if part > 0)
     degrees = variance**2 / spread if spread > 0 else 1.0
-    return OfSeeds(float(means.mean()), variance, max(1.0, degrees))
+    return SeedMean(float(means.mean()), variance, max(1.0, degrees))
 
 
 def _of_persons(values: Sequence[Floats], weights: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -440,7 +440,7 @@ def ranks(
         rest: list[int] = []
         for other in left[1:]:
             lost = chosen and math.isfinite(means[lead]) != math.isfinite(means[other])
-            if not rest and not lost and not apart(each[lead], each[other], weights):
+            if not rest and not lost and not differ_significantly(each[lead], each[other], weights):
                 ranks_of[other] = place
             else:
                 rest.append(other)
@@ -449,7 +449,7 @@ def ranks(
     return [(ranks_of[k], counts.count(ranks_of[k]) > 1) for k in range(len(each))]
 
 
-def apart(
+def differ_significantly(
     one: Mapping[Pair, float],
     other: Mapping[Pair, float],
     weights: Mapping[Pair, float] | None = None,

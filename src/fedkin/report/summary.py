@@ -8,7 +8,7 @@ from typing import Any
 
 from fedkin.core.escaping import plain
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.report import formatting
 from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
@@ -254,7 +254,7 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     """
     weights = {k: client.test for k, client in run.clients.items()}
     defined = measures(run, last, view)
-    own = filter(is_own, defined)
+    own = filter(is_user_code, defined)
     by_measure = {name: defined[name] for name in (*MEASURES, *own, *ASIDE) if name in defined}
     return {
         name: spread(by_client, weights, worst_of(name), counted(run, last, view, name))

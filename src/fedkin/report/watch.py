@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, came_through, named_line
+from fedkin.core.errors import FedkinError, named_line, traceback_lines
 from fedkin.report.live import Live, Pages
 from fedkin.runs.output_files import as_bytes
 
@@ -33,7 +33,7 @@ HEADERS = {
 def _say(what: str, error: Exception) -> None:
     """One line on the terminal; with --verbose the lines of code that the error came through."""
     LOG.error("error: %s: %s", what, named_line(error))
-    for line in came_through(error):
+    for line in traceback_lines(error):
         LOG.debug("%s", line)
 
 

@@ -28,7 +28,7 @@ from fedkin.reproduce.preset import Row
 from fedkin.reproduce.row_spec import command, portable, spec_of
 from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import begun, recorded
+from fedkin.runs.directory import has_begun, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 from fedkin.theory.linear_toy import toy
@@ -136,7 +136,7 @@ def _taken(
     """A finished run of another machine in place of one here. ``part``: also one that lacks some of
     the row's numbers.
     """
-    if not elsewhere or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
+    if not elsewhere or row.runner != "experiment" or has_begun(out / f"{row.name}-seed{seed}"):
         return None
     spec, names = spec_of(row, seed, changes), set(single(row))
     one = elsewhere.get((row.name, seed, digest_of(spec)))
@@ -170,7 +170,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
     folders = _folders(row, seeds, out)
     for seed, folder in zip(seeds, folders, strict=True):
         spec = spec_of(row, seed, changes)
-        if begun(folder):
+        if has_begun(folder):
             check_same(folder, spec)
             clocked(folder, partial(_resumed, spec, folder))
         else:

@@ -58,7 +58,7 @@ def states_of(run: Path) -> Path:
     return run / "checkpoint"
 
 
-def begun(run: Path) -> bool:
+def has_begun(run: Path) -> bool:
     """Whether a run began in this folder, so that it is resumed: one that was killed early has no
     record yet.
 
@@ -82,7 +82,7 @@ def check_begun(folder: Path, several: bool = False) -> None:
         FedkinError: It is not there, or holds neither a record nor an experiment.toml; one that
             holds runs, as ``runs`` or that of a sweep, is told how to name them.
     """
-    if not begun(folder):
+    if not has_begun(folder):
         raise not_a_run(folder, several)
 
 
@@ -115,7 +115,7 @@ def runs_inside(folder: Path) -> list[Path]:
     Returns:
         Their folders, by name.
     """
-    return sorted(one for one in folder.glob("*") if begun(one))
+    return sorted(one for one in folder.glob("*") if has_begun(one))
 
 
 def check_home(folder: Path, file: str, of: str) -> None:
@@ -129,7 +129,7 @@ def check_home(folder: Path, file: str, of: str) -> None:
     Raises:
         FedkinError: It is the folder of a run, or holds runs without that file.
     """
-    if begun(folder):
+    if has_begun(folder):
         raise FedkinError(f"{folder} is the folder of a run: choose another --out")
     if (runs := runs_inside(folder)) and not (folder / file).is_file():
         raise FedkinError(
@@ -160,7 +160,7 @@ def unrecorded(run: Path) -> bool:
     Returns:
         True where there is an experiment.toml, but neither a record nor a state.
     """
-    return begun(run) and not recorded(run) and not any(states_of(run).glob("*"))
+    return has_begun(run) and not recorded(run) and not any(states_of(run).glob("*"))
 
 
 def resumed_by(folder: str, facts: Mapping[str, Any]) -> str:
@@ -271,7 +271,7 @@ def check_written(path: Path) -> None:
     _check(path, folder=False, alone=True)
 
 
-def own(run: Path, *names: str) -> Path:
+def path_in_run(run: Path, *names: str) -> Path:
     """The path of something of the run's own, ``run/name/…``, which need not be there yet.
 
     Args:

@@ -109,7 +109,7 @@ def check_takes_files(folder: Path) -> None:
         )
 
 
-def apart_from_states(folder: Path) -> Path:
+def outside_run_states(folder: Path) -> Path:
     """The same, unless it is among the states of a run, which removes there what is none.
 
     Args:

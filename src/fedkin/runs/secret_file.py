@@ -12,7 +12,7 @@ from pathlib import Path
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file, write_secret
 from fedkin.core.rng import BYTES, Secret
-from fedkin.runs.directory import SECRET, own
+from fedkin.runs.directory import SECRET, path_in_run
 
 
 def new_secret(run: Path) -> Secret:
@@ -25,7 +25,7 @@ def new_secret(run: Path) -> Secret:
         The secret, which is in the folder's file "secret", too.
     """
     made = Secret(secrets.token_bytes(BYTES))
-    write_secret(own(run, SECRET), made.key)
+    write_secret(path_in_run(run, SECRET), made.key)
     return made
 
 
@@ -41,7 +41,7 @@ def secret_of(run: Path) -> Secret:
     Raises:
         FedkinError: It is gone, damaged, or readable by others.
     """
-    path = own(run, SECRET)
+    path = path_in_run(run, SECRET)
     if not path.is_file():
         raise FedkinError(
             f"{path} is gone: without it a resumed round would draw other noise, and tell more "

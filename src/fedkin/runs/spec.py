@@ -21,16 +21,16 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import near_path
 from fedkin.core.measures import Name
 from fedkin.core.settings.choices import Compiling
-from fedkin.core.system.own_code import is_own, of_this_folder
+from fedkin.core.system.user_code import is_user_code, of_this_folder
 from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, not_finite, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import OpenSection, Section
 from fedkin.runs.short_form import assign, literal
+from fedkin.runs.spec_errors import explained
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
 from fedkin.runs.usual_names import USUAL_NAMES
-from fedkin.runs.wrong_key import explained
 
 __all__ = [
     "PANEL",
@@ -58,7 +58,7 @@ Named = Annotated[str, AfterValidator(of_this_folder)]
 
 
 def _own(path: str) -> str:
-    if not is_own(path):
+    if not is_user_code(path):
         raise ValueError("is no package.module:function")
     return path
 

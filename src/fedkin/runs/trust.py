@@ -18,8 +18,8 @@ from filelock import FileLock
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import write_file
-from fedkin.core.system.own_code import is_own
 from fedkin.core.system.private import private_folder, state_folder
+from fedkin.core.system.user_code import is_user_code
 from fedkin.runs.spec import Spec
 
 REMEMBERED = "trusted.json"
@@ -82,9 +82,9 @@ def digest(spec: Spec) -> str:
     """
     model, method = spec.model, spec.method
     content = [model.name, sorted(model.map.items()), _sorted(model.options)]
-    if is_own(method.name):  # what else a method is called, was not asked about before
+    if is_user_code(method.name):  # what else a method is called, was not asked about before
         content += [method.name, _sorted(method.options)]
-    if is_own(spec.run.measure):
+    if is_user_code(spec.run.measure):
         content += ["measure", spec.run.measure]
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 

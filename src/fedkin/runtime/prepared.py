@@ -50,7 +50,7 @@ class Prepared(Mapping[Any, T]):
         return True
 
 
-def made_anew(step: Any) -> str:
+def retraced_note(step: Any) -> str:
     """What the record says of a step of which there are ever new ones.
 
     Args:

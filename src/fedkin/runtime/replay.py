@@ -23,7 +23,7 @@ from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
 from fedkin.runtime.device import CPU, moved, repeatable
 from fedkin.runtime.generators import forked
-from fedkin.runtime.prepared import Prepared, made_anew
+from fedkin.runtime.prepared import Prepared, retraced_note
 from fedkin.runtime.recorder import NotRecorded, flat_graph, without_compiler
 from fedkin.runtime.traceable import Untraceable, check_calls, confirmed
 
@@ -177,7 +177,7 @@ class Runtime:
         """
         key = kind_of(step, model, arguments)
         if key not in self._ready and self._ready.keep(key, self._build(step, model, arguments)):
-            self.say(made_anew(step))
+            self.say(retraced_note(step))
         return self._ready[key]
 
     def _build(self, step: ScanStep, model: Model, arguments: Tree) -> Replay:

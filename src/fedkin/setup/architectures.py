@@ -12,8 +12,8 @@ from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES, GAUSSIAN, POISS
 from fedkin.core.measures import Choice, Kind, Name, check_measure, chosen_for, kind_of
 from fedkin.core.model import Inputs, Model
 from fedkin.core.rng import Key
-from fedkin.core.system.own_code import is_own
-from fedkin.core.system.own_measures import own_measure
+from fedkin.core.system.user_code import is_user_code
+from fedkin.core.system.user_measures import user_measure
 from fedkin.core.tree import Params
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
@@ -360,8 +360,8 @@ def with_measure(spec: Spec, population: Population, counted: bool = True) -> Sp
     if name == "auto":
         name = cast(Name, measure_of(population, counted).name)
     check_measure(name, _kind(population))
-    if is_own(name):
-        own_measure(name)  # what cannot be called is refused before training
+    if is_user_code(name):
+        user_measure(name)  # what cannot be called is refused before training
     return spec.replace("run", measure=name)
 
 

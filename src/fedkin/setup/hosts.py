@@ -22,8 +22,8 @@ from fedkin.setup.build import (
 )
 from fedkin.setup.frozen import map_frozen
 from fedkin.setup.method_transforms import with_given_secret
-from fedkin.setup.own_code import permit
 from fedkin.setup.secure_aggregation import masking_of
+from fedkin.setup.user_code import permit
 
 __all__ = ["host_from_setup", "host_of", "replays_of", "setup_of"]
 

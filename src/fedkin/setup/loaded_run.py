@@ -19,14 +19,14 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.runs import trust
 from fedkin.runs.checkpoint import SERVER
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import FILES, FOLDERS, SPEC, of_run, own
+from fedkin.runs.directory import FILES, FOLDERS, SPEC, of_run, path_in_run
 from fedkin.runs.spec import Spec
 from fedkin.setup.arguments.values import check_given, same_given
 from fedkin.setup.build import Assembled, assemble
 from fedkin.setup.frozen import same_frozen
 from fedkin.setup.hosts import host_of
-from fedkin.setup.own_code import code_of, permit
 from fedkin.setup.snapshot import Snapshot, snapshot
+from fedkin.setup.user_code import code_of, permit
 
 __all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "states_used", "with_data"]
 
@@ -82,7 +82,7 @@ def _now_at(name: str, folder: Path, known: str | None) -> str:
         return name
     places = [path, folder.absolute().parent / path.name]
     if path.name not in (*FILES, *FOLDERS):  # which are something else there
-        places.insert(0, own(folder.absolute(), path.name))
+        places.insert(0, path_in_run(folder.absolute(), path.name))
     for place in places:
         if place.exists():
             return str(place)

@@ -30,7 +30,7 @@ MOST_PUBLIC = (
 # sources that are drawn, from the run's seed unless [data] gives one
 GENERATED = ("synthetic_mixture", "linear_toy")
 
-_kept: list[dict[str, Source]] = []  # within ``reading_once``: what one asked for, by its words
+_kept: list[dict[str, Source]] = []  # within ``shared_reading``: what one asked for, by its words
 
 
 def rooted(spec: Spec) -> Spec:
@@ -52,7 +52,7 @@ def rooted(spec: Spec) -> Spec:
 
 
 @contextlib.contextmanager
-def reading_once() -> Iterator[None]:
+def shared_reading() -> Iterator[None]:
     """Within it one's own data are read once for two who ask, who are then the only ones that hold
     them.
 
@@ -130,7 +130,7 @@ def population_of(spec: Spec, wanted: bool) -> Population:
             "above 0"
         )
     source = source_of(spec)
-    if not asked_to_divide(spec):
+    if not division_is_given(spec):
         ask_for_clients(source)
     clients = spec.run.clients
     if clients is None and split.name != "natural":
@@ -153,7 +153,7 @@ def population_of(spec: Spec, wanted: bool) -> Population:
     )
 
 
-def asked_to_divide(spec: Spec) -> bool:
+def division_is_given(spec: Spec) -> bool:
     """Whether somebody said how samples are divided, so that the default partition is
     no accident.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
-from fedkin.engine.made_of import MadeOf
+from fedkin.engine.model_sources import ModelSources
 from fedkin.runs.privacy import ClipTarget
 from fedkin.runs.secret_file import secret_of
 from fedkin.runs.spec import Spec
@@ -108,7 +108,7 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
-def is_personal_outside(spec: Spec, made: MadeOf) -> bool:
+def is_personal_outside(spec: Spec, made: ModelSources) -> bool:
     """Whether a client's personal model is outside of the guarantee, so that ε says nothing of who
     is given it.
 

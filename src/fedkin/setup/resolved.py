@@ -1,7 +1,7 @@
 """A specification with its defaults written out, as a run directory keeps it."""
 
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.data.partitions.registry import parameters
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT
@@ -28,7 +28,7 @@ def resolved(spec: Spec, method: Method) -> Spec:
         if value is not None and key not in ("lr", "affinity")
     }
     # a function of one's own is found again by its path
-    named = spec.method.name if is_own(spec.method.name) else method.name
+    named = spec.method.name if is_user_code(spec.method.name) else method.name
     public = spec.public.model_dump()
     if method.needs.public != "none" and spec.public.source is None:
         public["source"] = HELD_OUT

@@ -7,7 +7,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.measures import MEASURES
 from fedkin.core.method import Method
 from fedkin.core.rng import seeded
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.engine.masking import Masking
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
 from fedkin.engine.round.panel import ALL, PANEL, PARTICIPANTS, panel_size
@@ -133,7 +133,7 @@ def check_scores(spec: Spec, federation: Federation) -> None:
                 "run.holdout_clients: who joins a finished run works alone, so that no mask hides "
                 "its scores: leave it out, or privacy.secure_aggregation"
             )
-        if is_own(spec.run.measure):
+        if is_user_code(spec.run.measure):
             raise FedkinError(
                 f"run.measure = {spec.run.measure!r}: masks add fedkin's own measures alone: "
                 f"choose {', '.join(MEASURES)}, or leave out privacy.secure_aggregation"

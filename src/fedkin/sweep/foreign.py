@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.sweep.space import Space
 
 
@@ -36,7 +36,7 @@ def taken_over(
         raise FedkinError(
             f"{folder}: trial {number + 1} sets what this search does not: choose another --out"
         )
-    return own(folder, str(name))
+    return path_in_run(folder, str(name))
 
 
 def _within(value: Any, choices: Any) -> bool:

@@ -18,9 +18,9 @@ from fedkin.setup.architectures import described, models_of, names_of, with_meas
 from fedkin.setup.arguments.choosing import our_name
 from fedkin.setup.arguments.options import chooses, place_setting
 from fedkin.setup.build import method_of
-from fedkin.setup.own_code import permit
 from fedkin.setup.population import HELD_OUT, population_of
 from fedkin.setup.requirements import check_public_labels
+from fedkin.setup.user_code import permit
 from fedkin.sweep.ranges import range_of
 
 NO_VALIDATION = (

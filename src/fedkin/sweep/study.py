@@ -29,17 +29,17 @@ from fedkin.experiment.rounds_reporter import rounds_reporter
 from fedkin.experiment.run import run
 from fedkin.experiment.terminal import note
 from fedkin.report.comparison.run_row import read_run
-from fedkin.runs.directory import begun, check_home, own
+from fedkin.runs.directory import check_home, has_begun, path_in_run
 from fedkin.runs.output_files import STUDY as FILE
 from fedkin.runs.output_files import make_folder
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
-from fedkin.sweep.own_code import own_code
+from fedkin.sweep.missing_score import why_without_score
 from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 from fedkin.sweep.study_file import CODE, address, check_database, other_search, usable
-from fedkin.sweep.without_score import why_without_score
+from fedkin.sweep.user_code import user_code
 
 STUDY, LOCKS = "sweep", ".locks"
 Total = Callable[[list[Any]], int]
@@ -104,9 +104,9 @@ def sweep(
     check_home(folder, FILE, "sweep")
     total_of, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     data = check(base, space)
-    code = own_code(base, space)
+    code = user_code(base, space)
     base = rooted(base)
-    make_folder(own(folder, LOCKS))
+    make_folder(path_in_run(folder, LOCKS))
     with _alone(folder):
         study = _study(folder, base, space, data, code)
     tell = progress or (lambda claim, total, value: None)
@@ -212,7 +212,7 @@ def _anew(study: Any, claim: Claim, folder: Path, error: FedkinError) -> Claim:
 
 def _score(base: Spec, claim: Claim) -> Score:
     reporter = rounds_reporter(f"rounds of trial {claim.number + 1}", base.run.rounds)
-    if begun(claim.run):
+    if has_begun(claim.run):
         resume(claim.run, progress=reporter)
     else:
         run(changed(base, claim.values), claim.run, progress=reporter)
@@ -268,7 +268,7 @@ are taken.
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time reads or writes the study."""
     try:
-        lock = FileLock(own(folder, LOCKS, "study.lock"), timeout=PATIENCE)
+        lock = FileLock(path_in_run(folder, LOCKS, "study.lock"), timeout=PATIENCE)
         with lock, usable(folder / FILE, _optuna()):
             yield
     except Timeout:
@@ -279,7 +279,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _free(folder: Path, number: int) -> FileLock | None:
     """A trial's lock, taken; None where another process works on it."""
-    lock = FileLock(own(folder, LOCKS, f"{number:04d}.lock"))
+    lock = FileLock(path_in_run(folder, LOCKS, f"{number:04d}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -297,7 +297,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str, code: dict[str, st
         "space": {k: list(v) for k, v in space.items()},
     }
     begun_with = {CODE: code, "data": data, "fedkin": now}
-    optuna, path = _optuna(), own(folder, FILE)
+    optuna, path = _optuna(), path_in_run(folder, FILE)
     check_database(path, optuna)
     storage = address(path)
     open_study = partial(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, first_line, reason
-from fedkin.runs.directory import check_written, own
+from fedkin.runs.directory import check_written, path_in_run
 from fedkin.runs.untrusted_database import MASTER, check_file, journal_of, tables_of
 
 CODE = "code"  # an attribute of a study: digests of the files that it began with
@@ -58,7 +58,7 @@ def check_database(path: Path, optuna: Any) -> None:
 
 def _make(path: Path, optuna: Any) -> None:
     """All tables at once: Optuna makes them one by one, and may be killed between two."""
-    part = own(path.parent, f"{path.name}.part")
+    part = path_in_run(path.parent, f"{path.name}.part")
     for left in (part, journal_of(part), journal_of(path)):  # the last: of a file that is gone
         left.unlink(missing_ok=True)
     optuna.storages.RDBStorage(address(part)).engine.dispose()

@@ -60,7 +60,7 @@ def _batches(
     beside = None
     if target.target is not None:
         beside = data.rows((public, target.target), target.public_batch, batches.steps, "public")
-        batches = batches.beside(beside)
+        batches = batches.zip(beside)
     for block in batches.blocks():
         for k in range(len((block[0] if beside is not None else block).y)):
             here = row(block, k)

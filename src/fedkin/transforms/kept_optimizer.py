@@ -3,7 +3,7 @@
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.optimizers import remembering
 from fedkin.core.tree import Tree
-from fedkin.transforms.beside import beside
+from fedkin.transforms.extra_state import with_client_state
 
 
 def keep_optimizer(method: Method) -> Method:
@@ -25,4 +25,6 @@ def keep_optimizer(method: Method) -> Method:
             mine, sent = method.client_update(received, own["own"], data)
         return {"own": mine, "optimizer": memory.after}, sent
 
-    return beside(method, lambda _: {"optimizer": {}})._replace(client_update=client_update)
+    return with_client_state(method, lambda _: {"optimizer": {}})._replace(
+        client_update=client_update
+    )

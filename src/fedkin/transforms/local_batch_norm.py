@@ -12,7 +12,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.tree import Params, Tree, children, is_buffer, rebuild
-from fedkin.transforms.beside import beside
+from fedkin.transforms.extra_state import with_client_state
 
 
 def keep_batch_norm_local(method: Method) -> Method:
@@ -31,7 +31,7 @@ def keep_batch_norm_local(method: Method) -> Method:
             "choose 'global' or 'drop'"
         )
 
-    kept = beside(method, lambda _: {"statistics": {}})
+    kept = with_client_state(method, lambda _: {"statistics": {}})
 
     def server(start: FederationInit) -> Tree:
         return method.server(_emptied_start(start))

@@ -29,7 +29,7 @@ from fedkin.transforms.protected.adaptive_clip import (
     next_clip,
     split_noise,
 )
-from fedkin.transforms.protected.something_sent import something_sent
+from fedkin.transforms.protected.sent_message import sent_message
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
 from fedkin.transforms.setting import Setting, blind, declared_sum, first_exchange
@@ -214,7 +214,7 @@ def _predicting(
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        sent = something_sent(method, setting, start)
+        sent = sent_message(method, setting, start)
         if set(sent) != {PREDICTIONS}:
             declared_sum(method, "privacy", setting, "[privacy]")
         if asked.quantile is not None:

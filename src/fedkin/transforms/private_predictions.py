@@ -73,10 +73,10 @@ def keep_predictions_private(method: Method, setting: Setting, asked: Prediction
             )
         return own, {PREDICTIONS: asked(message[PREDICTIONS], data.secret, data.key.round)}
 
-    return introducing_nothing(method._replace(client_update=client_update), setting)
+    return without_introductions(method._replace(client_update=client_update), setting)
 
 
-def introducing_nothing(method: Method, setting: Setting) -> Method:
+def without_introductions(method: Method, setting: Setting) -> Method:
     """The method whose clients introduce themselves by what depends on none of their samples: by
     the state that they began with, whatever they have learned when they are asked.
 

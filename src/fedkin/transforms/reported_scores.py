@@ -10,7 +10,7 @@ import torch
 from fedkin.core.aggregation import Mean
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
-from fedkin.transforms.beside import beside_at_server
+from fedkin.transforms.extra_state import with_server_state
 
 REPORTED = "rule"  # the name beside the method's own state, which no message holds
 
@@ -29,7 +29,7 @@ def telling(method: Method) -> Method:
         said = {name: _unpacked(of) for name, of in state[REPORTED].items()}
         return {**method.server_metrics(state["method"]), **said}
 
-    kept = beside_at_server(method, {REPORTED: {}}, server_update)
+    kept = with_server_state(method, {REPORTED: {}}, server_update)
     return kept._replace(server_metrics=server_metrics)
 
 

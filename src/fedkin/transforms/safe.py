@@ -16,10 +16,10 @@ from fedkin.core.method import (
     plain_prediction,
 )
 from fedkin.core.model import Model
-from fedkin.core.ops import correct, home_step, scan, sgd_step
+from fedkin.core.ops import correct, local_only_step, scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, leaves
-from fedkin.transforms.beside import beside
+from fedkin.transforms.extra_state import with_client_state
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the federated model's probabilities
 # (level, shares that are tested in this order while they pass): giving the own model up, or nearly
@@ -71,7 +71,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
             raise refusal
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        alone = scan(home_step(sgd_step), own["alone"], data.batches(), lr * data.decay)
+        alone = scan(local_only_step(sgd_step), own["alone"], data.batches(), lr * data.decay)
         mine, sent = method.client_update(received, own["own"], data)
         return {"own": mine, "alone": alone}, sent
 
@@ -101,7 +101,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         choice = {SHARE: own["share"], CHANCE: own["chance"]} if "share" in own else {}
         return {**method.client_metrics(own["own"]), **choice}
 
-    return beside(method, lambda initial: {"alone": initial})._replace(
+    return with_client_state(method, lambda initial: {"alone": initial})._replace(
         client_update=client_update,
         finalize=finalize,
         personal_models=personal_models,

@@ -16,7 +16,7 @@ from fedkin.core.kinds import PARAMETERS
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.settings.choices import AtServer
 from fedkin.core.tree import Params, Tree, fill, is_buffer, named_leaves
-from fedkin.transforms.beside import beside_at_server
+from fedkin.transforms.extra_state import with_server_state
 
 
 class ServerOptimizer(NamedTuple):
@@ -72,7 +72,7 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
             sent = sent._replace(mean={**sent.mean, PARAMETERS: moved})
         return {"method": method.server_update(state["method"], sent, server), "optimizer": kept}
 
-    return beside_at_server(method, {"optimizer": {}}, server_update)
+    return with_server_state(method, {"optimizer": {}}, server_update)
 
 
 def _step(optimizer: ServerOptimizer, at: Tree, mean: Tree, kept: Tree) -> tuple[Tree, Tree]:

@@ -7,7 +7,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import named_leaves
 from fedkin.masks.terms import Terms, check_terms
-from fedkin.transforms.protected.something_sent import something_sent
+from fedkin.transforms.protected.sent_message import sent_message
 from fedkin.transforms.setting import Setting, declared_sum, first_exchange
 
 ASKED = "[privacy] secure_aggregation"
@@ -73,7 +73,7 @@ def _without_a_sum(method: Method, setting: Setting) -> Callable[[FederationInit
 
     def check(start: FederationInit, participants: int) -> None:
         method.check(start, participants)
-        something_sent(method, setting, start)
+        sent_message(method, setting, start)
         declared_sum(method, "", setting, ASKED)
 
     return check

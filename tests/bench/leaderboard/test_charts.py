@@ -133,7 +133,7 @@ def test_ranks_under_every_seed_in_order() -> None:
 
 def named_own(figure):
     """What the charts' parameter has."""
-    return [one["value"] for one in figure.spec["params"] if one["name"] == "own_methods"]
+    return [one["value"] for one in figure.spec["params"] if one["name"] == "user_methods"]
 
 
 def test_every_chart_knows_which_methods_are_not_fedkins_and_its_note_says_it() -> None:
@@ -154,11 +154,11 @@ def test_every_chart_knows_which_methods_are_not_fedkins_and_its_note_says_it() 
 
 def test_in_the_charts_of_costs_it_is_a_triangle_with_its_name() -> None:
     (drawn,) = against_cost(entries(with_own_method()), "bytes", TITLES)
-    is_own = "indexof(own_methods, datum.method) >= 0"
+    is_user_code = "indexof(user_methods, datum.method) >= 0"
     own = [
         layer["mark"]
         for layer in drawn.spec["layer"]
-        if layer.get("transform", [{}])[-1].get("filter") == is_own
+        if layer.get("transform", [{}])[-1].get("filter") == is_user_code
     ]
     assert [(mark["type"], mark.get("shape")) for mark in own] == [
         ("point", "triangle-up"),

@@ -8,7 +8,7 @@ from fedkin.bench.leaderboard.entries import entries
 from fedkin.bench.leaderboard.markdown import markdown, notes
 from fedkin.bench.leaderboard.page import page
 from fedkin.bench.leaderboard.ranking import mean_ranks
-from fedkin.bench.leaderboard.twins import told, twins_of
+from fedkin.bench.leaderboard.twins import twins_of, unranked_notes
 from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
 
@@ -50,7 +50,7 @@ def test_a_copy_with_fewer_federations_is_one_and_with_others_is_none() -> None:
 
 def test_tables_and_page_say_who_it_is() -> None:
     rows = with_copy()
-    assert told(twins_of(entries(rows))) == SAID
+    assert unranked_notes(twins_of(entries(rows))) == SAID
     assert SAID in " ".join(notes(rows).split())
     assert SAID in page(rows)
     assert SAID not in page(ROWS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fedkin.cli.talk.deployment import tell
+from fedkin.cli.talk.deployment import print_status
 
 NODES = [
     {"name": "a", "status": "connected"},
@@ -27,12 +27,12 @@ def test_nodes_are_told_by_what_they_do(
     run: Any, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = {"superlink": "10.1.2.3:9092", "nodes": NODES, "run": run, "privacy": None}
-    tell(found, [], False)
+    print_status(found, [], False)
     assert capsys.readouterr().out.splitlines() == [
         "SuperLink  10.1.2.3:9092",
         "nodes      2 connected: a, c",
         "nodes      1 not connected: b",
         line,
     ]
-    tell(found, [], True)
+    print_status(found, [], True)
     assert json.loads(capsys.readouterr().out) == found

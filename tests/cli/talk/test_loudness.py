@@ -10,7 +10,7 @@ import typer
 from fedkin.cli.app import app
 from fedkin.cli.talk.loudness import tell_where
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import fail, loudness, note, tell
+from fedkin.experiment.terminal import fail, loudness, note, print_notice
 from tests.cli.command import SMALL, fedkin
 
 
@@ -97,7 +97,7 @@ def test_lines_are_records_of_the_logger(
         fail("a")
         note("b\x1b[2J")
         for text in ("100 % of %s", "error: b's weight", "note: the file's name"):
-            tell(text)  # a level is what is called, and no word of a text
+            print_notice(text)  # a level is what is called, and no word of a text
     assert [one.levelname for one in caplog.records] == ["ERROR", "WARNING", "INFO", "INFO", "INFO"]
     shown = capsys.readouterr().err.splitlines()
     assert shown[:3] == ["error: a", "note: b\\x1b[2J", "100 % of %s"]

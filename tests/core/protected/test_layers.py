@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from fedkin.core.model import Batch, from_module
 from fedkin.core.ops import gradient
-from fedkin.core.protected import slope
+from fedkin.core.protected import private_gradient
 from fedkin.core.protected.layers import Found
 from fedkin.core.protected.sealed import Draws, sealed
 from fedkin.core.tree import is_buffer
@@ -157,13 +157,13 @@ def test_the_sum_of_clipped_gradients_is_the_definition(name, function):
 )
 def test_which_layers_these_are(name, function, layers, beside, monkeypatch):
     seen = []
-    real = slope.linear_layers
+    real = private_gradient.linear_layers
 
     def noting(*args):
         seen.append(real(*args))
         return seen[-1]
 
-    monkeypatch.setattr(slope, "linear_layers", noting)
+    monkeypatch.setattr(private_gradient, "linear_layers", noting)
     found_by(function, model_of(name))
     (found,) = seen
     assert [layer.weight for layer in found.layers] == layers

@@ -5,7 +5,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch
-from fedkin.core.protected.sealed import Aligned, Draws, Sealed, Uncovered, at_home, sealed
+from fedkin.core.protected.sealed import Aligned, Draws, Sealed, Uncovered, local_only, sealed
 
 ONE = Batch(torch.ones(2, 3), torch.zeros(2), torch.tensor([0.5, 0.5]))
 TWO = Batch(torch.zeros(2, 3), torch.ones(2), torch.tensor([0.5, 0.5]))
@@ -42,17 +42,17 @@ def test_whoever_looks_is_told(look) -> None:
 
 
 def test_work_at_home_opens_samples_where_it_goes_without_noise() -> None:
-    assert at_home(ONE) is ONE
+    assert local_only(ONE) is ONE
     closed = sealed(ONE, Draws(1.0, ()))
-    assert at_home(closed) is closed
+    assert local_only(closed) is closed
     draws = Draws(1.0, (), open_at_home=True)
-    assert at_home(sealed(ONE, draws)) is ONE
+    assert local_only(sealed(ONE, draws)) is ONE
     assert draws.opened
 
 
 def test_work_at_home_that_is_followed_stays_sealed_and_is_known() -> None:
     batch = sealed(ONE, Draws(1.0, None, open_at_home=True))
-    found = at_home(batch)
+    found = local_only(batch)
     assert isinstance(found, Sealed)
     assert (found.home, batch.home) == (True, False)
     with pytest.raises(Uncovered):

@@ -3,7 +3,7 @@
 import torch
 
 from fedkin.core.sums.exact import ExactSum
-from fedkin.core.sums.replies import MadeReplies, RemoteReplies, Reply, uniform
+from fedkin.core.sums.replies import DerivedReplies, RemoteReplies, Reply, uniform
 
 REPLIES = {
     client: Reply({"parameters": torch.tensor([value]), "control": {"c": client}}, weight)
@@ -35,7 +35,7 @@ def test_a_reply_is_made_when_it_is_asked_for() -> None:
         asked.append(client)
         return REPLIES[client]._replace(weight=REPLIES[client].weight / 2)
 
-    made = MadeReplies(REPLIES, halved)
+    made = DerivedReplies(REPLIES, halved)
     assert (list(made), len(made), asked) == ([9, 2, 10], 3, [])
     assert (made[2].weight, asked) == (2.5, [2])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.system.no_exit import Exited, no_exit
-from fedkin.core.system.own_code import own_line
+from fedkin.core.system.user_code import user_line
 
 
 class Stop(BaseException):
@@ -33,7 +33,7 @@ def test_it_is_told_where_it_would_end(error: BaseException, said: str) -> None:
     with pytest.raises(Exited) as told, no_exit():
         leaves(error)
     assert str(told.value) == said
-    assert own_line(told.value).startswith("test_no_exit.py, line ")
+    assert user_line(told.value).startswith("test_no_exit.py, line ")
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])

@@ -79,7 +79,7 @@ def test_a_folder_for_a_while_without_locks(
 def test_names_that_windows_refuses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    assert directory.own(tmp_path, name) == tmp_path / name
+    assert directory.path_in_run(tmp_path, name) == tmp_path / name
     monkeypatch.setattr(directory, "MARKS", '/\\:*?"<>|')
     with pytest.raises(directory.FedkinError, match="cannot be the name of a file"):
-        directory.own(tmp_path, name)
+        directory.path_in_run(tmp_path, name)

@@ -5,8 +5,8 @@ import os
 import pytest
 import torch
 
-from fedkin.core.system.own_code import OwnCode
 from fedkin.core.system.process_settings import process_settings_kept
+from fedkin.core.system.user_code import UserCode
 from fedkin.methods import registry
 from tests.experiment.registered import registered
 
@@ -70,7 +70,7 @@ def test_what_a_module_sets_at_its_import_does_not_reach_the_runs_of_others(
     """Rows of local and fedavg are measured after the import of the method that is added."""
     (tmp_path / "meddles7.py").write_text(f"{MEDDLES}class Net: pass\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    before, code = settings_now(), OwnCode("model", "")
+    before, code = settings_now(), UserCode("model", "")
     code.allow(["meddles7:Net"])
     code.imported("meddles7:Net")
     assert settings_now() == before

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from tests.data.tables.findings_examples import found, sentences
 
 
@@ -54,7 +54,7 @@ def test_rows_that_repeat_count_once_whatever_the_sign_of_nothing() -> None:
     number = np.tile(np.arange(1000.0, 1100.0), 2)
     zero = np.concatenate([np.zeros(100), -np.zeros(100)])
     gap = np.tile([np.nan, 1.5], 100)
-    columns = [Seen("id", number), Seen("zero", zero), Seen("gap", gap)]
+    columns = [ParsedColumn("id", number), ParsedColumn("zero", zero), ParsedColumn("gap", gap)]
     found = identifiers(columns)
     assert [one.columns for one in found] == [("id",)]
     assert "another whole number in every row" in found[0].says
@@ -66,5 +66,5 @@ def test_numbers_too_long_to_be_told_apart_are_one_fault(tmp_path: Path) -> None
     about = [(one["kind"], one["fix"]) for one in told if one["columns"] == ["mrn"]]
     assert about == [("identifier", {"data.drop": ["mrn"]})]
     assert any("holds whole numbers of 26 digits, too long to" in one["says"] for one in told)
-    amounts = Seen("mass", np.geomspace(1e20, 1e25, 60))
+    amounts = ParsedColumn("mass", np.geomspace(1e20, 1e25, 60))
     assert identifiers([amounts]) == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedkin.data.quality.label_codes import coded_apart
+from fedkin.data.quality.label_codes import disjoint_label_codes
 from fedkin.data.source import classified
 
 
@@ -24,8 +24,8 @@ def test_clients_that_share_no_class_with_most(sites: list[str], which: str) -> 
     client = np.repeat(np.arange(len(sites)), [len(site) for site in sites])
     x = np.zeros((len(y), 1), dtype=np.float32)
     source = classified("t", x, y, where="t", class_names=tuple(map(str, names)), client=client)
-    found = [one.says for one in coded_apart(source)]
+    found = [one.says for one in disjoint_label_codes(source)]
     whole = [f"{which} whose codes are alike ('0', '1')"] if which else []
     assert found == whole
-    assert bool(coded_apart(source._replace(class_names=()))) == bool(which)
-    assert coded_apart(source._replace(client=None)) == []
+    assert bool(disjoint_label_codes(source._replace(class_names=()))) == bool(which)
+    assert disjoint_label_codes(source._replace(client=None)) == []

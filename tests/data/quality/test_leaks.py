@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from fedkin.data.quality.leaks import leaks
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.predictive import Label
 
 RNG = np.random.default_rng(4)
 Y = RNG.integers(0, 2, 500)
 LABEL = Label(Y, 2)
-AGE = Seen("age", RNG.normal(size=500) + 0.3 * Y)
+AGE = ParsedColumn("age", RNG.normal(size=500) + 0.3 * Y)
 
 
 def test_a_copy_with_few_mistakes_is_a_leak_and_a_weak_hint_is_none() -> None:
-    copy = Seen("outcome", np.where(np.arange(500) < 5, 1 - Y, Y).astype(float))
+    copy = ParsedColumn("outcome", np.where(np.arange(500) < 5, 1 - Y, Y).astype(float))
     found = leaks([AGE, copy], LABEL)
     assert [one.columns for one in found] == [("outcome",)]
     assert found[0].fix == {"data.drop": ["outcome"]}
@@ -25,13 +25,16 @@ def test_a_copy_with_few_mistakes_is_a_leak_and_a_weak_hint_is_none() -> None:
 
 
 def test_gaps_alone_may_tell_it() -> None:
-    gaps = Seen("left on", np.where(Y == 1, np.nan, RNG.normal(size=500)))
+    gaps = ParsedColumn("left on", np.where(Y == 1, np.nan, RNG.normal(size=500)))
     assert [one.columns for one in leaks([AGE, gaps], LABEL, pairs=False)] == [("left on",)]
 
 
 def test_two_columns_whose_difference_is_the_label() -> None:
     first = RNG.integers(0, 2, 500)
-    pair = [Seen("before", first.astype(float)), Seen("after", (first ^ Y).astype(float))]
+    pair = [
+        ParsedColumn("before", first.astype(float)),
+        ParsedColumn("after", (first ^ Y).astype(float)),
+    ]
     assert [set(one.columns) for one in leaks([AGE, *pair], LABEL)] == [{"before", "after"}]
     assert leaks([AGE, *pair], LABEL, pairs=False) == []
 
@@ -40,8 +43,8 @@ def test_two_columns_whose_difference_is_the_label() -> None:
 def test_two_columns_are_found_in_any_unit_and_nothing_is_warned_of(unit: float) -> None:
     rng = np.random.default_rng(5)
     width, height = rng.uniform(1, 9, (2, 600))
-    pair = [Seen("width", width * unit), Seen("height", height * unit)]
-    tiny = Seen("tiny", RNG.normal(size=600) * 1e-300)
+    pair = [ParsedColumn("width", width * unit), ParsedColumn("height", height * unit)]
+    tiny = ParsedColumn("tiny", RNG.normal(size=600) * 1e-300)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for label in (width - height, width / height):
@@ -55,4 +58,4 @@ def test_two_columns_are_found_in_any_unit_and_nothing_is_warned_of(unit: float)
 def test_too_few_of_the_rare_class_prove_nothing() -> None:
     rare = np.zeros(500, dtype=int)
     rare[:9] = 1
-    assert leaks([Seen("same", rare.astype(float))], Label(rare, 2)) == []
+    assert leaks([ParsedColumn("same", rare.astype(float))], Label(rare, 2)) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Problem
 from fedkin.data.quality.written_numbers import written_numbers
 from fedkin.doctor.data_checks import check_data, data_notes
@@ -13,7 +13,7 @@ from fedkin.runs.spec import Spec, parse
 
 
 def _told(*values: str) -> list[Problem]:
-    return written_numbers([Seen("a", np.empty(0), values)])
+    return written_numbers([ParsedColumn("a", np.empty(0), values)])
 
 
 def _of(pattern: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from fedkin import Experiment
 from fedkin.data.sources import load
-from fedkin.data.tables.kinds import decided, kind_of, spelled, stay_text
+from fedkin.data.tables.kinds import decided, keep_as_text, kind_of, spelled
 from tests.data.tables.table_examples import write
 
 PIECE = 300_000  # rows: more than pandas guesses a column's type of at a time
@@ -53,7 +53,7 @@ def test_text_is_decided_again() -> None:
     ],
 )
 def test_names_that_only_text_finds_again(names: tuple[str, ...], text: bool) -> None:
-    assert stay_text(names) is text
+    assert keep_as_text(names) is text
 
 
 def test_numbers_are_spelled_as_in_a_file() -> None:

@@ -11,7 +11,7 @@ from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.rng import Key, seeded
 from fedkin.engine.codec import encode
 from fedkin.engine.contexts import LocalData, Schedule
-from fedkin.engine.measures import share_error
+from fedkin.engine.measures import standard_error_of_share
 from fedkin.engine.op import Task
 from fedkin.methods.parts.best_epoch import best_epoch
 from fedkin.runtime.replay import Runtime
@@ -101,8 +101,10 @@ def test_the_error_of_a_choice_is_the_spread_over_other_samples(measure):
 
 
 def test_the_error_of_a_share_is_not_zero_where_a_few_are_all_right():
-    assert share_error(1.0, 10) == pytest.approx(math.sqrt(12 * 2 / 14**3))  # 12 of 14 are right
-    assert share_error(0.5, 96) == pytest.approx(0.05)  # √(¼ / 100)
+    assert standard_error_of_share(1.0, 10) == pytest.approx(
+        math.sqrt(12 * 2 / 14**3)
+    )  # 12 of 14 are right
+    assert standard_error_of_share(0.5, 96) == pytest.approx(0.05)  # √(¼ / 100)
     nobody = replace(context(), population=population(sizes=(5, 9), val=0))
     w = nobody.model.initial
     assert nobody.rank_error(w, "val", (0.0, math.nan)) == 0.0

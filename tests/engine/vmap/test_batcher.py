@@ -12,7 +12,7 @@ from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import grading
 from fedkin.engine.op import Task
-from fedkin.engine.vmap.batcher import VmapBatcher, abreast
+from fedkin.engine.vmap.batcher import VmapBatcher, stacked_blocks
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
@@ -195,7 +195,7 @@ def test_few_graphs_however_many_are_left():
 
 def test_blocks_abreast():
     walks = [iter([torch.tensor([1.0, 2.0]), torch.tensor([3.0])]), iter([torch.tensor([7.0])])]
-    first, second = abreast(walks, 4)
+    first, second = stacked_blocks(walks, 4)
     assert first[0].tolist() == [[True, True, False, False], [True, False, False, False]]
     assert first[1].tolist() == [[1, 7, 1, 1], [2, 7, 2, 2]]
     assert second[0].tolist() == [[True, False, False, False]]

@@ -7,7 +7,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
-from fedkin.flower.node.deployed_model import Details, Kept
+from fedkin.flower.node.deployed_model import Details, KeptModel
 from fedkin.flower.node.store import MODEL, SUFFIX, Commit, NodeStore
 from tests.engine.small import small
 
@@ -46,35 +46,35 @@ def folder(tmp_path):
 
 
 def test_the_newest_is_meant_unless_another_is_named(folder) -> None:
-    newest = Kept(Node, folder, None)
+    newest = KeptModel(Node, folder, None)
     assert (newest.run, newest.view) == ("ab02", b"ab02")
     assert newest.details.place == PLACE
     assert newest.details.scores == {"personal": {"test": (0.5, 0.75)}}
     assert newest.details.spec == small("ditto")
-    assert Kept(Node, folder, "cd").view == b"cd01"
-    assert Kept(Node, folder, "ab01").view == b"ab01"
+    assert KeptModel(Node, folder, "cd").view == b"cd01"
+    assert KeptModel(Node, folder, "ab01").view == b"ab01"
 
 
 def test_what_is_not_there_is_told(folder, tmp_path) -> None:
     with pytest.raises(FedkinError, match="'ab' is the beginning of several runs: ab01, ab02"):
-        Kept(Node, folder, "ab")
+        KeptModel(Node, folder, "ab")
     with pytest.raises(FedkinError, match="holds no model of a run 'x': cd01, ab01, ab02"):
-        Kept(Node, folder, "x")
+        KeptModel(Node, folder, "x")
     with pytest.raises(FedkinError, match="holds no model, until a run that it takes part in is f"):
-        Kept(Node, tmp_path / "other", None)
+        KeptModel(Node, tmp_path / "other", None)
 
 
 @pytest.mark.parametrize("changed", [{"round": -1}, {"strange": 1}, {"place": {"client": 1}}])
 def test_what_another_fedkin_wrote_is_refused(changed, tmp_path) -> None:
     keep(tmp_path, "ab01", 100, **changed)
     with pytest.raises(FedkinError, match=r"ab01/.* is damaged, or of another fedkin"):
-        Kept(Node, tmp_path, None)
+        KeptModel(Node, tmp_path, None)
 
 
 def test_its_data_are_as_they_were_without_a_sample(tmp_path) -> None:
     facts = {"shape": [1, 8, 8], "dtype": "uint8", "task": "classification"}
     made = Facts.model_construct(**facts)
-    kept = Kept.__new__(Kept)
+    kept = KeptModel.__new__(KeptModel)
     kept.details = Details.model_construct(facts=made, place=PLACE, encoding=None)
     blank = kept.blank()
     assert tuple(blank.x.shape) == (0, 1, 8, 8)
@@ -84,7 +84,7 @@ def test_its_data_are_as_they_were_without_a_sample(tmp_path) -> None:
 
 def test_numbers_and_a_tables_encoding_are_as_they_were(tmp_path):
     facts = Facts.model_construct(shape=[2], dtype="float32", task="regression")
-    kept = Kept.__new__(Kept)
+    kept = KeptModel.__new__(KeptModel)
     place = PLACE.model_copy(update={"classes": 0})
     kept.details = Details.model_construct(facts=facts, place=place, encoding=None)
     blank = kept.blank()

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.made_of import MadeOf
+from fedkin.engine.model_sources import ModelSources
 from fedkin.flower.config import NODE, fingerprint, socket_of
 from fedkin.flower.envelope import PROTOCOL, Base, NodeReply, Place, RemoteStep, sealed
 from fedkin.flower.node import held_data, host
@@ -430,13 +430,13 @@ def test_a_model_is_kept_with_what_its_nodes_own_data_were(tmp_path, monkeypatch
     table.write_text(table.read_text().replace("sort", "label"))
     node = made(tmp_path, spec, data="d.csv")
     known = node._data.look(spec, fingerprint(spec))
-    about = node._about(spec, known, lambda: MadeOf(own=True, samples=False))
-    assert about["made_of"] == {"own": True, "samples": False}
+    about = node._about(spec, known, lambda: ModelSources(own=True, samples=False))
+    assert about["model_sources"] == {"own": True, "samples": False}
     assert about["spec"] == spec.model_dump(mode="json")
     assert (about["facts"]["train"], about["facts"]["columns"]) == (5, ["age"])
     assert [one["name"] for one in about["encoding"]] == ["age"]
     rehearsal = made(tmp_path, spec)
     about = rehearsal._about(
-        spec, known._replace(facts=None), lambda: MadeOf(own=True, samples=False)
+        spec, known._replace(facts=None), lambda: ModelSources(own=True, samples=False)
     )
     assert (about["facts"], about["encoding"]) == (None, None)

@@ -16,12 +16,12 @@ pytest.importorskip("flwr")
 
 from fedkin.cli.deploy import app as deploy_app
 from fedkin.core.errors import FedkinError
-from fedkin.engine.made_of import MadeOf
+from fedkin.engine.model_sources import ModelSources
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of
 from fedkin.export.exportable import samples_of
-from fedkin.export.opened import Opened
+from fedkin.export.opened_run import Opened
 from fedkin.export.predict import predict
 from fedkin.flower import config, newcomer
 from fedkin.flower.envelope import Place
@@ -30,7 +30,7 @@ from fedkin.flower.node.host import Node
 from fedkin.flower.node.model import _card, _own_samples, exportable
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.operator.site import add
-from fedkin.models.own import allow
+from fedkin.models.user_models import allow
 from fedkin.runs.database import read_only
 from fedkin.setup.build import assemble
 from tests.engine.small import small
@@ -329,7 +329,7 @@ def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finishe
         round=looked,
         trained=None,
         again=0,
-        made_of=MadeOf(own=True, samples=True),
+        model_sources=ModelSources(own=True, samples=True),
         took_part=None,
         version="1",
         samples={"train": 5},

@@ -9,7 +9,7 @@ pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Place, Refused, RemoteStep, Request
-from fedkin.flower.node.begun import BEGUN
+from fedkin.flower.node.protected_runs import BEGUN
 from fedkin.flower.node.request_log import ASKED, RequestLog
 from fedkin.runs.spec import parse
 from tests.engine.small import content, small

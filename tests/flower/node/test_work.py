@@ -18,7 +18,7 @@ from fedkin.flower.node.host import Node
 from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.node.work import Work
-from fedkin.masks.signatures import heard_of
+from fedkin.masks.signatures import broadcast_digest
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
 
@@ -179,7 +179,7 @@ class Masks:
         return SimpleNamespace(record=self.record) if last == "score_reveal" else None
 
     def begin(self, round, client, message, weight, heard):
-        assert heard == heard_of(b"down")
+        assert heard == broadcast_digest(b"down")
         self.begun.append((round, client, message["parameters"]["w"].item(), weight))
         return b"other keys"
 

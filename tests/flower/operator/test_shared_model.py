@@ -18,7 +18,7 @@ from fedkin.export.shared import shared
 from fedkin.flower.backend import NODES
 from fedkin.flower.operator.shared_model import served
 from fedkin.methods.fedbabu import fedbabu
-from fedkin.methods.own import allow
+from fedkin.methods.user_methods import allow
 from tests.cli.command import fedkin, told
 from tests.flower.cluster import experiment
 from tests.flower.fleet import NAMES, Fleet

@@ -130,7 +130,7 @@ def test_what_went_wrong_in_that_round_is_not_hidden(site, monkeypatch):
 
 
 def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
-    monkeypatch.setattr(stopping, "begun", lambda _: True)
+    monkeypatch.setattr(stopping, "has_begun", lambda _: True)
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
         submit.submit(site, site / "runs" / "1", lambda record: None)

@@ -10,7 +10,7 @@ from fedkin.methods.parts.affinity import (
     no_laplacian,
     pull_of,
     summed,
-    with_one_more,
+    with_isolated_node,
 )
 
 HISTOGRAMS = {0: [3.0, 4.0, 0.0], 1: [0.0, 5.0, 0.0], 3: [1.0, 0.0, 0.0]}  # of 2 it was lost
@@ -63,7 +63,7 @@ def test_who_resembles_nobody_is_pulled_nowhere() -> None:
 @pytest.mark.parametrize("affinity", ["label_cosine", "none", W], ids=["cosines", "none", "given"])
 def test_a_newcomer_resembles_nobody_and_changes_nobody(affinity) -> None:
     before = laplacian_of(affinity, replies(), 4)
-    after = laplacian_matrix(with_one_more(before))
+    after = laplacian_matrix(with_isolated_node(before))
     assert after.shape == (5, 5)
     torch.testing.assert_close(after[:4, :4], laplacian_matrix(before))
     assert not after[4].any()

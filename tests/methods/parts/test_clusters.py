@@ -8,15 +8,15 @@ from fedkin.methods.parts.clusters import (
     clusters_of,
     count_of,
     in_each_cluster,
-    said_cluster,
+    reported_cluster,
 )
 
 
 def test_a_cluster_that_is_not_there_is_refused() -> None:
-    assert [said_cluster({"cluster": torch.tensor(k)}, 3) for k in range(3)] == [0, 1, 2]
+    assert [reported_cluster({"cluster": torch.tensor(k)}, 3) for k in range(3)] == [0, 1, 2]
     for wrong in (-1, 3, 99):
         with pytest.raises(ValueError, match=f"it chose cluster {wrong} of 0 to 2"):
-            said_cluster({"cluster": torch.tensor(wrong)}, 3)
+            reported_cluster({"cluster": torch.tensor(wrong)}, 3)
 
 
 def test_who_was_not_heard_is_in_no_cluster() -> None:

@@ -5,7 +5,7 @@ import torch
 from fedkin.core.method import ClientInfo, FederationInit
 from fedkin.core.rng import Key
 from fedkin.engine.contexts import LocalData, Schedule
-from fedkin.methods.parts.codistillation import codistil, imitate, log_predictions
+from fedkin.methods.parts.codistillation import codistil, distillation_step, log_predictions
 from fedkin.runtime.replay import Runtime
 from tests.methods.federation import CLASSES, architecture, population
 
@@ -33,7 +33,7 @@ def test_a_step_descends_softened_cross_entropy() -> None:
     told = torch.log_softmax(MODEL.outputs(leaves, x) / 3, 1)
     loss = torch.nn.functional.kl_div(told, target, reduction="batchmean")
     slopes = torch.autograd.grad(loss, list(leaves.values()))
-    found = imitate(MODEL, MODEL.initial, (x, target), LR, T)
+    found = distillation_step(MODEL, MODEL.initial, (x, target), LR, T)
     for name, slope in zip(leaves, slopes):
         torch.testing.assert_close(found[name], MODEL.initial[name] - 0.2 * slope)
 
@@ -41,7 +41,7 @@ def test_a_step_descends_softened_cross_entropy() -> None:
 def test_who_imitates_itself_stays() -> None:
     x = PEOPLE.public
     target = torch.softmax(MODEL.outputs(MODEL.initial, x) / 3, 1)
-    found = imitate(MODEL, MODEL.initial, (x, target), LR, T)
+    found = distillation_step(MODEL, MODEL.initial, (x, target), LR, T)
     for name, value in MODEL.initial.items():
         torch.testing.assert_close(found[name], value, atol=1e-12, rtol=0)
 

@@ -5,7 +5,6 @@ import torch
 from torch.nn import functional
 
 from fedkin.core.model import Batch
-from fedkin.methods.parts.beside_model import without
 from fedkin.methods.parts.conditional_valve import (
     BESIDE,
     CLASSES,
@@ -14,6 +13,7 @@ from fedkin.methods.parts.conditional_valve import (
     moved,
     objective,
 )
+from fedkin.methods.parts.extra_parameters import without
 from tests.methods.federation import HIDDEN, WIDTH, architecture
 
 DRAW = torch.Generator().manual_seed(11)

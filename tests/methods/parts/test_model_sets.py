@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedkin.core.aggregation import Mean
-from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, turned
+from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, transposed
 
 
 def tensor(value: float) -> torch.Tensor:
@@ -31,8 +31,8 @@ SENT = {  # (of set a, of set b) → what was sent
 
 def test_turned_twice_is_the_same() -> None:
     sets = {"a": {"parameters": 1, "cluster": 2}, "b": {"parameters": 3, "cluster": 4}}
-    assert turned(sets) == {"parameters": {"a": 1, "b": 3}, "cluster": {"a": 2, "b": 4}}
-    assert turned(turned(sets)) == sets
+    assert transposed(sets) == {"parameters": {"a": 1, "b": 3}, "cluster": {"a": 2, "b": 4}}
+    assert transposed(transposed(sets)) == sets
 
 
 def test_choices_are_in_the_order_of_the_sets_names() -> None:

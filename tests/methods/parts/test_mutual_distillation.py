@@ -8,7 +8,7 @@ from torch import nn
 
 from fedkin.core.model import Batch, from_module
 from fedkin.methods.fedavg import sgd_step
-from fedkin.methods.parts.beside_model import without
+from fedkin.methods.parts.extra_parameters import without
 from fedkin.methods.parts.mutual_distillation import MAP, mutual_step, objective
 from fedkin.models.head import with_head
 from tests.methods.federation import architecture

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedkin.report.charts.clients import FEW, histogram, who_has_what
+from fedkin.report.charts.clients import FEW, classes_by_client, histogram
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client
 
@@ -24,7 +24,7 @@ def test_a_histogram_needs_enough_clients_that_have_a_score() -> None:
 
 
 def test_every_count_is_drawn_where_it_belongs() -> None:
-    found = who_has_what(list(clients([[0, 7], [31, 2]]).values()), ("no", "yes"))
+    found = classes_by_client(list(clients([[0, 7], [31, 2]]).values()), ("no", "yes"))
     assert found is not None
     drawn = {
         (row["client"], row["label"]): row["samples"] for row in found.spec["datasets"]["rows"]
@@ -34,16 +34,16 @@ def test_every_count_is_drawn_where_it_belongs() -> None:
         ("s8", "no"): 31,
         ("s8", "yes"): 2,
     }
-    assert who_has_what([], ()) is None
+    assert classes_by_client([], ()) is None
 
 
 def test_so_many_classes_so_high() -> None:
     """Bubbles need more room than cells, and 31 classes or more are narrow rows."""
     for classes, height in ((3, 120), (8, 176), (30, 600), (31, 372), (45, 540), (60, 600)):
-        found = who_has_what(list(clients([[1] * classes, [2] * classes]).values()), ())
+        found = classes_by_client(list(clients([[1] * classes, [2] * classes]).values()), ())
         assert found is not None
         assert found.spec["height"] == height, classes
     many = [[1, 2, 3] * 4 for _ in range(61)]  # more clients than have bubbles
-    found = who_has_what(list(clients(many).values()), ())
+    found = classes_by_client(list(clients(many).values()), ())
     assert found is not None
     assert found.spec["height"] == 18 * 12

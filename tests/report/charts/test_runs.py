@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from fedkin.report.charts.runs import run_figures
-from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
+from fedkin.report.comparison.run_row import FINISHED, ComparedRun, read_run
 from tests.report.charts.test_rounds import ended_early
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import FACTS, TEST, write
@@ -79,7 +79,7 @@ def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:
 def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path) -> None:
     late = read_run(write(tmp_path / "late", finished=False), "late")
     assert not late.finished
-    damaged = Seen({"run": "x", "method": "", "seed": 0, "state": "damaged"})
+    damaged = ComparedRun({"run": "x", "method": "", "seed": 0, "state": "damaged"})
     found = drawn([*seen, late, damaged])
     lines = next(figure for name, figure in found.items() if "round" in name)
     assert "late" in {row["run"] for row in rows(lines)}

@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.report.comparison.best_setting import COLUMNS, best
-from fedkin.report.comparison.run_row import FINISHED, Seen
+from fedkin.report.comparison.run_row import FINISHED, ComparedRun
 
 
 def run(
@@ -21,7 +21,7 @@ def run(
     hyper = {"lam": lam}
     if each is None:
         each = {k: (validation or 0) + 0.01 * k for k in range(9)}
-    return Seen(
+    return ComparedRun(
         row,
         experiment=f"{method} {lam}",
         family=method,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.report.comparison.rank_table import rank_table, ranked
-from fedkin.report.comparison.run_row import FINISHED, Seen
+from fedkin.report.comparison.run_row import FINISHED, ComparedRun
 
 
 class Same:
@@ -20,7 +20,7 @@ class Same:
 
 def run(method, values, seed=0, data="digits", measure="accuracy"):
     row = {"run": f"{method}{seed}", "method": method, "seed": seed, "state": FINISHED}
-    return Seen(row, Same(data), method, method, measure, dict(enumerate(values)))
+    return ComparedRun(row, Same(data), method, method, measure, dict(enumerate(values)))
 
 
 GOOD = [0.80 + 0.01 * (k % 4) for k in range(12)]

@@ -14,10 +14,10 @@ from fedkin.report.words.deployed import (
     CHANCE,
     SHARE,
     by_client,
+    choice_in_words,
     of_notes,
     shares_of,
     summed_up,
-    what_and_why,
 )
 from fedkin.transforms import safe
 from tests.engine.small import small
@@ -74,7 +74,7 @@ def test_the_page_lists_what_each_client_deploys(method: str, safe: bool, tmp_pa
         for name, share in found["extras"]["safe_share"].items():
             chance = found["extras"]["safe_chance"][name]
             assert f"{name} " in plain
-            assert what_and_why(share, chance) in plain
+            assert choice_in_words(share, chance) in plain
 
 
 def test_the_notes_have_the_names_that_the_transform_gives_them() -> None:

@@ -8,7 +8,7 @@ import pytest
 from fedkin.reproduce.claim import Register, preset_rows, read_claims, register
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, OPEN
 from fedkin.reproduce.finished_rows import FinishedRun, FinishedRuns, key_of, read
-from fedkin.reproduce.from_files.full_scale import NO_FINDING, full_scale, stood_in
+from fedkin.reproduce.from_files.full_scale import NO_FINDING, full_scale, substitute_rows
 from fedkin.reproduce.row_spec import spec_of
 from fedkin.reproduce.same_settings import digest_of
 
@@ -134,9 +134,9 @@ def test_rows_stand_in_where_a_cases_own_have_no_seed_in_common() -> None:
 def test_the_register_of_comet_has_its_stand_ins() -> None:
     comet: Register = register("comet")
     case = next(one for one in comet.claims if one.id == "comet-above-local").cases[0]
-    assert stood_in(comet, case)[0] == "comet-t3-cnn-comet-c=3-C0.10"
+    assert substitute_rows(comet, case)[0] == "comet-t3-cnn-comet-c=3-C0.10"
     mixed = next(one for one in comet.claims if one.id == "the-regularizer-helps").cases[0]
-    assert stood_in(comet, mixed) == ()
+    assert substitute_rows(comet, mixed) == ()
 
 
 @pytest.mark.skipif(not REPRODUCTION.is_dir(), reason="the package alone has no docs")

@@ -43,7 +43,7 @@ def test_who_looks_at_mini_batches_outside_of_a_scan_is_told() -> None:
         lambda block: block[0],
         lambda block: torch.stack([torch.zeros(3), block]),
     ]
-    for block in (next(found.blocks()), found.gather(0, 1), found.beside(found).gather(0, 1)[1]):
+    for block in (next(found.blocks()), found.gather(0, 1), found.zip(found).gather(0, 1)[1]):
         for look in looks:
             with pytest.raises(Uncovered, match="look at private samples outside of a scan"):
                 look(block)

@@ -8,8 +8,8 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit
 from fedkin.core.model import Batch
-from fedkin.core.ops import at_home, descend, gradient, scan
-from fedkin.core.protected import slope
+from fedkin.core.ops import descend, gradient, local_only, scan
+from fedkin.core.protected import private_gradient
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import flat, map_tree, sub
 from fedkin.engine.contexts import LocalData, Schedule
@@ -227,13 +227,13 @@ def test_orders_that_change_no_step_are_followed() -> None:
 def test_no_gradient_of_a_sample_is_written_out_in_mixed_models(monkeypatch) -> None:
     """A run of PPFL on UCI HAR takes a tenth of the time so."""
     seen = []
-    real = slope.linear_layers
+    real = private_gradient.linear_layers
 
     def noting(*args):
         seen.append(real(*args))
         return seen[-1]
 
-    monkeypatch.setattr(slope, "linear_layers", noting)
+    monkeypatch.setattr(private_gradient, "linear_layers", noting)
     made, received, own = of_ppfl()
     noised = keep_samples_private(made, GUARANTEE, lambda it: {(1,): 12})
     noised.client_update(received, own, data())
@@ -330,7 +330,7 @@ def test_what_is_sent_does_not_depend_on_work_at_home() -> None:
 def _false_step(model, carry, batch, rate):
     """v by plain samples, u at v + u by noised ones: u speaks of v."""
     v, u = carry
-    own = descend(v, gradient(model.loss)(v, at_home(batch)), rate)
+    own = descend(v, gradient(model.loss)(v, local_only(batch)), rate)
     both = map_tree(lambda a, b: a + b, v, u)
     return own, descend(u, gradient(model.loss)(both, batch), rate)
 
@@ -338,7 +338,7 @@ def _false_step(model, carry, batch, rate):
 def _head_step(model, carry, batch, rate):
     """The head by plain samples, the body by a noised gradient at that head: it tells of it."""
     head, body = carry
-    own = gradient(model.loss)({**head, **body}, at_home(batch))
+    own = gradient(model.loss)({**head, **body}, local_only(batch))
     shared = gradient(model.loss)({**head, **body}, batch)
     return descend(head, own, rate), descend(body, shared, rate)
 
@@ -354,7 +354,7 @@ def _sends_the_body(received, own, data):
 def _chained_step(model, carry, batch, rate):
     """What is made at home reaches what is sent after two steps."""
     v, middle, u = carry
-    own = descend(v, gradient(model.loss)(v, at_home(batch)), rate)
+    own = descend(v, gradient(model.loss)(v, local_only(batch)), rate)
     return own, v, descend(middle, gradient(model.loss)(u, batch), rate)
 
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from fedkin.bench.gain_over_local import gains, hurt
 from fedkin.bench.leaderboard.entries import POOLED, Entry
-from fedkin.bench.leaderboard.own_methods import (
+from fedkin.bench.leaderboard.ranking import Stability
+from fedkin.bench.leaderboard.user_methods import (
     axis_of_methods,
     coloured,
     legend,
     only_own,
-    own_methods,
     shaped,
+    user_methods,
     with_own,
 )
-from fedkin.bench.leaderboard.ranking import Stability
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL, Ranked
 from fedkin.bench.suite import ALONE
@@ -26,7 +26,7 @@ from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, WINE, Figure, figure
-from fedkin.report.charts.front import against, dashed_front, mark_front
+from fedkin.report.charts.pareto import against, dashed_front, mark_front
 
 LINE = 18  # pixels of a method
 NAMED = 12  # methods of a federation that a chart can name without names over names
@@ -67,7 +67,7 @@ def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figu
         )
     x = alt.X("rank:Q", title="mean rank (1 is the best)", scale=RANKS)
     y = alt.Y("method:N", sort=ranked.names, title=None, axis=axis_of_methods())
-    own = own_methods(ranked.names)
+    own = user_methods(ranked.names)
     base = alt.Chart(ROWS)
     bars = (
         base.transform_filter("datum.kind == 'group'")
@@ -166,7 +166,7 @@ def _costs_in(
     of = f"of_{column}_{what}"
     title, costs = f"{COLUMNS[column]}, whole run", [row["cost"] for row in rows]
     base = against(_of_federation(of), title, what, costs, UNITS[column])
-    own = own_methods(row["method"] for row in rows)
+    own = user_methods(row["method"] for row in rows)
     label = formatting.label(what)
     few = max(Counter(row["federation"] for row in rows).values()) <= NAMED
     named = "" if few else " Named: they, and fedavg; point at another one for its name."
@@ -267,7 +267,7 @@ def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure 
     names = list(dict.fromkeys(row["federation"] for row in drawn))
     of = f"of_clients_{what}"
     axis = alt.Axis(format="+~%" if formatting.is_share(what) else "+~g")
-    own = own_methods(row["method"] for row in drawn)
+    own = user_methods(row["method"] for row in drawn)
     best_first = alt.EncodingSortField("median", order="descending")
     y = alt.Y("method:N", sort=best_first, title=None, axis=axis_of_methods())
     base = _of_federation(of).encode(
@@ -334,7 +334,7 @@ def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: st
     order = sorted(stabilities, key=lambda one: (sum(one.ranks), one.method))
     rows = [{"method": one.method, "rank": round(rank, 4)} for one in order for rank in one.ranks]
     names = [one.method for one in order]
-    own = own_methods(names)
+    own = user_methods(names)
     y = alt.Y("method:N", sort=names, title=None, axis=axis_of_methods())
     x = alt.X("rank:Q", title="mean rank under a seed", scale=RANKS)
     base = alt.Chart(ROWS).encode(y=y)

@@ -8,10 +8,10 @@ from fedkin.bench.latest_searches import latest_searches
 from fedkin.bench.leaderboard.by_method import by_method
 from fedkin.bench.leaderboard.charts import by_chance
 from fedkin.bench.leaderboard.entries import BUDGETS, Cost, Entry, entries, times
-from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
 from fedkin.bench.leaderboard.ranking import order
 from fedkin.bench.leaderboard.titles import titles_of
-from fedkin.bench.leaderboard.twins import told, twins_of
+from fedkin.bench.leaderboard.twins import twins_of, unranked_notes
+from fedkin.bench.leaderboard.user_methods import legend, signed, user_methods
 from fedkin.bench.row import Row
 from fedkin.bench.suite import SHARED
 from fedkin.core import escaping
@@ -61,7 +61,7 @@ def notes(rows: Sequence[Row]) -> str:
     every = entries(rows)
     methods = list(dict.fromkeys(one.method for one in every))
     said = [_costs(methods), _public(methods), *(_mean_ranks(every, one) for one in BUDGETS)]
-    said += [_unranked(every), _cell(told(twins_of(every))), _processors(rows)]
+    said += [_unranked(every), _cell(unranked_notes(twins_of(every))), _processors(rows)]
     paragraph = textwrap.fill(" ".join(filter(None, said)), WIDTH)
     return f"{paragraph}\n" if paragraph else ""
 
@@ -75,7 +75,7 @@ def own_named(rows: Sequence[Row]) -> str:
     Returns:
         A sentence, or "".
     """
-    own = own_methods(row.method for row in rows)
+    own = user_methods(row.method for row in rows)
     return f"{_cell(legend(own))}\n" if own else ""
 
 
@@ -181,7 +181,7 @@ def _named(method: str) -> str:
     """Bold with a sign before it where it is not fedkin's; a sign after it where it learns from a
     public set.
     """
-    if own_methods([method]):
+    if user_methods([method]):
         return f"**{_cell(signed(method))}**"
     return _cell(method) + (PUBLIC if _learns_from_public(method) else "")
 

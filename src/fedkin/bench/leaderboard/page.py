@@ -9,11 +9,11 @@ from typing import Any
 from fedkin.bench.latest_searches import latest_searches, superseded
 from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.leaderboard.entries import BUDGETS, EQUAL_ROUNDS, POOLED, Entry, entries
-from fedkin.bench.leaderboard.own_methods import legend, own_methods, signed
 from fedkin.bench.leaderboard.ranking import against_best, order, stability
 from fedkin.bench.leaderboard.standing import standings
 from fedkin.bench.leaderboard.titles import titles_of
-from fedkin.bench.leaderboard.twins import told, twins_of
+from fedkin.bench.leaderboard.twins import twins_of, unranked_notes
+from fedkin.bench.leaderboard.user_methods import legend, signed, user_methods
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import LEVEL
 from fedkin.bench.suite import ALONE, BASELINES
@@ -124,7 +124,7 @@ def _lead(board: Sequence[Entry]) -> str:
 
 def _own(rows: Sequence[Row]) -> list[str]:
     """What the sign means, and where the methods that are not fedkin's stand."""
-    own = own_methods(row.method for row in rows)
+    own = user_methods(row.method for row in rows)
     if not own:
         return []
     places_of = [f"<li>{escape(said)}</li>" for name in own for said in standings(name, rows)]
@@ -146,7 +146,7 @@ def _about(rows: Sequence[Row], methods: int, before: int) -> str:
 
 def _twins(board: Sequence[Entry]) -> list[str]:
     """Who is not in the charts of mean ranks, because another one has the same numbers."""
-    said = told(twins_of(board))
+    said = unranked_notes(twins_of(board))
     return [f'<p class="soft">{escape(said)}</p>'] if said else []
 
 
@@ -198,7 +198,7 @@ def _all(board: Sequence[Entry], titles: dict[str, str]) -> str:
     head += [("rounds", "n"), ("sent", "n"), ("FLOPs", "n"), ("time", "n"), ("ε", "n")]
     head += [("chosen", "long"), ("rows", "long")]
     lines = [_line(one, titles) for one in board]
-    own = set(own_methods(one.method for one in board))
+    own = set(user_methods(one.method for one in board))
     marks = ["own-method" if one.method in own else "" for one in board]
     note = (
         "Choose a heading to sort; search for words, such as “digits rounds”. "

@@ -34,7 +34,7 @@ def twins_of(board: Sequence[Entry]) -> dict[str, str]:
     return found
 
 
-def told(twins: Mapping[str, str]) -> str:
+def unranked_notes(twins: Mapping[str, str]) -> str:
     """Who has no rank of its own, and why.
 
     Args:

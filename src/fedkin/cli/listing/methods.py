@@ -8,7 +8,12 @@ from rich.console import Console
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import beginning, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError, letters
-from fedkin.core.system.own_code import find_own_code, in_a_file_here, is_own, of_this_folder
+from fedkin.core.system.user_code import (
+    find_user_code,
+    in_a_file_here,
+    is_user_code,
+    of_this_folder,
+)
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -36,7 +41,7 @@ def named(name: str) -> list[dict[str, Any]]:
         FedkinError: There is none; names the nearest.
     """
     name = of_this_folder(name)
-    if is_own(name):
+    if is_user_code(name):
         recipe = own_found(name)  # its file may hold several: its own first line tells of it
         return [_entry(name, recipe, beginning(recipe))]
     every = methods()
@@ -81,11 +86,11 @@ def own_found(name: str) -> Callable[..., Any]:
     Raises:
         FedkinError: There is none.
     """
-    from fedkin.methods.own import allow, own_recipe
+    from fedkin.methods.user_methods import allow, user_recipe
 
-    find_own_code()
+    find_user_code()
     allow([name])
-    return own_recipe(name)
+    return user_recipe(name)
 
 
 def _entry(name: str, recipe: Callable[..., Any], summary: str) -> dict[str, Any]:

@@ -101,22 +101,22 @@ def prepare(
     as_json: AsJson = False,
 ) -> None:
     """On a node: make its file of a raw table, by the file of columns that all nodes have."""
-    from fedkin.cli.talk.prepared import factors, tell
+    from fedkin.cli.talk.prepared import factors, print_prepared
     from fedkin.flower.table.prepare import prepare as make
 
     style = style_of(separator, decimal, encoding)
-    tell(make(folder, table, columns, style, factors(times or []), replace), as_json)
+    print_prepared(make(folder, table, columns, style, factors(times or []), replace), as_json)
 
 
 def check(folder: Node, as_json: AsJson = False) -> None:
     """On a node: read its data by the node's own rules, and say what a run would have of them."""
     need_extra()
-    from fedkin.cli.talk.node_data import tell
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.cli.talk.node_data import print_check
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.flower.node.checked import checked
 
-    find_own_code()
-    tell(checked(folder), as_json)
+    find_user_code()
+    print_check(checked(folder), as_json)
 
 
 def style_of(separator: str, decimal: str, encoding: str) -> "Style":

@@ -75,7 +75,7 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """On a node: predict new samples; a CSV with a probability for each class."""
-    from fedkin.cli.export import tell_answers
+    from fedkin.cli.export import print_predictions
     from fedkin.cli.talk.prepared import factors
     from fedkin.data.tables.new_rows import LacksColumn
     from fedkin.export.predict import predict as ask
@@ -96,12 +96,12 @@ def predict(
             raise told from error
     else:
         answers = predict_raw(model, data, columns, style, factors(times or []), threshold)
-    tell_answers(*answers, [data, Path(model.data.name)], out, as_json)
+    print_predictions(*answers, [data, Path(model.data.name)], out, as_json)
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":
-    from fedkin.core.system.own_code import find_own_code
+    from fedkin.core.system.user_code import find_user_code
     from fedkin.flower.node.model import exportable
 
-    find_own_code()
+    find_user_code()
     return exportable(folder, run)

@@ -9,7 +9,7 @@ from fedkin.experiment.terminal import say
 from fedkin.report.privacy_costs import PrivacyCost, costs_in_words
 
 
-def tell(status: Mapping[str, Any], costs: Sequence[PrivacyCost], as_json: bool) -> None:
+def print_status(status: Mapping[str, Any], costs: Sequence[PrivacyCost], as_json: bool) -> None:
     """Print what ``fedkin deploy status`` found.
 
     Args:

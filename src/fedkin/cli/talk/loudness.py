@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.core import TyperGroup, TyperOption
 
-from fedkin.core.errors import came_through
+from fedkin.core.errors import traceback_lines
 from fedkin.experiment.terminal import LOG, loudness
 
 QUIET, VERBOSE = "--quiet", "--verbose"
@@ -30,7 +30,7 @@ def tell_where(error: BaseException) -> None:
     Args:
         error: What was raised.
     """
-    for line in came_through(error):
+    for line in traceback_lines(error):
         LOG.debug("%s", line)
 
 

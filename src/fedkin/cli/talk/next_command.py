@@ -9,7 +9,7 @@ from typing import Any
 import click
 from typer.core import TyperGroup
 
-from fedkin.experiment.terminal import tell
+from fedkin.experiment.terminal import print_notice
 from fedkin.report.words.typed_folders import typed_folders
 
 Options = Mapping[str, Any]  # a command's arguments and options, by their names
@@ -55,7 +55,7 @@ def _ending(command: Callable[..., Any], next_of: Callable[[Options], str]) -> C
             not arguments_by_name.get("as_json")
             and not click.get_current_context().invoked_subcommand
         ):
-            tell(f"next: fedkin {next_of(arguments_by_name)}")
+            print_notice(f"next: fedkin {next_of(arguments_by_name)}")
         return result
 
     return run

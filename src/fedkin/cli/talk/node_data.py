@@ -10,7 +10,7 @@ from fedkin.experiment.terminal import note, say
 NAMED = 20  # columns, and classes, in a line
 
 
-def tell(found: Mapping[str, Any], as_json: bool) -> None:
+def print_check(found: Mapping[str, Any], as_json: bool) -> None:
     """Print what ``fedkin deploy check`` found.
 
     Args:

@@ -41,7 +41,7 @@ def factors(typed: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def tell(found: Mapping[str, Any], as_json: bool) -> None:
+def print_prepared(found: Mapping[str, Any], as_json: bool) -> None:
     """Print what ``fedkin deploy prepare`` did.
 
     Args:

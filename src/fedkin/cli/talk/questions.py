@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import typer
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.experiment.terminal import say, tell
+from fedkin.experiment.terminal import print_notice, say
 
 YES = ("y", "yes")
 NO = ("n", "no")
@@ -37,7 +37,7 @@ def choose(text: str, names: Sequence[str], proposed: str, option: str) -> str:
             return given
         if given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= len(names):
             return names[int(given[:6]) - 1]
-        tell(str(unknown("answer", given, names)))
+        print_notice(str(unknown("answer", given, names)))
 
 
 def free(text: str, proposed: str, option: str) -> str:
@@ -79,7 +79,7 @@ def agree(text: str, proposed: bool, option: str) -> bool:
             return proposed
         if given in (*YES, *NO):
             return given in YES
-        tell(f"{given!r} is neither yes nor no")
+        print_notice(f"{given!r} is neither yes nor no")
 
 
 def _answer(prompt: str, question: str, option: str) -> str:

@@ -71,9 +71,9 @@ def _unshown(record: "Record") -> None:
 
 
 def _reading() -> contextlib.AbstractContextManager[None]:
-    from fedkin.setup.population import reading_once
+    from fedkin.setup.population import shared_reading
 
-    return reading_once()
+    return shared_reading()
 
 
 def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
 from fedkin.core.optimizers import current
+from fedkin.core.protected.private_gradient import private_gradient
 from fedkin.core.protected.sealed import Sealed
-from fedkin.core.protected.slope import private_slope
 from fedkin.core.tree import Params, Tree, is_buffer, map_tree
 
 
@@ -32,7 +32,7 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
         if (descents := current()) is not None and descents.sought:
             return w  # it is only asked what is descended, not where to
         if any(isinstance(one, Sealed) for one in rest):
-            return private_slope(function, w, rest)
+            return private_gradient(function, w, rest)
         fixed = {name: value for name, value in w.items() if is_buffer(name)}
 
         def scalar(weights: Params) -> tuple[Tensor, Params]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from fedkin.core.model import Batch, Model
 from fedkin.core.optimizers import PLAIN, Descents, Optimizer, making, remembered
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.sealed import Draws, at_home, sealed, taken_up
+from fedkin.core.protected.sealed import Draws, local_only, sealed, taken_up
 from fedkin.core.tree import Tree, dtype_of, map_tree, row
 
 ScanStep = Callable[..., Tree]
@@ -76,7 +76,7 @@ class Batches(NamedTuple):
     draws: tuple[int, ...] = ()
     """Of protected samples: which draws these are, so that one that is scanned again is counted."""
 
-    def beside(self, other: "Batches") -> "Batches":
+    def zip(self, other: "Batches") -> "Batches":
         """Batches that are pairs: one of these and one of the others, step by step.
 
         Args:
@@ -155,9 +155,10 @@ def over_frozen(step: ScanStep) -> ScanStep:
 
 
 @cache
-def home_step(step: ScanStep) -> ScanStep:
-    """``step`` for work of which nothing is sent: its mini-batch is ``at_home``. One object for one
-    step, by which graphs are found again.
+def local_only_step(step: ScanStep) -> ScanStep:
+    """``step`` for work of which nothing is sent: its mini-batch is ``local_only``.
+
+    One object for one step, by which graphs are found again.
 
     Args:
         step: As for ``scan``.
@@ -168,7 +169,7 @@ def home_step(step: ScanStep) -> ScanStep:
 
     @wraps(step)
     def home(model: Model, carry: Tree, batch: Batch, *constants: Tree) -> Tree:
-        return step(model, carry, at_home(batch), *constants)
+        return step(model, carry, local_only(batch), *constants)
 
     return home
 

@@ -23,7 +23,7 @@ class SampleNoise:
         secret: where noise comes from.
         round: which one.
         dry: nothing is walked; steps are counted alone.
-        open_at_home: work of which nothing is sent (``at_home``) is neither clipped nor noised.
+        open_at_home: work of which nothing is sent (``local_only``) is neither clipped nor noised.
         spent: steps so far, by how often the gradient of each mini-batch was taken in one.
         gradients: of each draw of samples that was walked through, how many gradients its
             mini-batches have, step by step; None where it was one of several draws at once.

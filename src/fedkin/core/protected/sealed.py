@@ -107,7 +107,7 @@ def taken_up(tree: Tree) -> Tree:
     return tree
 
 
-def at_home(batch: Batch) -> Batch:
+def local_only(batch: Batch) -> Batch:
     """The mini-batch for work of which nothing is ever sent, such as a step of a personal model.
 
     It is what a method declares in a step. With privacy.personal = 'plain' such work is neither

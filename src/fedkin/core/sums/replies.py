@@ -60,7 +60,7 @@ class RemoteReplies(Mapping[int, Reply]):
         return len(self._replies)
 
 
-class MadeReplies(Mapping[int, Reply]):
+class DerivedReplies(Mapping[int, Reply]):
     """Replies that are made of others, each when it is asked for.
 
     Args:
@@ -81,7 +81,7 @@ class MadeReplies(Mapping[int, Reply]):
         return len(self._replies)
 
 
-def uniform(replies: Mapping[int, Reply]) -> MadeReplies:
+def uniform(replies: Mapping[int, Reply]) -> DerivedReplies:
     """Replies that all have weight 1.
 
     Args:
@@ -90,4 +90,4 @@ def uniform(replies: Mapping[int, Reply]) -> MadeReplies:
     Returns:
         The same messages.
     """
-    return MadeReplies(replies, lambda client: replies[client]._replace(weight=1.0))
+    return DerivedReplies(replies, lambda client: replies[client]._replace(weight=1.0))

@@ -14,9 +14,9 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.data.arrays import Mask, check_named
 from fedkin.data.formats.columnar import read_arrow, read_parquet
+from fedkin.data.formats.csv_dialect import encodings_differ, mixes, separators_differ
 from fedkin.data.formats.csv_file import broken_rows, check_columns, read_csv, written
 from fedkin.data.formats.memory import within_room
-from fedkin.data.formats.written_alike import encodings_differ, mixes, separators_differ
 from fedkin.data.quality.problem import Unreadable, merged
 from fedkin.data.tables.columns import Place
 from fedkin.data.tables.kinds import differing, kind_of, with_text

@@ -8,8 +8,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.partitions.shares import (
     Partition,
+    assign_owners,
     class_count,
-    deal,
     gather,
     positive,
     round_columns,
@@ -116,7 +116,8 @@ def two_class(
     )
     _at_least_one(counts, chosen, "two_class")
     return Partition(
-        gather(deal(labels, counts, rng), clients), {"classes": np.sort(chosen), "asked": asked}
+        gather(assign_owners(labels, counts, rng), clients),
+        {"classes": np.sort(chosen), "asked": asked},
     )
 
 
@@ -175,7 +176,9 @@ def persfl_ds1(
             "ask for fewer clients or classes"
         )
     counts = round_rows(shares * total, np.full(clients, total))
-    return Partition(gather(deal(labels, counts, rng), clients), {"classes": np.sort(chosen)})
+    return Partition(
+        gather(assign_owners(labels, counts, rng), clients), {"classes": np.sort(chosen)}
+    )
 
 
 def persfl_ds3(
@@ -235,7 +238,9 @@ def persfl_ds3(
     sums = draws.sum(axis=0)
     shares = draws / np.where(sums > 0, sums, 1.0)
     counts = base + np.where(sums > 0, round_columns(shares, np.where(sums > 0, rest, 0)), 0)
-    return Partition(gather(deal(labels, counts, rng), clients), {"classes": np.sort(chosen)})
+    return Partition(
+        gather(assign_owners(labels, counts, rng), clients), {"classes": np.sort(chosen)}
+    )
 
 
 def _at_least_one(counts: Ints, chosen: Ints, name: str) -> None:

@@ -10,8 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.partitions.shares import (
     Partition,
+    assign_owners,
     class_count,
-    deal,
     gather,
     positive,
     round_columns,
@@ -70,7 +70,7 @@ def dirichlet(
         return _over_classes(labels, clients, classes, alpha, rng)
     pools = np.bincount(labels, minlength=classes)
     shares = rng.dirichlet(np.full(clients, alpha), size=classes).T
-    owner = deal(labels, round_columns(shares, pools), rng)
+    owner = assign_owners(labels, round_columns(shares, pools), rng)
     return Partition(gather(fill(owner, labels, clients, floor, rng), clients), {})
 
 
@@ -151,7 +151,7 @@ def _over_classes(
     turn = rng.permutation(clients)
     served = np.empty_like(wanted)
     served[turn] = np.diff(np.minimum(np.cumsum(wanted[turn], axis=0), pools), axis=0, prepend=0)
-    owner = deal(labels, served, rng)
+    owner = assign_owners(labels, served, rng)
     left = np.flatnonzero(owner < 0)
     left = left[np.argsort(labels[left], kind="stable")]
     turn = rng.permutation(clients)

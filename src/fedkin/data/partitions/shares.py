@@ -119,7 +119,7 @@ def whole(name: str, key: str, value: int, low: int, high: int | None = None) ->
         raise FedkinError(f"partition {name}: {key}={value!r} must be a whole number {upto}")
 
 
-def deal(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
+def assign_owners(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
     """Owner of every sample [n] (-1: nobody) when client k draws counts[k, c] random samples of
     class c.
 

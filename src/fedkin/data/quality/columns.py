@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fedkin.data.quality.looked_at import Seen, too_long
+from fedkin.data.quality.parsed_columns import ParsedColumn, too_long
 from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
 from fedkin.data.tables.similar_names import similar_names
@@ -12,7 +12,7 @@ from fedkin.data.tables.similar_names import similar_names
 SHOWN = 5  # groups of spellings, and spellings of a group, in a sentence
 
 
-def column_problems(columns: Sequence[Seen]) -> list[Problem]:
+def column_problems(columns: Sequence[ParsedColumn]) -> list[Problem]:
     """Columns that are empty, or hold one value only.
 
     Args:

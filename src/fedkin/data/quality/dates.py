@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Problem
 
 DATE = re.compile(
@@ -25,7 +25,7 @@ AFTER = re.compile(
 LATER = 0.05  # share of the rows in which a date lies after that of the outcome
 
 
-def is_dates(column: Seen) -> bool:
+def is_dates(column: ParsedColumn) -> bool:
     """Whether all words of a column are dates.
 
     Args:
@@ -49,7 +49,7 @@ def are_dates(values: Sequence[str]) -> bool:
     return bool(values) and all(DATE.fullmatch(value.strip()) for value in values)
 
 
-def dates(columns: Sequence[Seen], label: str | None) -> list[Problem]:
+def dates(columns: Sequence[ParsedColumn], label: str | None) -> list[Problem]:
     """Every column of dates is a fault, since each date is taken for a category; those after the
     outcome say so.
 
@@ -73,7 +73,7 @@ def _of_the_outcome(name: str, label: str | None) -> bool:
     )
 
 
-def _problem(column: Seen, outcome: Seen | None) -> Problem:
+def _problem(column: ParsedColumn, outcome: ParsedColumn | None) -> Problem:
     drop = {"data.drop": [column.name]}
     beginning = f"column {column.name!r} holds dates ({column.values[0]!r})"
     if outcome is not None and outcome is not column:
@@ -105,7 +105,7 @@ def _problem(column: Seen, outcome: Seen | None) -> Problem:
     return Problem("date", beginning, why, drop, None, (column.name,))
 
 
-def days(column: Seen) -> Array:
+def days(column: ParsedColumn) -> Array:
     """[n] days since 1970, nan where there is no date that is read.
 
     Args:

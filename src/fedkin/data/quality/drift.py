@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import some
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Problem
 
 FEWEST = 10  # rows of a client that are enough to say so
@@ -19,7 +19,7 @@ EMPTY, FULL = 0.95, 0.3  # shares of missing cells at a client, and at the middl
 UNSHARED = 0.9  # share of a client's rows whose value no other client has
 
 
-def drifting(columns: Sequence[Seen], owner: Ints, names: Sequence[str]) -> list[Problem]:
+def drifting(columns: Sequence[ParsedColumn], owner: Ints, names: Sequence[str]) -> list[Problem]:
     """Columns in which single clients are unlike all the others, too far for people who merely
     differ.
 
@@ -57,7 +57,7 @@ _HOW = {
 }
 
 
-def _problem(column: Seen, says: str, clients: list[str], everybody: int) -> Problem:
+def _problem(column: ParsedColumn, says: str, clients: list[str], everybody: int) -> Problem:
     return Problem(
         "drift",
         f"column {column.name!r} {says} {len(clients)} of {everybody} clients ({some(clients)})",

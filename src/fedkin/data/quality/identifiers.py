@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.quality.looked_at import Seen, too_long
+from fedkin.data.quality.parsed_columns import ParsedColumn, too_long
 from fedkin.data.quality.problem import Problem, toml_value
 from fedkin.data.tables.duplicate_rows import same_rows
 
@@ -26,7 +26,7 @@ NAMED = re.compile(
 )
 
 
-def identifiers(columns: Sequence[Seen]) -> list[Problem]:
+def identifiers(columns: Sequence[ParsedColumn]) -> list[Problem]:
     """The columns that have another value in nearly every row, as identifiers do, repeated rows
     left aside.
 
@@ -40,7 +40,7 @@ def identifiers(columns: Sequence[Seen]) -> list[Problem]:
     return [problem for one in columns if (problem := _identifier(one, one.at(kept)))]
 
 
-def _once(columns: Sequence[Seen]) -> Ints:
+def _once(columns: Sequence[ParsedColumn]) -> Ints:
     """The first of each group of rows that are equal in all columns; all rows of a lone column,
     whose values may repeat and then number nothing.
     """
@@ -54,7 +54,7 @@ def _once(columns: Sequence[Seen]) -> Ints:
     return np.sort(np.unique(same, return_index=True)[1]).astype(np.int64)
 
 
-def _identifier(whole: Seen, column: Seen) -> Problem | None:
+def _identifier(whole: ParsedColumn, column: ParsedColumn) -> Problem | None:
     known = column.cells[~column.missing]
     different = len(np.unique(known))
     if not len(known):

@@ -12,7 +12,7 @@ from fedkin.data.tables.similar_names import folded
 ALIKE = 2  # clients with common classes, from which on another one is the odd one
 
 
-def coded_apart(source: Source) -> list[Problem]:
+def disjoint_label_codes(source: Source) -> list[Problem]:
     """Clients that share no class with most of the others, and hold two classes or more: their
     labels may be the others' in other codes, 0 and 1 for home and readmitted.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
-from fedkin.data.quality.looked_at import ROWS, Seen, ranks, sampled
+from fedkin.data.quality.parsed_columns import ROWS, ParsedColumn, ranks, sampled
 from fedkin.data.quality.predictive import (
     FEW,
     Label,
@@ -33,7 +33,7 @@ CHANCE = 1e-9  # that gaps fall on one label by chance
 WHY = "it copies or follows from the label, and will not be known for new samples; leave it out"
 
 
-def leaks(columns: Sequence[Seen], label: Label, pairs: bool = True) -> list[Problem]:
+def leaks(columns: Sequence[ParsedColumn], label: Label, pairs: bool = True) -> list[Problem]:
     """The leaks among columns; at most ``ROWS`` rows are looked at.
 
     Args:
@@ -58,7 +58,7 @@ def leaks(columns: Sequence[Seen], label: Label, pairs: bool = True) -> list[Pro
     return problems + (list(_pairs(rest, alone, label)) if pairs else [])
 
 
-def _problem(column: Seen, removed: float, label: Label) -> Problem:
+def _problem(column: ParsedColumn, removed: float, label: Label) -> Problem:
     return Problem(
         "leak",
         f"column {column.name!r} alone tells the label {_how_well(removed, label)}",
@@ -82,7 +82,9 @@ def _right(removed: float, label: Label) -> float:
     return removed if not label.classes else 1 - (1 - removed) * label.errors / len(label.y)
 
 
-def _outdoing(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> list[Seen]:
+def _outdoing(
+    columns: Sequence[ParsedColumn], alone: dict[str, float], label: Label
+) -> list[ParsedColumn]:
     """Columns that tell nearly all of the label, and far more than all the others together."""
     outdoing = []
     for column in columns:
@@ -96,7 +98,7 @@ def _outdoing(columns: Sequence[Seen], alone: dict[str, float], label: Label) ->
     return outdoing
 
 
-def _gaps(column: Seen, label: Label) -> Problem | None:
+def _gaps(column: ParsedColumn, label: Label) -> Problem | None:
     """A column that is filled, or empty, for one label only: it is written when the outcome is
     known.
     """
@@ -118,7 +120,9 @@ def _gaps(column: Seen, label: Label) -> Problem | None:
     return None
 
 
-def _pairs(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> Iterator[Problem]:
+def _pairs(
+    columns: Sequence[ParsedColumn], alone: dict[str, float], label: Label
+) -> Iterator[Problem]:
     """Two columns that tell the label together and not alone: their difference, their product,
     their combination.
     """
@@ -149,7 +153,7 @@ def _pairs(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> It
             )
 
 
-def _two(a: Seen, b: Seen, label: Label) -> float:
+def _two(a: ParsedColumn, b: ParsedColumn, label: Label) -> float:
     """The best prediction from the combination of their values, by their arithmetic, or by a tree
     on both.
     """
@@ -176,7 +180,7 @@ def _arithmetic(x: Array, y: Array) -> list[Array]:
         return [np.round(one / (most or 1.0), DECIMALS) for one, most in made]
 
 
-def _filled(column: Seen) -> Array:
+def _filled(column: ParsedColumn) -> Array:
     """Cells without gaps: a missing one lies below all others."""
     if not column.missing.any():
         return column.cells

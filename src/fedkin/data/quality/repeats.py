@@ -7,7 +7,7 @@ import numpy as np
 
 from fedkin.core.errors import many, percent
 from fedkin.data.arrays import Array, Ints, Mask
-from fedkin.data.quality.looked_at import ROWS
+from fedkin.data.quality.parsed_columns import ROWS
 from fedkin.data.quality.problem import Problem
 from fedkin.data.tables.duplicate_rows import same_rows
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fedkin.core.errors import percent
 from fedkin.data.arrays import Array
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Problem
 
 LIKELY = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
@@ -17,7 +17,7 @@ BELOW = 2.0  # the same, of a number below 0 where no other is
 TIMES = 5.0  # as often as its neighbours, a sentinel beside them
 
 
-def sentinels(columns: Sequence[Seen]) -> list[Problem]:
+def sentinels(columns: Sequence[ParsedColumn]) -> list[Problem]:
     """Columns with such a number below or above all their other cells; each with its rows and the
     fix.
 
@@ -30,7 +30,7 @@ def sentinels(columns: Sequence[Seen]) -> list[Problem]:
     return [problem for one in columns if one.number for problem in _of(one)]
 
 
-def _of(column: Seen) -> list[Problem]:
+def _of(column: ParsedColumn) -> list[Problem]:
     cells = column.cells[~column.missing]
     sentinels: list[int] = []
     for value in LIKELY:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from fedkin.core.errors import some
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Problem
 from fedkin.data.tables.columns import MISSING
 
@@ -18,7 +18,9 @@ THOUSANDS = re.compile(
 UNIT = re.compile(r"[-+]?\d+([.,]\d+)?\s*([^\W\d_][^\W\d_/²³]*[/²³]?[^\W\d_]*|[%€$£°])")
 
 
-def written_numbers(columns: Sequence[Seen], label: Seen | None = None) -> list[Problem]:
+def written_numbers(
+    columns: Sequence[ParsedColumn], label: ParsedColumn | None = None
+) -> list[Problem]:
     """Columns of words that a person reads as numbers. Each word would be a category.
 
     Args:
@@ -28,7 +30,7 @@ def written_numbers(columns: Sequence[Seen], label: Seen | None = None) -> list[
     Returns:
         One problem for each way of writing, with its columns.
     """
-    found: dict[str, list[Seen]] = {}
+    found: dict[str, list[ParsedColumn]] = {}
     for one in [*columns, *([] if label is None else [label])]:
         if (way := _way(one.values)) is not None:
             found.setdefault(way, []).append(one)
@@ -51,7 +53,7 @@ def _way(values: Sequence[str]) -> str | None:
     return "unit" if None not in units and len(units) == 1 else None
 
 
-def _problem(way: str, columns: Sequence[Seen]) -> Problem:
+def _problem(way: str, columns: Sequence[ParsedColumn]) -> Problem:
     names = tuple(one.name for one in columns)
     written, advice, fix = {
         ",": ("a decimal comma", "say what stands before a fraction", {"data.decimal": ","}),

@@ -13,10 +13,10 @@ from fedkin.data.quality.columns import column_problems, spelling_problems
 from fedkin.data.quality.dates import dates, is_dates
 from fedkin.data.quality.drift import drifting
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.label_codes import coded_apart
+from fedkin.data.quality.label_codes import disjoint_label_codes
 from fedkin.data.quality.labels import label_problems
 from fedkin.data.quality.leaks import leaks
-from fedkin.data.quality.looked_at import Seen, seen_in
+from fedkin.data.quality.parsed_columns import ParsedColumn, parsed_columns
 from fedkin.data.quality.predictive import Label
 from fedkin.data.quality.problem import Problem
 from fedkin.data.quality.repeats import by_chance, repeated, repeats
@@ -49,7 +49,7 @@ def findings(source: Source, label: str | None = None, client: str | None = None
     names, owner = _clients(source)
     sizes = None if owner is None else np.bincount(owner, minlength=len(names))
     table = None if owner is None or not source.classes else _by_class(source, owner, len(names))
-    columns = [] if source.columns is None else seen_in(source.columns.columns, source.x)
+    columns = [] if source.columns is None else parsed_columns(source.columns.columns, source.x)
     written, others = numbers_as_words(source, columns, label)
     numbering = identifiers([one for one in others if not is_dates(one)])
     twice, problems_of_repeats = _repeats(
@@ -64,7 +64,7 @@ def findings(source: Source, label: str | None = None, client: str | None = None
         lambda: [] if owner is None else drifting(columns, owner, names),
         lambda: spelling_problems(source, names, label, client),
         lambda: label_problems(source),
-        lambda: coded_apart(source),
+        lambda: disjoint_label_codes(source),
         lambda: client_problems(source, names, sizes, table),
         lambda: problems_of_repeats,
     ]
@@ -85,7 +85,7 @@ def findings(source: Source, label: str | None = None, client: str | None = None
     }
 
 
-def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> list[Problem]:
+def _unlike(columns: list[ParsedColumn], numbering: list[Problem], source: Source) -> list[Problem]:
     """Identifiers, and leaks among the other columns: what is left out already is reported once."""
     gone = {name for one in numbering for name in one.columns}
     rest = [one for one in columns if one.name not in gone and not is_dates(one)]
@@ -93,8 +93,8 @@ def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> li
 
 
 def numbers_as_words(
-    source: Source, columns: Sequence[Seen], label: str | None
-) -> tuple[list[Problem], list[Seen]]:
+    source: Source, columns: Sequence[ParsedColumn], label: str | None
+) -> tuple[list[Problem], list[ParsedColumn]]:
     """Columns of numbers that are read as words, and the columns that are none: no identifier is
     looked for among the former.
 
@@ -111,13 +111,13 @@ def numbers_as_words(
     return written, [one for one in columns if one.name not in named]
 
 
-def _classes_as_words(source: Source, label: str | None) -> Seen | None:
+def _classes_as_words(source: Source, label: str | None) -> ParsedColumn | None:
     """The classes of a table as a column's values, without cells; None where there are no names of
     classes, or no table.
     """
     if source.columns is None or not source.class_names:
         return None
-    return Seen(label or "label", np.empty(0), tuple(source.class_names))
+    return ParsedColumn(label or "label", np.empty(0), tuple(source.class_names))
 
 
 def label_of(source: Source) -> Label:
@@ -160,7 +160,7 @@ def _clients(source: Source) -> tuple[list[str], Ints | None]:
     return [str(name) for name in names], owner.astype(np.int64)
 
 
-def _columns(source: Source, columns: list[Seen]) -> list[dict[str, Any]]:
+def _columns(source: Source, columns: list[ParsedColumn]) -> list[dict[str, Any]]:
     if source.columns is None:
         return []
     seen = {one.name: one for one in columns}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedkin.data.tables.kinds import spelled, stay_text
+from fedkin.data.tables.kinds import keep_as_text, spelled
 
 DIGITS = re.compile(r"[0-9]+")
 LARGEST = 2.0**53  # whole numbers up to here are floats, each of them
@@ -56,7 +56,9 @@ def names_in(frame: pd.DataFrame) -> tuple[str, ...]:
         str(name)
         for name in frame.columns
         if _categories(frame[name])
-        and (stay_text(_words(frame[name])) or not all(map(DIGITS.fullmatch, _words(frame[name]))))
+        and (
+            keep_as_text(_words(frame[name])) or not all(map(DIGITS.fullmatch, _words(frame[name])))
+        )
     )
 
 

@@ -118,7 +118,7 @@ def decided(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return truths if truths.notna().equals(column.notna()) else column
 
 
-def stay_text(names: Sequence[str]) -> bool:
+def keep_as_text(names: Sequence[str]) -> bool:
     """Whether names of classes are found again only where cells are read as they are written:
     "007", or "1" beside "other".
 

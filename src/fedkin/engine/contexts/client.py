@@ -28,8 +28,8 @@ from fedkin.engine.measures import (
     measure,
     measures,
     predicted,
-    share_error,
     standard_error,
+    standard_error_of_share,
     threshold,
 )
 
@@ -109,9 +109,7 @@ class LocalData:
         batches = self._batches(planned)
         if beside is None:
             return batches
-        return batches.beside(
-            batches._replace(gather=lambda a, b: taken(beside, planned.index[a:b]))
-        )
+        return batches.zip(batches._replace(gather=lambda a, b: taken(beside, planned.index[a:b])))
 
     def _plan(
         self, draw: str, purpose: str, steps: int | None, epochs: int | None
@@ -219,7 +217,7 @@ class LocalData:
         if rows == 0 or math.isinf(rank[0]):  # that of a model that diverged is no share
             return 0.0
         if self.chosen in ("", "accuracy"):
-            return share_error(-rank[0], rows) if self.model.family.classes else 0.0
+            return standard_error_of_share(-rank[0], rows) if self.model.family.classes else 0.0
         predictions = self._predicted(w, plain_prediction, (split,))[split]
         return standard_error(self.model.family, self.chosen, predictions) or 0.0
 

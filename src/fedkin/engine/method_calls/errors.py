@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fedkin.core.errors import said
+from fedkin.core.errors import exception_text
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import own_line
+from fedkin.core.system.user_code import user_line
 
 NOTE = "fedkin: in "  # begins what is noted of the function that an exception came through
 
@@ -51,8 +51,8 @@ def error_text(error: Exception) -> str:
         Its class and its text; of one that went through a method's own file, its line in there; of
         one that was noted, the function.
     """
-    message = ": ".join(filter(None, [type(error).__name__, said(error)]))
-    places = [*filter(None, [own_line(error)]), *_function(error)]
+    message = ": ".join(filter(None, [type(error).__name__, exception_text(error)]))
+    places = [*filter(None, [user_line(error)]), *_function(error)]
     return f"{message} ({', '.join(places)})" if places else message
 
 

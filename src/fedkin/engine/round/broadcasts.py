@@ -165,7 +165,7 @@ def reaching(answers: Iterable[TaskResult], lost: set[int]) -> Iterator[TaskResu
         yield answer
 
 
-def taken_back(sent: list[Sent], tasks: Sequence[Task], lost: Collection[int]) -> None:
+def withdraw_tasks(sent: list[Sent], tasks: Sequence[Task], lost: Collection[int]) -> None:
     """Take tasks that reached nobody out of the ledger; the first of the others who were sent the
     same has its first copy then.
 

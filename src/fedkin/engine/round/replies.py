@@ -14,9 +14,9 @@ from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_ve
 from fedkin.engine.codec import NOT_FINITE, BadMessage, count, encode
 from fedkin.engine.op import TaskResult
 from fedkin.engine.reply_spool import Spool
-from fedkin.engine.round.course import Course
 from fedkin.engine.round.divergence import all_diverged, diverged
 from fedkin.engine.round.federation import Federation
+from fedkin.engine.round.progress import RoundProgress
 from fedkin.engine.server_guard import without
 from fedkin.engine.transports.base import Transport
 from fedkin.runs.record import Moved, Sent
@@ -48,7 +48,7 @@ class Receiver:
         self._moved = Moved()
 
     def usable(
-        self, answers: Iterable[TaskResult], expected: Expected, course: Course
+        self, answers: Iterable[TaskResult], expected: Expected, course: RoundProgress
     ) -> Mapping[int, Reply]:
         """The messages that can be used.
 

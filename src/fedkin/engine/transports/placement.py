@@ -30,7 +30,7 @@ def place(infos: Mapping[int, ClientInfo], workers: int) -> list[list[int]]:
     return [sorted(clients) for clients in places]
 
 
-def piles_of(tasks: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
+def tasks_by_worker(tasks: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
     """A round's tasks by the worker who has the client, in their order.
 
     Args:
@@ -46,7 +46,7 @@ def piles_of(tasks: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[
     return piles
 
 
-def shared_out(
+def clients_by_worker(
     clients: Iterable[int], owner: Callable[[int], int], workers: int
 ) -> list[list[int]]:
     """Clients by the worker who has them, in their order; [] for who has none of these.
@@ -65,7 +65,7 @@ def shared_out(
     return shares
 
 
-class Dealt(NamedTuple):
+class SharedTasks(NamedTuple):
     """A question's tasks: some are one worker's each, the others are taken one by one by whoever
     is free.
     """
@@ -123,7 +123,7 @@ class Placing:
         """
         self._owner[client] = worker
 
-    def deal(self, tasks: Iterable[Task]) -> Dealt:
+    def deal(self, tasks: Iterable[Task]) -> SharedTasks:
         """The largest of the free ones come first: so the last to be done is a small one.
 
         Args:
@@ -135,8 +135,9 @@ class Placing:
         tasks = list(tasks)
         free = [task for task in tasks if task.client not in self._owner]
         if not free or len({task.message for task in free}) > FEW:
-            return Dealt(piles_of(tasks, {**self._home, **self._owner}), [])
+            return SharedTasks(tasks_by_worker(tasks, {**self._home, **self._owner}), [])
         free.sort(key=lambda task: (-self._sizes[task.client], task.client))
-        return Dealt(
-            piles_of((task for task in tasks if task.client in self._owner), self._owner), free
+        return SharedTasks(
+            tasks_by_worker((task for task in tasks if task.client in self._owner), self._owner),
+            free,
         )

@@ -29,7 +29,7 @@ from fedkin.engine.transports.calling import calling_address
 from fedkin.engine.transports.failures import LostWorker, error_from
 from fedkin.engine.transports.ipc import Channel, offer
 from fedkin.engine.transports.parcels import pack, results
-from fedkin.engine.transports.placement import Placing, shared_out
+from fedkin.engine.transports.placement import Placing, clients_by_worker
 from fedkin.engine.transports.serving import KEY
 from fedkin.engine.transports.work_queue import claims
 
@@ -145,7 +145,7 @@ class Processes:
         Raises:
             LostWorker: A worker is gone.
         """
-        shares = shared_out(clients, self._holders.__getitem__, len(self._processes))
+        shares = clients_by_worker(clients, self._holders.__getitem__, len(self._processes))
         wanted = [worker for worker, share in enumerate(shares) if share]
         known = {worker: self._sums.pop(worker, (set(), b"")) for worker in wanted}
         asked = [worker for worker in wanted if known[worker][0] != set(shares[worker])]
@@ -222,7 +222,7 @@ class Processes:
                 process.wait()
 
     def _shares(self, clients: Iterable[int]) -> list[list[int]]:
-        return shared_out(clients, self._placing.owner, len(self._processes))
+        return clients_by_worker(clients, self._placing.owner, len(self._processes))
 
     def _accept(self, listener: Listener) -> tuple[int, Channel]:
         """The next worker that calls, and its number: they start side by side and call in any

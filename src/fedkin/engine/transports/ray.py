@@ -21,7 +21,7 @@ from fedkin.engine.host import Host
 from fedkin.engine.op import Op, Task, TaskResult
 from fedkin.engine.transports.failures import LostWorker, error_from, error_header
 from fedkin.engine.transports.parcels import Row, pack, results, rows_of, task_of
-from fedkin.engine.transports.placement import piles_of, shared_out
+from fedkin.engine.transports.placement import clients_by_worker, tasks_by_worker
 from fedkin.engine.transports.serving import sum_at
 
 PATIENCE = 20.0  # seconds for cores that others keep
@@ -193,7 +193,7 @@ class Actors:
         Yields:
             An answer for each, actor by actor as they are done.
         """
-        piles = piles_of(tasks, self._owner)
+        piles = tasks_by_worker(tasks, self._owner)
         running = {
             self._start(worker, "do", op, round, *pack(pile)): worker
             for worker, pile in piles.items()
@@ -294,7 +294,7 @@ class Actors:
             self._ray.shutdown()
 
     def _shares(self, clients: Iterable[int]) -> list[list[int]]:
-        return shared_out(clients, self._owner.__getitem__, len(self._actors))
+        return clients_by_worker(clients, self._owner.__getitem__, len(self._actors))
 
     def _start(self, worker: int, name: str, *arguments: Any) -> Any:
         return self._actors[worker].call.remote(name, *arguments)

@@ -137,7 +137,7 @@ class VmapBatcher:
         step = self._steps[key]
         carry = stack([each.carry for each in places])
         later: list[None] = []
-        blocks = _noted(abreast([one.blocks() for one in requests], width), later)
+        blocks = _noted(stacked_blocks([one.blocks() for one in requests], width), later)
         try:
             ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
         # of the step of a user's model; alone, a genuine mistake is its client's error
@@ -181,7 +181,7 @@ def side_by_side(step: ScanStep, shared: tuple[bool, ...]) -> ScanStep:
     return many
 
 
-def abreast(scans: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
+def stacked_blocks(scans: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
     """Blocks of several clients as one: (live [steps, width], leaves [steps, width, …]), until the
     longest scan ends.
 

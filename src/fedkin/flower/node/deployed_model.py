@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.population import Population
 from fedkin.data.tables.encoding import from_plain
-from fedkin.engine.made_of import MadeOf
+from fedkin.engine.model_sources import ModelSources
 from fedkin.flower import config
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node.store import MODEL, SUFFIX, NodeStore
@@ -36,7 +36,9 @@ class Details(BaseModel):
     round: int = Field(ge=0)  # in which the model was looked at: the one after its last
     trained: int | None = Field(default=None, ge=0)  # rounds of the run; None: of a newcomer
     again: int = Field(default=0, ge=0)  # models of rounds that the server released once more
-    made_of: MadeOf = MadeOf(own=True, samples=True)  # of one that was kept without: both
+    model_sources: ModelSources = ModelSources(
+        own=True, samples=True
+    )  # of one that was kept without: both
     took_part: int | None = Field(default=None, ge=0)  # in how many of them; None: as trained
     samples: dict[str, int]
     facts: Facts | None
@@ -46,7 +48,7 @@ class Details(BaseModel):
     notes: dict[str, object] = {}
 
 
-class Kept:
+class KeptModel:
     """One model that a node kept.
 
     Args:

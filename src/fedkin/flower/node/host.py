@@ -25,8 +25,8 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host, Resources
-from fedkin.engine.made_of import MadeOf, made_of
 from fedkin.engine.masking import Protection
+from fedkin.engine.model_sources import ModelSources, model_sources
 from fedkin.engine.op import SCORING, STAGES
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
@@ -39,8 +39,8 @@ from fedkin.flower.envelope import (
     Refused,
     Request,
     opened,
+    protocol_version,
     sealed,
-    spoken,
 )
 from fedkin.flower.identities import identity as identity_at
 from fedkin.flower.identities import masked
@@ -113,14 +113,14 @@ class Node:
                     experiment=experiment,
                     run=run,
                     name=self.config.client,
-                    error=reasons.without_folders(why, self._folders()),
+                    error=reasons.without_folder_paths(why, self._folders()),
                 )
             )
         ]
 
     def _check_version(self, header: bytes) -> None:
         """First of all: another version's header may have fields that this one does not know."""
-        peer = spoken(header)
+        peer = protocol_version(header)
         if peer is not None and (peer.protocol, peer.version) != (PROTOCOL, self.version):
             raise Refused(
                 f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
@@ -188,7 +188,9 @@ class Node:
         """Read each time: who replaces the file accepts another experiment, at once."""
         return experiment_at(self.config, self.folder)
 
-    def _about(self, spec: Spec, loaded: LoadedData, made: Callable[[], MadeOf]) -> dict[str, Any]:
+    def _about(
+        self, spec: Spec, loaded: LoadedData, made: Callable[[], ModelSources]
+    ) -> dict[str, Any]:
         """The description of the model that is kept here: the experiment, what its inputs were, and
         what it is made of.
         """
@@ -196,7 +198,7 @@ class Node:
         return {
             "version": self.version,
             "spec": spec.model_dump(mode="json"),
-            "made_of": made()._asdict(),
+            "model_sources": made()._asdict(),
             "facts": None if facts is None else facts.model_dump(mode="json"),
             "encoding": None if facts is None or encoding is None else encoding.plain(),
         }
@@ -267,11 +269,11 @@ class Node:
         return identity_at(self.folder, experiment, run)
 
 
-def _made_of(host: Host, message: bytes | None) -> MadeOf:
+def _made_of(host: Host, message: bytes | None) -> ModelSources:
     """What the personal model of a host's one client is made of beside such a message."""
     (info,) = host.infos.values()
     received = decode(message) if message else {}
-    return made_of(host.method, received, host.models[info.architecture], info)
+    return model_sources(host.method, received, host.models[info.architecture], info)
 
 
 def _checked_message(spec: Spec, request: Request, blobs: list[bytes]) -> bytes | None:

@@ -16,11 +16,11 @@ from fedkin.engine.codec import decode
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.export.card import input_of, output_of
 from fedkin.export.exportable import Exportable, samples_of
-from fedkin.export.opened import PERSONAL
+from fedkin.export.opened_run import PERSONAL
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
-from fedkin.flower.node.deployed_model import Details, Kept
+from fedkin.flower.node.deployed_model import Details, KeptModel
 from fedkin.flower.node.placement import models_at, permit_method
 from fedkin.report.records import number
 from fedkin.report.words.deployed import of_notes
@@ -49,7 +49,7 @@ def exportable(folder: Path, run: str | None = None) -> Exportable:
         FedkinError: There is no such model, or its code is not allowed.
     """
     node = config.load(config.NodeConfig, folder, config.NODE)
-    kept = Kept(node, folder, run)
+    kept = KeptModel(node, folder, run)
     details = kept.details
     permit_method(node, details.spec)
     own = details.facts is not None
@@ -98,7 +98,7 @@ def _own_samples(node: config.NodeConfig, folder: Path, details: Details) -> Ten
 
 
 def _card(
-    client: str, kept: Kept, method: Method, model: Model, population: Population
+    client: str, kept: KeptModel, method: Method, model: Model, population: Population
 ) -> dict[str, Any]:
     """As of a run here, but for what was sent: the record of that is the server's."""
     details, spec = kept.details, kept.details.spec
@@ -132,7 +132,7 @@ def _card(
         "output": output_of(population, model),
         "versions": {"fedkin": details.version},
         "privacy": _privacy(spec, rounds, details),
-        "outside_of_privacy": spec.privacy.on and is_personal_outside(spec, details.made_of),
+        "outside_of_privacy": spec.privacy.on and is_personal_outside(spec, details.model_sources),
     }
 
 
@@ -146,7 +146,7 @@ def _privacy(spec: Spec, rounds: int, details: Details) -> dict[str, Any] | None
     again = 0 if privacy.at_client else details.again
     if not known:
         return None
-    personal_outside = is_personal_outside(spec, details.made_of)
+    personal_outside = is_personal_outside(spec, details.model_sources)
     return facts_of(spec, again=again, trained=rounds, personal_outside=personal_outside)
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo
 from fedkin.core.model import Model
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.data.population import Population
 from fedkin.flower.config import NodeConfig
 from fedkin.flower.envelope import Place
-from fedkin.methods.own import allow as allow_methods
-from fedkin.models.own import allow
+from fedkin.methods.user_methods import allow as allow_methods
+from fedkin.models.user_models import allow
 from fedkin.runs.spec import ModelSection, Spec
 from fedkin.setup.architectures import described, models_of, names_of
 from fedkin.setup.frozen import digest
@@ -95,7 +95,7 @@ def permit_method(node: NodeConfig, spec: Spec) -> None:
         FedkinError: It is one that node.toml does not list.
     """
     name = spec.method.name
-    if not is_own(name):
+    if not is_user_code(name):
         return
     if not _listed(node, name):
         raise _not_listed(name)

@@ -53,7 +53,7 @@ def of_failure(error: Exception) -> str:
     return f"{name}, of which its log says more"
 
 
-def without_folders(why: str, folders: Iterable[Path]) -> str:
+def without_folder_paths(why: str, folders: Iterable[Path]) -> str:
     """A reason for others, in which files have the names that they have in the node's folder.
 
     Args:

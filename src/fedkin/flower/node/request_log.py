@@ -14,8 +14,8 @@ from pathlib import Path
 from fedkin.engine.op import CHANGING, EVALUATIONS, LAST, SCORING, WORK, RemoteOp
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, RemoteStep, Request
-from fedkin.flower.node.begun import is_begun, note_begun
 from fedkin.flower.node.lines import add_lines
+from fedkin.flower.node.protected_runs import is_begun, note_begun
 from fedkin.runs.spec import Spec
 
 # Of one step: a server that was cut off asks it again, with other clients missing in between

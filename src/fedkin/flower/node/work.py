@@ -20,7 +20,7 @@ from fedkin.flower.envelope import Base, Done, RemoteStep, Request
 from fedkin.flower.node.request_log import RequestLog
 from fedkin.flower.node.secret import for_content
 from fedkin.flower.node.store import MODEL, Commit, Damaged, NodeStore, skipped
-from fedkin.masks.signatures import heard_of
+from fedkin.masks.signatures import broadcast_digest
 
 NO_STATE = encode({})  # of a method without any, and so of no data
 
@@ -146,7 +146,7 @@ class Work:
         if self.host.masking is not None and step.op == WORK and message is not None:
             # with other keys: who was cut off between two stages begins the first one again
             update = decode(message)
-            sent_digest = heard_of(self.message)
+            sent_digest = broadcast_digest(self.message)
             message = self.host.masking.begin(step.round, self.client, update, weight, sent_digest)
         return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 

@@ -13,7 +13,7 @@ import tomli_w
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.flower.address import dialled_here
+from fedkin.flower.address import local_address
 from fedkin.flower.commands import of_shell
 from fedkin.flower.config import Deployment
 
@@ -76,7 +76,7 @@ def connection(folder: Path, deployment: Deployment) -> Path:
         if deployment.insecure
         else {"root-certificates": str(folder / "certs" / "ca.crt")}
     )
-    link = {"address": dialled_here(deployment.address, deployment.listen), **secure}
+    link = {"address": local_address(deployment.address, deployment.listen), **secure}
     text = tomli_w.dumps({"superlink": {"default": LINK, LINK: link}})
     write_file(home / "config.toml", text.encode())
     return home
@@ -112,7 +112,7 @@ class CommandLine:
     def __init__(self, folder: Path, deployment: Deployment) -> None:
         self.home = connection(folder, deployment)
         self._away = (
-            f"the SuperLink at {dialled_here(deployment.address, deployment.listen)} does not "
+            f"the SuperLink at {local_address(deployment.address, deployment.listen)} does not "
             f"answer: start it ({of_shell(folder / 'start-superlink')}), or look into its output"
         )
 

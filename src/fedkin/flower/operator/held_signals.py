@@ -10,7 +10,7 @@ HELD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if has
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """Signals do what they do once the block is done; a second Ctrl-C does not wait.
 
     Yields:

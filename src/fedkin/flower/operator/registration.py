@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.flower.address import dialled_here
+from fedkin.flower.address import local_address
 from fedkin.flower.config import DEPLOYMENT, Deployment, load
 from fedkin.flower.operator.command_line import LINK, CommandLine
 
@@ -165,7 +165,7 @@ def listens(deployment: Deployment) -> bool:
     Returns:
         True where a connection is taken.
     """
-    host, _, port = dialled_here(deployment.address, deployment.listen).rpartition(":")
+    host, _, port = local_address(deployment.address, deployment.listen).rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), 2).close()
     except OSError:

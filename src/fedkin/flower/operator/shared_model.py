@@ -9,7 +9,7 @@ from fedkin.export.shared import Served
 from fedkin.flower.backend import NODES, known_facts, unseen
 from fedkin.flower.node.data import COLUMNS
 from fedkin.runs.checkpoint import SERVER
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.setup.build import assemble
 from fedkin.setup.loaded_run import committed, same_data, spec_of
 from fedkin.setup.snapshot import snapshot
@@ -30,7 +30,7 @@ def served(folder: Path, trust_code: bool = False) -> Served:
     Raises:
         FedkinError: Something of it is missing, damaged, or of another run.
     """
-    facts = known_facts(own(folder, NODES))
+    facts = known_facts(path_in_run(folder, NODES))
     spec = spec_of(folder, None, trust_code).replace("engine", device="cpu")
     seen = None in facts.values()  # every node built its part of [data], and so does the server
     parts = assemble(spec, None) if seen else unseen(spec, None, tuple(facts), facts)

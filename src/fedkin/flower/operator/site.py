@@ -34,9 +34,9 @@ from fedkin.flower.operator.unit import link_unit, node_unit
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.noise_calibration import calibrate_noise
-from fedkin.setup.own_code import code_of
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
+from fedkin.setup.user_code import code_of
 
 APP = """[build-system]
 requires = ["hatchling"]

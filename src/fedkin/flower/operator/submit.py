@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, reason
 from fedkin.core.files import write_file
-from fedkin.experiment.terminal import tell
+from fedkin.experiment.terminal import print_notice
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.commands import flwr, of_shell
 from fedkin.flower.config import (
@@ -29,13 +29,13 @@ from fedkin.flower.config import (
 )
 from fedkin.flower.identities import masked
 from fedkin.flower.operator.command_line import LINK, CommandLine, settings
-from fedkin.flower.operator.held_signals import signals_held
+from fedkin.flower.operator.held_signals import signals_deferred
 from fedkin.flower.operator.site import check_peers
 from fedkin.flower.operator.supervisor import warn_of
 from fedkin.flower.stopping import run_again
 from fedkin.flower.waiting import word_at
 from fedkin.runs import checkpoint
-from fedkin.runs.directory import OWN, begun
+from fedkin.runs.directory import OWN, has_begun
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
@@ -107,7 +107,7 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     flower = Submitted(folder, deployment)
     with one_at_a_time(folder):
         check_over(folder, deployment, folder / SUBMITTED)
-        if begun(out):
+        if has_begun(out):
             with checkpoint.alone(out):  # a server app may still be writing its last round
                 pass
         flower.begin({"deployment": str(folder), "out": str(out)}, folder / SUBMITTED, out)
@@ -229,7 +229,7 @@ class Submitted:
         Raises:
             FedkinError: The SuperLink does not answer, or does not take it.
         """
-        with signals_held():
+        with signals_deferred():
             self.submit(config)
             self.note(note, out)
 
@@ -291,7 +291,7 @@ class Submitted:
         """Each time that it is somebody else: nothing is shown until all nodes are there."""
         word = word_at(waiting_of(self.folder, self.number))
         if word and word != self._waiting:
-            tell(word)
+            print_notice(word)
         self._waiting = word
 
     def status(self) -> str:

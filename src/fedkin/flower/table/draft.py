@@ -10,14 +10,14 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.formats.frames import Read, Style
 from fedkin.data.quality.dates import are_dates
 from fedkin.data.quality.identifiers import identifiers
-from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Unreadable, toml_key, toml_literal
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.nested import nested_in, refuse_nested
 from fedkin.data.tables.table import labels_of
-from fedkin.flower.table.raw import read_raw
+from fedkin.flower.table.raw_table import read_raw
 
 LEAST = 5  # rows that hold a word, from which on it is named: fewer may be one person
 MOST = 50  # words of a column
@@ -136,7 +136,7 @@ def _identifiers(columns: dict[str, Cells]) -> dict[str, str]:
     """Columns that number or name the rows: name → what they are. A column with one value only
     stays, as it may have others on a node.
     """
-    seen = [Seen(name, one.cells, one.column.values) for name, one in columns.items()]
+    seen = [ParsedColumn(name, one.cells, one.column.values) for name, one in columns.items()]
     return {problem.columns[0]: problem.kind for problem in identifiers(seen)}
 
 

@@ -16,7 +16,7 @@ from fedkin.data.tables.columns import LARGEST, Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Category, Encoding, Number
 from fedkin.data.tables.nested import refuse_nested
 from fedkin.flower.table.columns_file import ColumnsFile
-from fedkin.flower.table.raw import errors_advised, read_raw
+from fedkin.flower.table.raw_table import errors_advised, read_raw
 from fedkin.flower.table.words import NAMED
 
 CELL = 40  # bytes of a cell of the new file in memory, as a number and as text

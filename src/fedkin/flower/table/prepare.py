@@ -22,7 +22,7 @@ from fedkin.flower.config import NODE, NodeConfig, load, spec_of
 from fedkin.flower.table.columns_file import SPLIT, ColumnsFile, read_columns
 from fedkin.flower.table.inputs import inputs_of, read_wanted
 from fedkin.flower.table.named import name_data
-from fedkin.flower.table.raw import errors_advised
+from fedkin.flower.table.raw_table import errors_advised
 from fedkin.flower.table.words import NAMED
 
 CSV, OTHERWISE = ".csv", "data.csv"

@@ -81,7 +81,7 @@ def no_laplacian(count: int) -> Tree:
     return {"degree": zero, "unit": zero.new_zeros(count, 0)}
 
 
-def with_one_more(laplacian: Tree) -> Tree:
+def with_isolated_node(laplacian: Tree) -> Tree:
     """L with a newcomer that resembles nobody.
 
     Args:

@@ -19,7 +19,7 @@ def clusters_of(state: Tree) -> dict[int, int]:
     return {client: k for client, k in enumerate(state["cluster"].tolist()) if k != NOT_HEARD}
 
 
-def said_cluster(control: Tree, count: int) -> int:
+def reported_cluster(control: Tree, count: int) -> int:
     """The cluster that a client says it chose.
 
     Args:

@@ -32,7 +32,7 @@ def _apart(w: Params, model: Model, x: Tensor, target: Tensor, temperature: Tens
     return -(target * log_predicted).sum(1).mean()
 
 
-def imitate(
+def distillation_step(
     model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor, temperature: Tensor
 ) -> Params:
     """One distillation step on public rows and their target probabilities.
@@ -99,7 +99,7 @@ def codistil(
         w, public, target = own["parameters"], public_set(data), received["predictions"]
         if len(target):
             shared = data.rows((public, target), public_batch, distill_steps, "public")
-            w = scan(imitate, w, shared, distill_lr * data.decay, temperature)
+            w = scan(distillation_step, w, shared, distill_lr * data.decay, temperature)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
         predictions = torch.softmax(log_predictions(data.model, w, public) / temperature, 1)
         return {"parameters": w}, {"predictions": predictions}

@@ -6,7 +6,7 @@ from torch import Tensor
 from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
-from fedkin.methods.parts.beside_model import uniform_layer, without
+from fedkin.methods.parts.extra_parameters import uniform_layer, without
 
 POLICY = "policy:"  # no parameter of a torch module begins so
 WIDTHS = (10.0, 15.0, 20.0, 50.0)  # of the kernels that are added, as in the authors' code

@@ -9,7 +9,7 @@ from torch.nn import functional
 from fedkin.core.model import Batch, Model, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
-from fedkin.methods.parts.beside_model import uniform_layer, without
+from fedkin.methods.parts.extra_parameters import uniform_layer, without
 
 BESIDE = "gpfl:"  # no parameter of a torch module begins so
 CLASSES = BESIDE + "classes"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from fedkin.core.aggregation import Group, Mean, merged_groups
 from fedkin.core.tree import Tree
-from fedkin.methods.parts.clusters import said_cluster
+from fedkin.methods.parts.clusters import reported_cluster
 
 
-def turned(tree: Tree) -> Tree:
+def transposed(tree: Tree) -> Tree:
     """Sets of parts as parts of sets.
 
     Args:
@@ -35,7 +35,7 @@ def chosen(message: Tree, count: int) -> Group:
     Raises:
         ValueError: A set has no such model: the engine leaves the message out.
     """
-    return tuple(said_cluster(part, count) for _, part in sorted(message["control"].items()))
+    return tuple(reported_cluster(part, count) for _, part in sorted(message["control"].items()))
 
 
 def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:

@@ -9,7 +9,7 @@ from fedkin.core.method import likelihood
 from fedkin.core.model import Batch, Model, collecting_buffers, head_of
 from fedkin.core.ops import descend, gradient
 from fedkin.core.tree import Params
-from fedkin.methods.parts.beside_model import without
+from fedkin.methods.parts.extra_parameters import without
 
 MAP = "fedkd:map"  # W_h beside the mentor; no parameter of a torch module begins so
 

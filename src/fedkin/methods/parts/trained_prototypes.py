@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.tree import Params
-from fedkin.methods.parts.beside_model import uniform_layer
+from fedkin.methods.parts.extra_parameters import uniform_layer
 
 
 def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:

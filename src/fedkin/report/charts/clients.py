@@ -79,7 +79,7 @@ def histogram(
     )
 
 
-def who_has_what(
+def classes_by_client(
     clients: Sequence[Client], names: Sequence[str], groups: Groups | None = None
 ) -> Figure | None:
     """Training samples by class and client: bubbles, or a heat map where there are many; None

@@ -35,7 +35,7 @@ def wrapped(name: str) -> str:
     return "\n".join(lines)
 
 
-def apart(wanted: Sequence[float], names: Sequence[str], height: float) -> list[float]:
+def spread_positions(wanted: Sequence[float], names: Sequence[str], height: float) -> list[float]:
     """Where names stand beside their lines: as near as can be, none upon another.
 
     Args:

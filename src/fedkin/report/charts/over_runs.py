@@ -16,7 +16,14 @@ from fedkin.report.charts.base import (
     measured_axis,
     whole_axis,
 )
-from fedkin.report.charts.end_labels import LINE, SPREAD, apart, first_line, texts, wrapped
+from fedkin.report.charts.end_labels import (
+    LINE,
+    SPREAD,
+    first_line,
+    spread_positions,
+    texts,
+    wrapped,
+)
 from fedkin.report.comparison.run_row import FINISHED
 
 AXES = {"round": "rounds", "seconds": "seconds since the start"}
@@ -106,7 +113,9 @@ def _names(lines: Lines, by: str, height: int, ends: tuple[float, float]) -> lis
         for name, row in last.items()
     ]
     low, scale = ends[0], height / (ends[1] - ends[0])
-    places = apart([(row["value"] - low) * scale for row in last.values()], shown, height)
+    places = spread_positions(
+        [(row["value"] - low) * scale for row in last.values()], shown, height
+    )
     right = max(row[by] for row in lines)
     return [
         {"end": True, **{key: row[key] for key in ("run", "like", "state")}}

@@ -7,14 +7,14 @@ from typing import Any
 from fedkin.core.errors import some
 from fedkin.report.charts.base import rounded
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 
 MEANS, RUNS = "mean over seeds", "every run"  # what a chart shows, to choose from
 NAMED = 3  # methods in a note
 Row = dict[str, Any]
 
 
-def experiments(seen: Sequence[Seen]) -> dict[str, list[Seen]]:
+def experiments(seen: Sequence[ComparedRun]) -> dict[str, list[ComparedRun]]:
     """The finished runs by what a paper calls their experiment: the method, with its setting where
     there are several.
 
@@ -32,7 +32,9 @@ def experiments(seen: Sequence[Seen]) -> dict[str, list[Seen]]:
     }
 
 
-def mean_rows(rows: Sequence[Row], groups: Mapping[str, Sequence[Seen]]) -> tuple[list[Row], str]:
+def mean_rows(
+    rows: Sequence[Row], groups: Mapping[str, Sequence[ComparedRun]]
+) -> tuple[list[Row], str]:
     """The lines of experiments: their means over seeds, at the rounds that all seeds evaluated.
 
     Args:

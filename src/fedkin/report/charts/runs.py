@@ -21,11 +21,11 @@ from fedkin.report.charts.base import (
     measured_axis,
     rounded,
 )
-from fedkin.report.charts.front import pareto
 from fedkin.report.charts.over_runs import over
 from fedkin.report.charts.over_seeds import MEANS, RUNS, experiments, mean_rows, spread
+from fedkin.report.charts.pareto import pareto
 from fedkin.report.charts.two_runs import against_figure
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.report.matrix import among, measured
 from fedkin.report.records import evenly, opened
 from fedkin.report.scores import tenth
@@ -35,7 +35,7 @@ POINTS = 200  # rounds of a line
 Row = dict[str, Any]
 
 
-def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
+def run_figures(seen: Sequence[ComparedRun], baseline: str) -> list[Figure]:
     """The charts of a comparison: of means over seeds where an experiment has several, with the
     single runs as a second choice, else of the runs.
 
@@ -71,7 +71,7 @@ def _both(means: Figure | None, runs: Figure) -> Figure:
     return means._replace(choice="Show", label=MEANS, others=[(RUNS, runs.spec)])
 
 
-def _of_runs(lines: Sequence[Row], whole: Sequence[Seen], what: str) -> list[Figure | None]:
+def _of_runs(lines: Sequence[Row], whole: Sequence[ComparedRun], what: str) -> list[Figure | None]:
     first = _first_of_each(whole)
     points = [
         {"run": one.name, "like": first[one.experiment], "method": one.row["method"]}
@@ -89,7 +89,7 @@ def _of_runs(lines: Sequence[Row], whole: Sequence[Seen], what: str) -> list[Fig
 
 
 def _of_means(
-    lines: Sequence[Row], groups: Mapping[str, Sequence[Seen]], what: str
+    lines: Sequence[Row], groups: Mapping[str, Sequence[ComparedRun]], what: str
 ) -> list[Figure | None]:
     means, note = mean_rows(lines, groups)
     thin = _thinned(means)
@@ -114,12 +114,12 @@ def _of_means(
     ]
 
 
-def _lines(seen: Sequence[Seen]) -> list[Row]:
+def _lines(seen: Sequence[ComparedRun]) -> list[Row]:
     first = _first_of_each(seen)
     return [row for one in seen for row in _curve(one, first[one.experiment])]
 
 
-def _first_of_each(seen: Sequence[Seen]) -> dict[str, str]:
+def _first_of_each(seen: Sequence[ComparedRun]) -> dict[str, str]:
     """{experiment: the name of its first run}."""
     first: dict[str, str] = {}
     for one in seen:
@@ -135,7 +135,7 @@ def _thinned(rows: Sequence[Row]) -> list[Row]:
     return [row for line in by_run.values() for row in evenly(line, POINTS)]
 
 
-def _curve(one: Seen, like: str) -> list[Row]:
+def _curve(one: ComparedRun, like: str) -> list[Row]:
     """A run's mean over clients, round by round, with the seconds until then; of a panel's run over
     the panel, whose rounds can be compared. ``like`` is the first run of its experiment.
     """
@@ -175,7 +175,7 @@ def _idle_finish_last(lines: list[Row]) -> list[Row]:
     return [{**row, "round": row["round"] - row["finish"], "finish": False} for row in lines]
 
 
-def _fairness(one: Seen, what: str) -> dict[str, float]:
+def _fairness(one: ComparedRun, what: str) -> dict[str, float]:
     """From the worst tenth of a run's clients to the best."""
     values = np.sort(list(one.personal.values()))[:: measure_named(what).sign]
     decile = tenth(len(values))

@@ -19,12 +19,12 @@ from fedkin.report.charts.base import (
     measured_axis,
     rounded,
 )
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 
 WAYS = {"across": "to the right", "up": "upwards"}
 
 
-def against_figure(whole: Sequence[Seen], baseline: str) -> Figure | None:
+def against_figure(whole: Sequence[ComparedRun], baseline: str) -> Figure | None:
     """Client by client: one run against another, chosen from two menus; runs of the same client
     data only.
 

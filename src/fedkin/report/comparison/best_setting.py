@@ -9,13 +9,13 @@ from typing import Any
 from fedkin.core.measures import comparable, measure_named
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.pairs import by_pair, weights_by_pair
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 from fedkin.report.intervals import ranks
 
 COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen", "rank", "tie"]
 
 
-def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[str]]:
+def best(seen: Sequence[ComparedRun]) -> tuple[list[ComparedRun], list[dict[str, Any]], list[str]]:
     """(the runs that stay, one row a setting that was in the choice, warnings).
 
     A choice is among finished experiments of one method on the same data that differ in
@@ -30,7 +30,7 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     """
     groups = by_experiment(seen)
     label_of = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
-    every = rivalries(groups)
+    every = comparable_groups(groups)
     if not every:
         nothing = (
             "--best: there is nothing to choose, for no two settings of a method differ in "
@@ -62,7 +62,7 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     return stay, rows, warnings
 
 
-def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
+def comparable_groups(groups: Sequence[list[ComparedRun]]) -> list[list[list[ComparedRun]]]:
     """The experiments among which validation data can choose: each with those that differ from it
     in hyper-parameters only.
 
@@ -72,7 +72,7 @@ def rivalries(groups: Sequence[list[Seen]]) -> list[list[list[Seen]]]:
     Returns:
         Lists of at least two experiments.
     """
-    families: dict[str, list[list[Seen]]] = {}
+    families: dict[str, list[list[ComparedRun]]] = {}
     for group in groups:
         families.setdefault(group[0].family, []).append(group)
     return [rivals for rivals in families.values() if len(rivals) > 1]
@@ -90,7 +90,7 @@ def _undecided(seeds: set[Any], values: Sequence[float | None]) -> str:
 
 
 def _rows(
-    rivals: Sequence[Sequence[Seen]],
+    rivals: Sequence[Sequence[ComparedRun]],
     names: Sequence[str],
     seeds: set[Any],
     values: Sequence[float],
@@ -121,7 +121,7 @@ def _rows(
     ]
 
 
-def _shares(one: Seen) -> dict[int, float]:
+def _shares(one: ComparedRun) -> dict[int, float]:
     """{client: its share of the validation samples} of those that have a score."""
     whole = sum(one.samples[k] for k in one.validated)
     return {k: one.samples[k] / whole for k in one.validated}

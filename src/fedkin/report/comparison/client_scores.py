@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedkin.report import formatting
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import evenly, opened
 
 RUNS, MOST = 12, 5000  # columns, rows
 
 
-def client_scores(seen: Sequence[Seen], baseline: str) -> str:
+def client_scores(seen: Sequence[ComparedRun], baseline: str) -> str:
     """Final personal test scores, client by client; "" without two runs of the same clients.
 
     Args:
@@ -50,7 +50,7 @@ def client_scores(seen: Sequence[Seen], baseline: str) -> str:
     return section("each", "The clients", note, content, tall=True, above=above, beside=True)
 
 
-def _names(one: Seen) -> Mapping[int, str]:
+def _names(one: ComparedRun) -> Mapping[int, str]:
     if one.folder is None:
         return {}
     with opened(one.folder) as run:

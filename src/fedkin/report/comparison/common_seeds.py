@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import some
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 
 
 class Compared(NamedTuple):
     """The runs that are compared, by experiment; which experiments have a rank; a note."""
 
-    groups: list[list[Seen]]
+    groups: list[list[ComparedRun]]
     ranked: list[bool]
     note: str
 
 
-def common_seeds(groups: Sequence[list[Seen]]) -> Compared:
+def common_seeds(groups: Sequence[list[ComparedRun]]) -> Compared:
     """The runs of the seeds that all groups have, or else all those with the seed that most have.
 
     An experiment under a lucky seed would lead one that it loses to under every seed of both; and

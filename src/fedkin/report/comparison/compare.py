@@ -11,7 +11,7 @@ from fedkin.core.measures import MEASURES, gain_on, is_measure
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.experiments.over_seeds import AGAINST, number, over_seeds
 from fedkin.report.comparison.experiments.repeats import each_folder_once, each_run_once
-from fedkin.report.comparison.run_row import NUMBERS, Seen, names, read_run
+from fedkin.report.comparison.run_row import NUMBERS, ComparedRun, names, read_run
 from fedkin.report.words.run_words import unequal_rounds
 
 __all__ = [
@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
     settings: list[Row]
     warnings: list[str]
     hints: list[str]
-    seen: list[Seen]
+    seen: list[ComparedRun]
     measure: str = "accuracy"
 
     @property
@@ -160,7 +160,7 @@ def comparison(
     )
 
 
-def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
+def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[ComparedRun]:
     """The runs, all by one measure: the one asked for, else the first run's that all finished ones
     have.
     """
@@ -176,7 +176,7 @@ def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
     return seen
 
 
-def same_setting(seen: Sequence[Seen]) -> list[str]:
+def same_setting(seen: Sequence[ComparedRun]) -> list[str]:
     """A warning if the runs are not all of the same client data, and why where only the public set
     differs.
 
@@ -186,7 +186,7 @@ def same_setting(seen: Sequence[Seen]) -> list[str]:
     Returns:
         [] or one sentence.
     """
-    groups: list[list[Seen]] = []
+    groups: list[list[ComparedRun]] = []
     for one in seen:
         if one.setting is not None:
             fitting = next(
@@ -205,7 +205,7 @@ def same_setting(seen: Sequence[Seen]) -> list[str]:
     return ["; ".join(sentences)]
 
 
-def _only_public(one: Seen, other: Seen) -> str:
+def _only_public(one: ComparedRun, other: ComparedRun) -> str:
     """What to do where nothing but the public set differs; else ""."""
     if one.setting is None or other.setting is None or one.setting.core != other.setting.core:
         return ""
@@ -227,7 +227,7 @@ def _only_public(one: Seen, other: Seen) -> str:
     )
 
 
-def helped_and_hurt(seen: Sequence[Seen]) -> None:
+def helped_and_hurt(seen: Sequence[ComparedRun]) -> None:
     """Fills these columns of the rows of finished runs: another is in no pair.
 
     Args:
@@ -248,7 +248,7 @@ def helped_and_hurt(seen: Sequence[Seen]) -> None:
             one.row["hurt"] = sum(gain < 0 for gain in gains) / len(both)
 
 
-def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
+def how_to_get_local(seen: Sequence[ComparedRun]) -> list[str]:
     """The command for the run of ``local`` that is missing for helped and hurt.
 
     Args:
@@ -273,13 +273,13 @@ def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
     return []
 
 
-def _row(one: Seen) -> Row:
+def _row(one: ComparedRun) -> Row:
     """Of COLUMNS; a number that a run has not is nan."""
     row = {column: one.row.get(column) for column in COLUMNS}
     return row | {column: number(row[column]) for column in (*NUMBERS, *AGAINST)}
 
 
-def _longer(seen: Sequence[Seen]) -> list[str]:
+def _longer(seen: Sequence[ComparedRun]) -> list[str]:
     """Who had more rounds may be better for that alone."""
     groups: dict[int, list[str]] = {}
     for one in seen:
@@ -288,7 +288,7 @@ def _longer(seen: Sequence[Seen]) -> list[str]:
     return [unequal_rounds(groups)] if len(groups) > 1 else []
 
 
-def _said(seen: Sequence[Seen]) -> list[str]:
+def _said(seen: Sequence[ComparedRun]) -> list[str]:
     """What is to be said of single runs. By accuracy a client that diverged counts with 0; by any
     other measure means and pairs are without it, so that a run may look better for having hurt it.
     And some means are of the clients that were asked.
@@ -296,7 +296,7 @@ def _said(seen: Sequence[Seen]) -> list[str]:
     return [f"{one.name}: {sentence}" for one in seen for sentence in one.said]
 
 
-def _hidden(seen: Sequence[Seen]) -> list[str]:
+def _hidden(seen: Sequence[ComparedRun]) -> list[str]:
     """Whose clients' scores nobody has, so that it has no rank and no pair."""
     return [
         f"{one.name}: scores of single clients are hidden by secure aggregation, so it is neither "

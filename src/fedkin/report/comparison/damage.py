@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from fedkin.core.measures import measure_named
 from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.records import Run, opened
 from fedkin.runs.bounds import is_number
@@ -37,7 +37,7 @@ class Damage(NamedTuple):
     attackers: float | None
 
 
-def damages(seen: Sequence[Seen]) -> list[Damage]:
+def damages(seen: Sequence[ComparedRun]) -> list[Damage]:
     """Every attacked run whose counterpart without the attack is among the runs as well.
 
     Args:
@@ -58,7 +58,7 @@ def damages(seen: Sequence[Seen]) -> list[Damage]:
 
 
 class _Read(NamedTuple):
-    seen: Seen
+    seen: ComparedRun
     same: str  # the specification without its attack and its data, and the seed
     names: Mapping[int, str]
     hostile: frozenset[int]
@@ -66,7 +66,7 @@ class _Read(NamedTuple):
     clusters: Mapping[int, int]
 
 
-def _read(one: Seen) -> _Read:
+def _read(one: ComparedRun) -> _Read:
     assert one.folder is not None
     with opened(one.folder) as run:
         spec = dict(run.facts.get("spec") or {})
@@ -133,7 +133,7 @@ def _worse(measure: str, without: float, under: float) -> float:
     return without - under if measure_named(measure).higher else under - without
 
 
-def damage_sheet(seen: Sequence[Seen]) -> Sheet:
+def damage_sheet(seen: Sequence[ComparedRun]) -> Sheet:
     """The same as a table of text.
 
     Args:
@@ -167,7 +167,7 @@ def _part(one: Damage) -> str:
     return formatting.NONE if one.attackers is None else formatting.percent_or_dash(one.attackers)
 
 
-def plain(seen: Sequence[Seen]) -> list[dict[str, Any]]:
+def plain(seen: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """The same as plain values.
 
     Args:

@@ -6,12 +6,12 @@ from typing import Any
 from fedkin.core.errors import some
 from fedkin.core.system.digests import text_of
 from fedkin.report import formatting
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 
 MOST = 4  # keys beside the hyper-parameters
 
 
-def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
+def labels(groups: Sequence[Sequence[ComparedRun]]) -> list[str]:
     """The hyper-parameters in which experiments of one method differ; where these are the same, the
     other keys of the specification (model, rounds, privacy) too, or else the run's name; "" where
     there is one.
@@ -30,7 +30,7 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     return _extended(methods, so_far, [f"run {group[0].name}" for group in groups])
 
 
-def paper_names(seen: Sequence[Seen]) -> dict[str, str]:
+def paper_names(seen: Sequence[ComparedRun]) -> dict[str, str]:
     """What a paper's chart calls the runs: a folder's name, as of a sweep's trial, says little to
     its readers.
 
@@ -69,7 +69,7 @@ def _alike(number: int, methods: Sequence[str], labels: Sequence[str]) -> list[i
     return sorted(every, key=lambda k: k != number)
 
 
-def _tuned(group: Sequence[Seen], groups: Sequence[Sequence[Seen]]) -> str:
+def _tuned(group: Sequence[ComparedRun], groups: Sequence[Sequence[ComparedRun]]) -> str:
     """The hyper-parameters in which it differs from others of its method."""
     method, own = group[0].row["method"], group[0].tuned
     others = [other[0].tuned for other in groups if other[0].row["method"] == method]

@@ -13,7 +13,7 @@ from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import paper_names
-from fedkin.report.comparison.paired import best_of, gain_of, pairs_of, told_apart
+from fedkin.report.comparison.paired import best_of, excludes_zero, gain_of, pairs_of
 from fedkin.report.comparison.run_row import FINISHED
 from fedkin.report.comparison.sheet import Sheet
 from fedkin.report.comparison.tables import (
@@ -130,7 +130,7 @@ def best_gain(comparison: Comparison) -> str:
     pairs = formatting.many(best["clients"], pairs_of(best))
     pairs += " of client and seed" if pairs_of(best) == "pair" else ""
     ends = between(measure, best["low"], best["high"])
-    chance = "" if told_apart(best) else ", which may be chance"
+    chance = "" if excludes_zero(best) else ", which may be chance"
     if experiments > 1:
         chance = chance or ", not corrected for the choice"
     return (

@@ -10,10 +10,10 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import difference, measure_named
 from fedkin.report import formatting
-from fedkin.report.comparison.best_setting import rivalries
+from fedkin.report.comparison.best_setting import comparable_groups
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.pairs import by_pair
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import Pair, mean_of_pairs, over_pairs
 
@@ -60,7 +60,7 @@ def gain_of(row: Mapping[str, Any]) -> float:
 
 
 def against(
-    seen: Sequence[Seen], baseline: str | None
+    seen: Sequence[ComparedRun], baseline: str | None
 ) -> tuple[str, list[dict[str, Any]], list[str]]:
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
@@ -108,12 +108,12 @@ def against(
     if len(bases) > 1 and rows:
         warnings.append(
             f"several settings of {name} are given: the first that fits is the baseline"
-            + ("; --best chooses" if rivalries(bases) else "")
+            + ("; --best chooses" if comparable_groups(bases) else "")
         )
     return name, rows, warnings
 
 
-def differences(pairs: Sequence[tuple[Seen, Seen]]) -> dict[Pair, float]:
+def differences(pairs: Sequence[tuple[ComparedRun, ComparedRun]]) -> dict[Pair, float]:
     """run − baseline of every client that both have; rounded, so that equal accuracies differ by
     exactly 0.
 
@@ -128,7 +128,7 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> dict[Pair, float]:
     return {pair: difference(value, of_bases[pair]) for pair, value in of_runs.items()}
 
 
-def _shared(one: Seen, other: Seen) -> dict[int, float]:
+def _shared(one: ComparedRun, other: ComparedRun) -> dict[int, float]:
     """The scores of the clients whom another run has, too."""
     return {k: value for k, value in one.personal.items() if k in other.personal}
 
@@ -182,7 +182,7 @@ def possible_ends(
     return max(low, -most), min(high, most)
 
 
-def told_apart(row: Mapping[str, Any]) -> bool:
+def excludes_zero(row: Mapping[str, Any]) -> bool:
     """Whether a row's interval leaves out 0; one pair has no interval.
 
     Args:
@@ -208,8 +208,8 @@ def pairs_of(row: Mapping[str, Any]) -> str:
 
 
 def _baseline(
-    groups: list[list[Seen]], wanted: str | None, remarks: list[str]
-) -> tuple[str, list[list[Seen]]]:
+    groups: list[list[ComparedRun]], wanted: str | None, remarks: list[str]
+) -> tuple[str, list[list[ComparedRun]]]:
     """What the others are held against: a run by its name, else a method, else local, else the
     first.
     """
@@ -234,7 +234,7 @@ def _baseline(
     return f"{groups[first][0].row['method']} {remarks[first]}".strip(), [groups[first]]
 
 
-def _partner(one: Seen, bases: Sequence[Sequence[Seen]]) -> Seen | None:
+def _partner(one: ComparedRun, bases: Sequence[Sequence[ComparedRun]]) -> ComparedRun | None:
     """The run of the baseline with the same seed and the same client data."""
     fitting = (base for group in bases for base in group if base.row["seed"] == one.row["seed"])
     return next(

@@ -3,13 +3,13 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar
 
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 from fedkin.report.intervals import Pair
 
 Who = TypeVar("Who", bound=Hashable)
 
 
-def by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, float]:
+def by_pair(scores: Iterable[tuple[ComparedRun, Mapping[int, float]]]) -> dict[Pair, float]:
     """{pair: its score}. A natural client is one person under every seed; elsewhere each seed deals
     the samples anew, and its clients are others.
 
@@ -26,7 +26,7 @@ def by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, fl
     }
 
 
-def weights_by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[Pair, float]:
+def weights_by_pair(scores: Iterable[tuple[ComparedRun, Mapping[int, float]]]) -> dict[Pair, float]:
     """{pair: what it counts}, over all experiments that are ranked together.
 
     Args:
@@ -38,7 +38,7 @@ def weights_by_pair(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[
     return _summed(item for one in scores for item in by_pair([one]).items())
 
 
-def shares(scores: Iterable[tuple[Seen, Mapping[int, float]]]) -> dict[object, float]:
+def shares(scores: Iterable[tuple[ComparedRun, Mapping[int, float]]]) -> dict[object, float]:
     """{who: what a person counts}: the sum of its shares over the seeds that it is in.
 
     Args:
@@ -67,7 +67,7 @@ def unequal(weights: Mapping[Who, float]) -> Mapping[Who, float] | None:
 
 
 def by_share(
-    scores: Iterable[tuple[Seen, Mapping[int, float], Mapping[int, float]]],
+    scores: Iterable[tuple[ComparedRun, Mapping[int, float], Mapping[int, float]]],
 ) -> dict[object, float]:
     """{who: its mean over the seeds}, where a person's share of the mean may differ between seeds.
     The mean of these values by ``shares`` is the mean over seeds of the seeds' own means.
@@ -91,5 +91,5 @@ def _summed(numbers: Iterable[tuple[Who, float]]) -> dict[Who, float]:
     return by
 
 
-def _who(one: Seen, client: int) -> object:
+def _who(one: ComparedRun, client: int) -> object:
     return one.persons.get(client, (one.row["seed"], client))

@@ -11,7 +11,7 @@ from fedkin.report.comparison.common_seeds import common_seeds
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
 from fedkin.report.comparison.pairs import by_pair, by_share, shares, unequal, weights_by_pair
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import over_clients, over_seeds, ranks
 
@@ -79,7 +79,7 @@ def ranked(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
     return rows, note
 
 
-def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
+def _numbers(group: Sequence[ComparedRun]) -> dict[str, Any]:
     """The mean over seeds of means over clients, and how sure it is."""
     known = [one for one in group if one.personal]
     values = by_share((one, one.personal, _shares(one)) for one in known)
@@ -99,7 +99,7 @@ def _numbers(group: Sequence[Seen]) -> dict[str, Any]:
     }
 
 
-def _shares(one: Seen) -> dict[int, float]:
+def _shares(one: ComparedRun) -> dict[int, float]:
     """Of the run's mean, in which all its clients count the same."""
     return {client: 1 / len(one.personal) for client in one.personal}
 

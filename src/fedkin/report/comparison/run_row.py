@@ -45,7 +45,7 @@ OF_RUN = ("sampling", "holdout_clients", "holdout_labels", "patience")
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
 
 
-class Seen(NamedTuple):
+class ComparedRun(NamedTuple):
     """One run. A damaged one has a row, and nothing else."""
 
     row: dict[str, Any]
@@ -82,7 +82,7 @@ class Seen(NamedTuple):
         """What tables call the run."""
         return str(self.row["run"])
 
-    def same_data(self, other: "Seen") -> bool:
+    def same_data(self, other: "ComparedRun") -> bool:
         """Whether both runs had the same client data.
 
         Args:
@@ -98,7 +98,7 @@ class Seen(NamedTuple):
         )
 
 
-def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
+def read_run(folder: Path, name: str, asked: str | None = None) -> ComparedRun:
     """What one run tells; a damaged one tells only that.
 
     Args:
@@ -114,7 +114,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
 
 def read_with_summary(
     folder: Path, name: str, asked: str | None = None
-) -> tuple[Seen, Mapping[str, Any]]:
+) -> tuple[ComparedRun, Mapping[str, Any]]:
     """The same, and the run's summary, which it is made of; {} of a damaged run.
 
     Args:
@@ -137,10 +137,10 @@ def read_with_summary(
             remarks = [*filter(None, [unscored]), *seen.said]
             return seen._replace(said=remarks, unscored=unscored), summary
     except FedkinError as error:
-        return Seen({"run": name, "state": f"damaged: {error}"}), {}
+        return ComparedRun({"run": name, "state": f"damaged: {error}"}), {}
     # a value of another kind
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return Seen({"run": name, "state": f"damaged: {named_line(error)}"}), {}
+        return ComparedRun({"run": name, "state": f"damaged: {named_line(error)}"}), {}
 
 
 def names(folders: Sequence[Path]) -> list[str]:
@@ -156,7 +156,7 @@ def names(folders: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(folder) for folder in folders]
 
 
-def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
+def by_experiment(seen: Sequence[ComparedRun]) -> list[list[ComparedRun]]:
     """The finished runs that differ in their seed only, each seed once (the first given).
 
     Args:
@@ -165,7 +165,7 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
     Returns:
         A list an experiment, in the order of their first runs.
     """
-    groups: dict[str, dict[Any, Seen]] = {}
+    groups: dict[str, dict[Any, ComparedRun]] = {}
     for one in seen:
         if one.finished:
             groups.setdefault(one.experiment, {}).setdefault(one.row["seed"], one)
@@ -173,7 +173,7 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
 
 
 class _Scored(NamedTuple):
-    """A run's final scores; the fields of ``Seen`` of these names."""
+    """A run's final scores; the fields of ``ComparedRun`` of these names."""
 
     personal: Mapping[int, float] = {}
     validation: float | None = None
@@ -217,7 +217,7 @@ def _seen(
     scored: _Scored,
     facts: Mapping[str, Any],
     persons: Mapping[int, str],
-) -> Seen:
+) -> ComparedRun:
     """What a record says, of whatever kind its values are."""
     whole = facts.get("spec") or {}
     chosen = _chosen(whole, summary)
@@ -225,7 +225,7 @@ def _seen(
     held, code = of_values(facts)
     experiment, family = _identities(facts, data, chosen, held, code)
     hyper = facts.get("hyper") or {}
-    return Seen(
+    return ComparedRun(
         row=_row(name, summary),
         setting=data,
         experiment=experiment,
@@ -260,7 +260,10 @@ def _identities(
     held: Mapping[str, Any],
     code: Mapping[str, Any],
 ) -> tuple[str, str]:
-    """(``Seen.experiment``, ``Seen.family``); ``held`` and ``code`` are those of ``of_values``."""
+    """(``ComparedRun.experiment``, ``ComparedRun.family``).
+
+    ``held`` and ``code`` are those of ``of_values``.
+    """
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
     untuned = {part: content for part, content in spec.items() if part not in TUNED}

@@ -6,11 +6,11 @@ from typing import Any
 
 from fedkin.core.errors import percent
 from fedkin.report import formatting
-from fedkin.report.comparison.best_setting import rivalries
+from fedkin.report.comparison.best_setting import comparable_groups
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.paired import DEFAULT, best_of, gain_of, pairs_of, told_apart
-from fedkin.report.comparison.run_row import Seen, by_experiment
+from fedkin.report.comparison.paired import DEFAULT, best_of, excludes_zero, gain_of, pairs_of
+from fedkin.report.comparison.run_row import ComparedRun, by_experiment
 from fedkin.report.page.next_steps import NextStep, near, shown
 from fedkin.report.words.typed_folders import typed_folders
 from fedkin.runs.directory import SPEC
@@ -33,7 +33,7 @@ def what_next(comparison: Comparison) -> list[NextStep]:
     groups = by_experiment(comparison.seen)
     steps = [NextStep(_verdict(comparison.pairs, comparison.baseline))]
     steps += _of_best(best, _runs_of(best, groups))
-    if not comparison.settings and rivalries(groups):
+    if not comparison.settings and comparable_groups(groups):
         folders = typed_folders([near(one.folder) for one in comparison.seen if one.folder])
         advice = "Several settings of a method: validation data choose one of each."
         steps.append(NextStep(advice, f"fedkin compare {folders} --best{_against(comparison)}"))
@@ -48,7 +48,7 @@ def _against(comparison: Comparison) -> str:
     return f" --against {shlex.quote(comparison.baseline)}"
 
 
-def _runs_of(row: Mapping[str, Any], groups: Sequence[list[Seen]]) -> list[Seen]:
+def _runs_of(row: Mapping[str, Any], groups: Sequence[list[ComparedRun]]) -> list[ComparedRun]:
     """The finished runs of a row's experiment that have clients' scores: test data choose none of
     them, and no other setting of the method is among them.
     """
@@ -61,7 +61,7 @@ def _runs_of(row: Mapping[str, Any], groups: Sequence[list[Seen]]) -> list[Seen]
 def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     """How many experiments gain, lose, or cannot be distinguished."""
     pairs = [row for row in rows if row["difference"] is not None]
-    sure = [row for row in pairs if told_apart(row)]
+    sure = [row for row in pairs if excludes_zero(row)]
     gain = sum(gain_of(row) > 0 for row in sure)
     lose, open_ = len(sure) - gain, len(pairs) - len(sure)
     return (
@@ -71,7 +71,7 @@ def _verdict(rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
     )
 
 
-def _of_best(best: Mapping[str, Any], runs: Sequence[Seen]) -> list[NextStep]:
+def _of_best(best: Mapping[str, Any], runs: Sequence[ComparedRun]) -> list[NextStep]:
     """What to do with the first of the experiment's runs."""
     run = next((one for one in runs if one.folder is not None), None)
     if run is None or run.folder is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedkin.report.charts.base import Figure, Own
 from fedkin.report.charts.by_client import by_client
-from fedkin.report.charts.clients import class_labels, histogram, who_has_what
+from fedkin.report.charts.clients import class_labels, classes_by_client, histogram
 from fedkin.report.charts.collaboration import collaboration_figures
 from fedkin.report.charts.costs import by_kind, by_part
 from fedkin.report.charts.many_clients import counted, quantiles
@@ -65,7 +65,7 @@ def page_figures(
     drawn = _scores(whole, what, matrices, curve, gain, panel) if matrices else []
     drawn.append(by_labels(summary["unseen"]))
     of_clients = [
-        who_has_what(clients, labels, groups_of(collaboration)),
+        classes_by_client(clients, labels, groups_of(collaboration)),
         *collaboration_figures(run, collaboration, labels),
     ]
     drawn += of_clients if panel is None else [_of_panel(figure, panel) for figure in of_clients]

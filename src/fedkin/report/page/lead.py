@@ -64,7 +64,9 @@ def sentence(summary: Mapping[str, Any], gain: Gain | None) -> str:
             f"With {summary['method']}, every client has the same test "
             f"{formatting.label(measure)} as with {gain.name}."
         )
-    changes = f"{way} by {apart(measure, abs(gain.mean))}" if gain.mean else "is the same"
+    changes = (
+        f"{way} by {absolute_difference(measure, abs(gain.mean))}" if gain.mean else "is the same"
+    )
     return (
         f"With {summary['method']}, {helped} of {formatting.many(clients, 'client')} "
         f"{'does' if helped == 1 else 'do'} better than with {gain.name} and {hurt} "
@@ -80,7 +82,7 @@ def _sure(gain: Gain) -> str:
     return f" ({ends})" if gain.sure else f", which may be chance ({ends})"
 
 
-def apart(measure: str, value: float) -> str:
+def absolute_difference(measure: str, value: float) -> str:
     """A difference without its sign: 4.20 points of an accuracy, 0.0420 of an AUC.
 
     Args:
@@ -105,7 +107,7 @@ def signed(measure: str, value: float) -> str:
     Returns:
         Text; without a sign where it is 0.
     """
-    size = apart(measure, abs(value))
+    size = absolute_difference(measure, abs(value))
     if value > 0:
         return f"+{size}"
     return f"−{size}" if value < 0 else size

@@ -11,7 +11,7 @@ from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.collaboration import Groups
 from fedkin.report.page.gain import LOCAL, Gain
-from fedkin.report.page.lead import apart, ends_of, signed
+from fedkin.report.page.lead import absolute_difference, ends_of, signed
 from fedkin.report.records import Run
 from fedkin.report.scores import curves
 from fedkin.report.words import run_words
@@ -207,14 +207,15 @@ def _of_rounds(run: Run, summary: Mapping[str, Any]) -> list[NextStep]:
     rounds = run.planned() or len(known)
     if changed > WORTH * scale and changed >= least:
         advice = (
-            f"Validation {formatting.label(measure)} still improved by {apart(measure, changed)} "
-            f"since round {late[0]}: more rounds may help."
+            f"Validation {formatting.label(measure)} still improved by "
+            f"{absolute_difference(measure, changed)} since round {late[0]}: more rounds may help."
         )
         return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
     if lost > 2 * WORTH * scale and lost >= least:
         advice = (
             f"By validation round {best['round']} was better than the last by "
-            f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
+            f"{absolute_difference(measure, abs(top - last))}: fewer rounds or a smaller step may "
+            "be enough."
         )
         return [NextStep(advice, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
     return []

@@ -5,7 +5,7 @@ from pathlib import Path
 from fedkin.report.page.client_file import NAME as CLIENTS
 from fedkin.report.page.content import pages
 from fedkin.report.records import opened
-from fedkin.runs.directory import own
+from fedkin.runs.directory import path_in_run
 from fedkin.runs.output_files import write_outside
 
 NAME = "report.html"
@@ -26,9 +26,9 @@ def write_report(folder: Path) -> Path:
         FedkinError: The folder is no run, or cannot be written.
     """
     folder = Path(folder)
-    path = own(folder, NAME)
+    path = path_in_run(folder, NAME)
     with opened(folder) as run:
         written = pages(run)
     if written.clients is not None:
-        write_outside(own(folder, CLIENTS), written.clients)
+        write_outside(path_in_run(folder, CLIENTS), written.clients)
     return write_outside(path, written.html)

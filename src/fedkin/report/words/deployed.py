@@ -55,7 +55,8 @@ def by_client(summary: Mapping[str, Any]) -> dict[str, str]:
     """
     chances = _numbers(summary["extras"].get(CHANCE, {}))
     return {
-        name: what_and_why(share, chances.get(name)) for name, share in shares_of(summary).items()
+        name: choice_in_words(share, chances.get(name))
+        for name, share in shares_of(summary).items()
     }
 
 
@@ -70,7 +71,7 @@ def of_notes(notes: Mapping[str, Any]) -> str | None:
         Text, or None.
     """
     known = _numbers(notes)
-    return what_and_why(known[SHARE], known.get(CHANCE)) if SHARE in known else None
+    return choice_in_words(known[SHARE], known.get(CHANCE)) if SHARE in known else None
 
 
 def _numbers(notes: Mapping[str, Any]) -> dict[str, float]:
@@ -93,13 +94,13 @@ def in_a_word(share: float) -> str:
     return {0.0: "own", 1.0: "federated"}.get(share, f"mixture {share:g}")
 
 
-def what_and_why(share: float, chance: float | None) -> str:
+def choice_in_words(share: float, chance: float | None) -> str:
     """A client's choice in words.
 
-    >>> what_and_why(0.25, 0.031)
+    >>> choice_in_words(0.25, 0.031)
     'a mixture of 25 % of the federated model and 75 % of its own: 3.10 % chance of such a gain \
 in validation if it were no better'
-    >>> what_and_why(1.0, None)
+    >>> choice_in_words(1.0, None)
     'the federated model'
 
     Args:

@@ -45,7 +45,7 @@ def full_scale(
     }
 
 
-def stood_in(register: Register, case: Case) -> tuple[str, ...]:
+def substitute_rows(register: Register, case: Case) -> tuple[str, ...]:
     """The rows that stand for those of a case; () where not every row has one.
 
     Args:
@@ -69,7 +69,7 @@ def _instead(register: Register, name: str) -> str:
 def _judged(register: Register, case: Case, finished: Mapping[str, Runs]) -> Finding:
     if case.kind in OF_PAIRS:
         return NO_FINDING
-    for names in (case.needs, stood_in(register, case)):
+    for names in (case.needs, substitute_rows(register, case)):
         runs = [finished.get(name, {}) for name in names]
         if runs and all(runs) and (finding := _by_seed(case, runs)) is not None:
             return finding
@@ -107,7 +107,9 @@ def _finished(
     known, wanted = preset_rows("full"), rows_of(register, "full")
     for claim in register.claims:
         for case in claim.cases:
-            wanted |= {name: known[name] for name in stood_in(register, case) if name in known}
+            wanted |= {
+                name: known[name] for name in substitute_rows(register, case) if name in known
+            }
     by_row: dict[str, dict[int, FinishedRun]] = {}
     for run in elsewhere.values():
         if run.row in wanted and _same(wanted[run.row], run, changes):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 
 
 def check_experiment_file(file: Path, command: str) -> None:
@@ -31,5 +31,5 @@ def check_experiment_file(file: Path, command: str) -> None:
         raise FedkinError(f"{file} is no experiment but data: {asked} --data {file}")
     if file.exists():
         return
-    if own_name(head, METHODS) in METHODS or is_own(str(file)):
+    if own_name(head, METHODS) in METHODS or is_user_code(str(file)):
         raise FedkinError(f"{file} is no experiment but a method: {asked} --method {file}")

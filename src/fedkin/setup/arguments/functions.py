@@ -16,7 +16,7 @@ from torch import nn
 
 from fedkin.core.method import Method
 from fedkin.core.system.digests import short, text_of
-from fedkin.core.system.own_code import file_digest
+from fedkin.core.system.user_code import file_digest
 
 LONGEST = 200  # characters of a value that is kept
 

@@ -13,7 +13,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Method
-from fedkin.core.system.own_code import is_own
+from fedkin.core.system.user_code import is_user_code
 from fedkin.data.formats.array_names import meant_by, unread
 from fedkin.data.tables.given_frame import as_csv, categories_in, names_in
 from fedkin.data.tables.nested import nested_in
@@ -166,7 +166,9 @@ def measure_name(measure: Any) -> str:
     if isinstance(measure, str) or not callable(measure):
         return str(measure)
     name, file = getattr(measure, "__qualname__", ""), getattr(measure, "__module__", "")
-    importable = is_own(f"{file}:{name}") and file != "__main__"  # workers have another __main__
+    importable = (
+        is_user_code(f"{file}:{name}") and file != "__main__"
+    )  # workers have another __main__
     text = (
         f"'{file}:{name}'"
         if importable

@@ -14,8 +14,8 @@ from fedkin.methods import METHODS, own_name
 from fedkin.models.build import MODELS, options_of
 from fedkin.models.given import SUFFIX, register
 from fedkin.runs.spec import Spec, assign
+from fedkin.runs.spec_errors import keys_called
 from fedkin.runs.usual_names import USUAL_NAMES
-from fedkin.runs.wrong_key import keys_called
 from fedkin.setup.arguments.given import GivenData, given_data, measure_name
 from fedkin.setup.arguments.given_once import check_given_once
 from fedkin.setup.arguments.options import SHORT_FORMS, SPEC_KEYS, place_setting

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.system.own_code import of_this_folder
+from fedkin.core.system.user_code import of_this_folder
 from fedkin.runs.short_form import short_form
 from fedkin.runs.spec import (
     PublicSection,
@@ -81,7 +81,7 @@ def specification(
 def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: bool) -> None:
     """Raises FedkinError where a file names code whose folder nobody trusts."""
     from fedkin.runs.trust import require
-    from fedkin.setup.own_code import code_of, permit
+    from fedkin.setup.user_code import code_of, permit
 
     if file is not None and written is not None:
         require(file, written, sorted({*code_of(written)} & {*code_of(spec)}), trust_code)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.system.own_code import in_a_file_here, is_own, of_this_folder
+from fedkin.core.system.user_code import in_a_file_here, is_user_code, of_this_folder
 from fedkin.runs.short_form import short_form
 
 
@@ -26,7 +26,7 @@ def typed_method(text: str) -> tuple[str, dict[str, Any]]:
     typed, text = text, of_this_folder(text)
     head, _, rest = text.partition(":")
     a_file = text != typed  # no method of fedkin's is meant, though one may have that name
-    if is_own(f"{head}:{rest.partition(':')[0]}") and (a_file or not _known(head)):
+    if is_user_code(f"{head}:{rest.partition(':')[0]}") and (a_file or not _known(head)):
         name, options = short_form(rest, lambda name: _keyless(text, f"{head}:{name}"))
         return f"{head}:{name}", options
     if not _known(head) and (own := in_a_file_here(head)):
@@ -45,9 +45,13 @@ def _keyless(text: str, name: str) -> str:
     """Raises FedkinError: for a name that is none, or for a value without a key."""
     from fedkin.methods import known_name
 
-    if not is_own(name):
+    if not is_user_code(name):
         known_name(name)
     ours, _, word = text.partition(":")
     # a module of one's own may have the name of a method
-    own = f" (or {ours}.py:{word} for a function of your file {ours}.py)" if is_own(text) else ""
+    own = (
+        f" (or {ours}.py:{word} for a function of your file {ours}.py)"
+        if is_user_code(text)
+        else ""
+    )
     raise FedkinError(f"--method {text} is not understood: write {name}:key=value{own}")

@@ -1,7 +1,7 @@
 """Models as they are typed: one, or several with commas between."""
 
 from fedkin.core.errors import unknown
-from fedkin.core.system.own_code import of_this_folder
+from fedkin.core.system.user_code import of_this_folder
 from fedkin.runs.short_form import pieces
 
 

@@ -17,11 +17,11 @@ from fedkin.core.hyperparameters import Part
 from fedkin.core.kinds import CONTROL, PARAMETERS
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
-from fedkin.core.sums.replies import MadeReplies
+from fedkin.core.sums.replies import DerivedReplies
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
-from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
 from fedkin.transforms.compression.compressors import Compressor
+from fedkin.transforms.extra_state import with_client_state
 from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.setting import Change, Setting, first_exchange, message_by_message
 
@@ -85,7 +85,11 @@ class _Compressed:
 
     def method(self) -> Method:
         """The whole of it."""
-        kept = beside(self.inner, lambda _: {"left_out": {}}) if self.feedback else self.inner
+        kept = (
+            with_client_state(self.inner, lambda _: {"left_out": {}})
+            if self.feedback
+            else self.inner
+        )
         made = kept._replace(
             client_update=self._client_update,
             expected_update=self._expected,
@@ -198,13 +202,13 @@ class _Compressed:
         def one(client: int) -> Reply:
             return self.opened(given.replies[client], given.received(client), client)
 
-        return given._replace(replies=MadeReplies(given.replies, one))
+        return given._replace(replies=DerivedReplies(given.replies, one))
 
     def _server_update(self, state: Tree, sent: Mapping[int, Reply], server: ServerContext) -> Tree:
         def one(client: int) -> Reply:
             return self.opened(sent[client], self.inner.broadcast(state, client), client)
 
-        return self.inner.server_update(state, MadeReplies(sent, one), server)
+        return self.inner.server_update(state, DerivedReplies(sent, one), server)
 
     def _update_newcomer(
         self, state: Tree, newcomer: int, reply: Reply, server: ServerContext

@@ -15,7 +15,7 @@ from fedkin.core.aggregation import Mean
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.beside import beside_at_server
+from fedkin.transforms.extra_state import with_server_state
 
 CLIP = "clip"  # the name in the server's state, in a rule's report and in the record
 NEXT = "next_clip"
@@ -121,5 +121,5 @@ def following(
         told = method.server_metrics(state["method"])
         return {**told, CLIP: {FEDERATION: float(state[CLIP])}}
 
-    kept = beside_at_server(method, first_clip(asked), server_update)
+    kept = with_server_state(method, first_clip(asked), server_update)
     return kept._replace(server_metrics=server_metrics)

@@ -25,7 +25,7 @@ mini-batches. {(1,): 20} are 20 steps of plain SGD.
 
 class SampleGuarantee(NamedTuple):
     """clip: C, the largest norm of a sample's gradient. noise: σ, in clips. batch: the expected
-    size of a mini-batch. open_at_home: work of which nothing is sent (``at_home``) goes without.
+    size of a mini-batch. open_at_home: work of which nothing is sent (``local_only``) goes without.
     """
 
     clip: float

@@ -15,7 +15,7 @@ from fedkin.core.kinds import PREDICTIONS
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.private_predictions import introducing_nothing
+from fedkin.transforms.private_predictions import without_introductions
 from fedkin.transforms.setting import Setting, blind
 
 NOISE = "noise of votes"
@@ -36,7 +36,7 @@ def keep_votes_private(method: Method, setting: Setting, noise: float) -> Method
         noise: σ, in the norm of a client's votes.
     """
     if isinstance(method.aggregation, WeightedSum):
-        return introducing_nothing(_by_rule(method, method.aggregation, setting, noise), setting)
+        return without_introductions(_by_rule(method, method.aggregation, setting, noise), setting)
     update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] = method.server_update
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
@@ -45,7 +45,7 @@ def keep_votes_private(method: Method, setting: Setting, noise: float) -> Method
         found = {PREDICTIONS: winners(said, like, noise, server.secret, server.key.round)}
         return update(state, {client: Reply(found, 1.0) for client in setting.infos}, server)
 
-    return introducing_nothing(method._replace(server_update=server_update), setting)
+    return without_introductions(method._replace(server_update=server_update), setting)
 
 
 def _by_rule(method: Method, summed: WeightedSum, setting: Setting, noise: float) -> Method:

@@ -17,12 +17,12 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import full_gradient, gradient
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.methods.parts.ppfl.mixing import (
-    apart,
     mixed_logits,
     mixed_outputs,
     mixed_parameters,
     prediction,
-    together,
+    stacked,
+    unstacked,
 )
 
 
@@ -91,7 +91,7 @@ class CanonicalModels(NamedTuple):
         Returns:
             Structure 1: every canonical model's parameters by themselves.
         """
-        return apart(theta, self.names) if self.structure == 1 else theta
+        return unstacked(theta, self.names) if self.structure == 1 else theta
 
     def theta_gradient(self, theta: Params, model: Model, c: Tensor, batch: Batch) -> Params:
         """∇_θ f_i(θ; c, ξ).
@@ -105,7 +105,7 @@ class CanonicalModels(NamedTuple):
         Returns:
             A tree like θ.
         """
-        return together(gradient(self.loss)(self.parts(theta), model, c, batch), theta)
+        return stacked(gradient(self.loss)(self.parts(theta), model, c, batch), theta)
 
     def membership_gradient(self, c: Tensor, model: Model, theta: Params, batch: Batch) -> Tensor:
         """∇_c f_i(c; θ, ξ).

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.tree import Tree
-from fedkin.methods.parts.affinity import no_laplacian, pull_of, summed, with_one_more
+from fedkin.methods.parts.affinity import no_laplacian, pull_of, summed, with_isolated_node
 
 
 def even(count: int, models: int, dtype: torch.dtype) -> Tree:
@@ -94,7 +94,7 @@ def with_newcomer(state: Tree) -> Tree:
     models = c.shape[1]
     wider = {
         **state,
-        "laplacian": with_one_more(state["laplacian"]),
+        "laplacian": with_isolated_node(state["laplacian"]),
         "shares": torch.cat([shares, shares.mean()[None]]),
     }
     return _with(wider, torch.cat([c, c.new_full((1, models), 1 / models)]))

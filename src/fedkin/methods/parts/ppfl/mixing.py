@@ -18,7 +18,7 @@ Split = Callable[[Params], frozenset[str]]  # θ → the names of the canonical 
 Forward = Callable[[Params, Tensor], Tensor]
 
 
-def apart(theta: Params, split: Split) -> Params:
+def unstacked(theta: Params, split: Split) -> Params:
     """θ with every canonical model's parameters under names of their own.
 
     A gradient is taken at these: a linear layer's weights are then parameters themselves and no
@@ -37,11 +37,11 @@ def apart(theta: Params, split: Split) -> Params:
     return own | {n: v for n, v in theta.items() if n not in names}
 
 
-def together(parts: Params, theta: Params) -> Params:
-    """The inverse of ``apart``.
+def stacked(parts: Params, theta: Params) -> Params:
+    """The inverse of ``unstacked``.
 
     Args:
-        parts: As ``apart`` has it.
+        parts: As ``unstacked`` has it.
         theta: What they are parts of: its names.
 
     Returns:
@@ -78,7 +78,7 @@ def mixed_outputs(
 
     Args:
         model: The client's architecture.
-        parts: θ, ``apart``.
+        parts: θ, ``unstacked``.
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
@@ -101,7 +101,7 @@ def mixed_logits(
 
     Args:
         model: The client's architecture.
-        parts: θ, ``apart``.
+        parts: θ, ``unstacked``.
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
@@ -155,7 +155,7 @@ def prediction(
     theta, c = view["theta"], view["membership"]
     if structure == 2:
         return likelihood(model, model.outputs(_blend(model, theta, c), x))
-    parts = apart(theta, split)
+    parts = unstacked(theta, split)
     each = torch.stack([model.outputs(_one(model, parts, k), x) for k in range(len(c))])
     if mixing == "logits" or model.family.name == "categorical":
         return likelihood(model, torch.tensordot(c, each, dims=1))

@@ -8,14 +8,14 @@ import numpy as np
 
 from fedkin.core.errors import some
 from fedkin.report.comparison.labels import labels
-from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment
+from fedkin.report.comparison.run_row import NUMBERS, ComparedRun, by_experiment
 
 AGAINST = ["helped", "hurt"]
 SHOWN = 5  # seeds that are named one by one
 Row = dict[str, Any]
 
 
-def over_seeds(seen: Sequence[Seen], least: int = 2) -> list[Row]:
+def over_seeds(seen: Sequence[ComparedRun], least: int = 2) -> list[Row]:
     """A row for finished runs that differ in nothing but the seed.
 
     Args:

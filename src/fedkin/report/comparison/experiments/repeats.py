@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import some
-from fedkin.report.comparison.run_row import Seen
+from fedkin.report.comparison.run_row import ComparedRun
 
 
 def each_folder_once(folders: Sequence[Path]) -> list[Path]:
@@ -25,7 +25,9 @@ def each_folder_once(folders: Sequence[Path]) -> list[Path]:
     return list(first.values())
 
 
-def each_run_once(seen: Sequence[Seen], named: str | None) -> tuple[list[Seen], list[str]]:
+def each_run_once(
+    seen: Sequence[ComparedRun], named: str | None
+) -> tuple[list[ComparedRun], list[str]]:
     """The runs without repeats. A repeat has the experiment, the seed and, bit by bit, the models
     of another run under the same engine: two searches that tried the same setting have one.
 
@@ -36,7 +38,7 @@ def each_run_once(seen: Sequence[Seen], named: str | None) -> tuple[list[Seen], 
     Returns:
         (the runs that stay, a sentence for each experiment and seed that several runs have).
     """
-    groups: dict[tuple[str, Any], list[Seen]] = {}
+    groups: dict[tuple[str, Any], list[ComparedRun]] = {}
     for one in seen:
         if one.finished:
             groups.setdefault((one.experiment, one.row["seed"]), []).append(one)
@@ -49,7 +51,7 @@ def each_run_once(seen: Sequence[Seen], named: str | None) -> tuple[list[Seen], 
     return [one for one in seen if one.name not in left_out], sentences
 
 
-def _repeats(group: Sequence[Seen], named: str | None) -> set[str]:
+def _repeats(group: Sequence[ComparedRun], named: str | None) -> set[str]:
     """Names of the runs that another one of the group stands for."""
     kept: dict[Any, str] = {}
     for one in sorted(group, key=lambda one: one.name != named):
@@ -57,7 +59,7 @@ def _repeats(group: Sequence[Seen], named: str | None) -> set[str]:
     return {one.name for one in group} - set(kept.values())
 
 
-def _told(group: Sequence[Seen]) -> str:
+def _told(group: Sequence[ComparedRun]) -> str:
     marks = {one.fingerprint for one in group}
     results = {_bits(one) for one in group}
     which = f"the same experiment with the same seed: {some([one.name for one in group], 3)}"
@@ -69,7 +71,7 @@ def _told(group: Sequence[Seen]) -> str:
     return f"{which}; counted once over seeds{differ if len(marks) > 1 else ''}"
 
 
-def _bits(one: Seen) -> tuple[Any, ...]:
+def _bits(one: ComparedRun) -> tuple[Any, ...]:
     """What runs have in common that did the same, the same way: the models, the data, the scores,
     and the engine, whose seconds one may want to compare.
     """
