@@ -9,6 +9,7 @@ from typing import Any
 
 import tomli_w
 
+from fedkin.api.paths import path_of
 from fedkin.api.progress import displayed
 from fedkin.api.result import Result, with_models
 from fedkin.core.errors import FedkinError
@@ -96,7 +97,7 @@ class Experiment:
                 a name or a value of ``changes`` does not exist; or the file names code, and nobody
                 trusts its folder.
         """
-        file = Path(path)
+        file = path_of(path, "an experiment file")
         made = object.__new__(cls)
         asked = changes_of(changes, _sections(file))
         made.spec, hints = specification(file, asked, [], trust_code, where="Experiment")
@@ -190,8 +191,9 @@ class Experiment:
         self._check_named("a sweep begins its runs from names")
         searched = given_space(space)
         permit(self.spec)
-        study = search(self.spec, searched, Path(out), trials, sampler)
-        return outcome(study, Path(out), costs_of_trials(study, Path(out)))
+        folder = path_of(out, "the folder of a sweep")
+        study = search(self.spec, searched, folder, trials, sampler)
+        return outcome(study, folder, costs_of_trials(study, folder))
 
     def write(self, path: Path | str) -> Path:
         """Write the experiment as a file, which ``fedkin run`` and ``fedkin deploy init`` take.
@@ -203,14 +205,17 @@ class Experiment:
             The same path.
 
         Raises:
-            FedkinError: Data, a model or a method that are no names; or the file cannot be written,
-                or is a run's own.
+            FedkinError: Data, a model or a method that are no names; or the file does not end in
+                .toml, cannot be written, or is a run's own.
         """
+        file = path_of(path, "an experiment file")
+        if file.suffix not in EXPERIMENTS:
+            raise FedkinError(f"{file}: an experiment file ends in .toml")
         self._check_named("an experiment file holds names")
         content = self.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
         if self.spec.run.patience is None:  # who names the rounds is given no patience
             assign(content, "run.rounds", self.spec.run.rounds)
-        return write_outside(Path(path), tomli_w.dumps(content), EXPERIMENTS)
+        return write_outside(file, tomli_w.dumps(content), EXPERIMENTS)
 
     def _check_named(self, why: str) -> None:
         values = (self.method, self.given_data, recipe_of(self.spec.model.name))
@@ -275,7 +280,7 @@ def run(
             one, after Ctrl-C: what is committed stays.
     """
     check_experiment(experiment, Experiment)
-    spec = experiment.spec
+    spec, out = experiment.spec, None if out is None else path_of(out, "a run directory")
     with experiment._placed() as placed:
         for sentence in data_notes(placed):
             warnings.warn(sentence, stacklevel=3)  # 2 is shared_reading's

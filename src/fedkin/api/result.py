@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 from torch import Tensor
 
+from fedkin.api.paths import path_of
 from fedkin.api.progress import displayed
 from fedkin.core.errors import FedkinError
 from fedkin.core.escaping import html_table
@@ -60,7 +61,8 @@ class Result:
     def __init__(
         self, folder: Path | str, method: Method | None = None, trust_code: bool = False
     ) -> None:
-        self.folder, self._method, self._trust_code = Path(folder), method, trust_code
+        self.folder = path_of(folder, "a run directory")
+        self._method, self._trust_code = method, trust_code
         check_begun(self.folder)
         self._models: Mapping[str, Any] = {}  # those that ``run`` was given as values
         self._held: tuple[Any, Population] | None = None  # with the digest of its run's data
@@ -224,7 +226,10 @@ class Result:
             FedkinError: No finished run has the name, or is of the method, that ``against`` says;
                 or the measure does not exist, or no finished run has it.
         """
-        folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
+        folders = [
+            one.folder if isinstance(one, Result) else path_of(one, "a run directory")
+            for one in others
+        ]
         return SideBySide.of([self.folder, *folders], against, best, measure)
 
     def report(self) -> Path:
@@ -251,7 +256,7 @@ class Result:
         Raises:
             FedkinError: The run is damaged, or the folder cannot be written.
         """
-        return write_figures(self.folder, Path(folder))
+        return write_figures(self.folder, path_of(folder, "the folder of the figures"))
 
     def doctor(self, rounds: int = 3, methods: ExtraMethods = None) -> dict[str, Any]:
         """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
@@ -318,7 +323,9 @@ class Result:
         """
         opened, member = self._member(client)
         model = exportable(opened, member, view)
-        place = place_of(self.folder, None if out is None else Path(out), member, format, view)
+        place = place_of(
+            self.folder, None if out is None else path_of(out, "out"), member, format, view
+        )
         return write(model, format, place).file
 
     def join(
@@ -351,7 +358,7 @@ class Result:
             self.folder,
             None if data is None else file_of(data),
             client,
-            out=None if out is None else Path(out),
+            out=None if out is None else path_of(out, "out"),
             rounds=rounds,
             architecture=model,
             method=self._method,
@@ -410,8 +417,9 @@ def resume(
         FedkinError: It is no run directory, or one that cannot be continued; ``Interrupted``, which
             is one, after Ctrl-C.
     """
-    with _displayed(Path(folder), progress) as update:
-        path = go_on(Path(folder), method=method, progress=update, trust_code=trust_code)
+    run = path_of(folder, "a run directory")
+    with _displayed(run, progress) as update:
+        path = go_on(run, method=method, progress=update, trust_code=trust_code)
     with read_only(path) as record:
         known = (record.facts().get("values") or {}).get("models") or {}  # which are values
     return with_models(Result(path, method, trust_code), recipes_of(known))
