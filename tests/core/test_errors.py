@@ -84,3 +84,11 @@ def test_work_that_could_not_go_on_is_a_users_error_too() -> None:
 def test_the_frames_of_torchs_own_code_are_left_out() -> None:
     error = RuntimeError("index out of bounds\nException raised from kernel at x.cpp:130\nframe #0")
     assert exception_text(error) == "index out of bounds"
+
+
+def test_an_error_in_other_words_keeps_its_code() -> None:
+    first = FedkinError("a.csv is not a table")
+    first.raised_in = "fedkin.data.formats.csv_file"
+    other = first.reworded("your table a.csv cannot be read")
+    assert str(other) == "your table a.csv cannot be read"
+    assert other.code == first.code != FedkinError("any").code

@@ -96,9 +96,7 @@ def _all_of(failed: "Sequence[tuple[str, FedkinError]]") -> FedkinError:
     """What the first of several says, and how many there are beyond it; of the first one's code."""
     sentence, first = failed[0]
     more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
-    told = FedkinError(f"{sentence}{more}")
-    told.raised_in = first.raised_in
-    return told
+    return first.reworded(f"{sentence}{more}")
 
 
 def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":

@@ -51,6 +51,19 @@ class FedkinError(Exception):
 
         return code_of(str(self), self.raised_in)
 
+    def reworded(self, sentence: str) -> "FedkinError":
+        """The same error in other words, and of the same code.
+
+        Args:
+            sentence: What it says instead.
+
+        Returns:
+            To be raised from this one.
+        """
+        told = FedkinError(sentence)
+        told.raised_in = self.raised_in
+        return told
+
 
 class Halted(FedkinError):
     """Work that could not go on here: no room, a lost worker, another process at it. No setting is

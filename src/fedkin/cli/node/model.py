@@ -91,9 +91,7 @@ def predict(
         try:
             answers = ask(model, data, threshold=threshold)
         except LacksColumn as error:  # as a table that ``prepare`` has not read
-            told = FedkinError(f"{error}; of raw rows, give --columns, too")
-            told.raised_in = error.raised_in
-            raise told from error
+            raise error.reworded(f"{error}; of raw rows, give --columns, too") from error
     else:
         answers = predict_raw(model, data, columns, style, factors(times or []), threshold)
     print_predictions(*answers, [data, Path(model.data.name)], out, as_json)

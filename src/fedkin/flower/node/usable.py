@@ -66,9 +66,7 @@ def own_data(path: Path, spec: Spec) -> Population:
         own = data.read(path, spec.data.label or "label")
         data.facts_of(own, 0)  # refuses too many columns, or names that are too long
     except FedkinError as error:
-        told = FedkinError(on_a_node(str(error)))
-        told.raised_in = error.raised_in
-        raise told from error
+        raise error.reworded(on_a_node(str(error))) from error
     return own
 
 

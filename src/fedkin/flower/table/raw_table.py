@@ -44,9 +44,7 @@ def errors_advised() -> Iterator[None]:
     try:
         yield
     except FedkinError as error:
-        told = FedkinError(advised(str(error)))
-        told.raised_in = error.raised_in
-        raise told from error
+        raise error.reworded(advised(str(error))) from error
 
 
 def advised(sentence: str) -> str:
