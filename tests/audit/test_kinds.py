@@ -44,10 +44,10 @@ def test_a_message_is_of_one_round_more(monkeypatch) -> None:
 
 
 def test_a_message_is_one_participation_more_of_whoever_sends_it(monkeypatch) -> None:
-    def steps(releases, delta, interval):
-        return float(sum(one.times for one in releases))
+    def steps(costs, delta, interval):
+        return max(float(sum(one.times for one in releases)) for releases in costs)
 
-    monkeypatch.setattr(sample_privacy, "epsilon_of_releases", steps)
+    monkeypatch.setattr(sample_privacy, "largest_epsilon", steps)
     of_samples = {**FACTS, "where": "client", "noise": 1.0, "rounds": 2}
     for participants, promised in ((((0,), (0,)), (8.0, 12.0)), (((), ()), (0.0, 4.0))):
         costs = SampleCosts({0: 0.1, 1: 0.1}, {0: {(1,): 4}, 1: {(1,): 4}}, participants)

@@ -9,7 +9,7 @@ import numpy as np
 from fedkin.core.rng import Key
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.terms import Terms
+from fedkin.masks.terms import LEAST, Terms
 from fedkin.masks.vectors import Vector
 from fedkin.masks.wire import Refused
 from tests.masks.signers import identity, verifier
@@ -56,7 +56,7 @@ def schedule(number: int, most: int, stages: Sequence[str]) -> tuple[list[int], 
     drawn = random.Random(number)
     n = drawn.randint(3, most)
     clients = sorted(drawn.sample(range(500), n))
-    threshold = drawn.randint(n // 2 + 1, n)
+    threshold = drawn.randint(max(LEAST, n // 2 + 1), n)
     lost = drawn.sample(clients, drawn.randint(0, n - threshold))
     at = {client: drawn.choice(stages) for client in lost}
     gone = {name: [one for one, stage in at.items() if stage == name] for name in stages}

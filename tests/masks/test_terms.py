@@ -12,6 +12,7 @@ def test_terms_that_protect_nobody_are_refused() -> None:
         (8, 7, "above the 7 participants of a round: take 5"),
         (3, 6, "above half of the 6"),
         (0, 6, "above half"),
+        (2, 3, "is 2, and must be 3 or more"),  # whoever drops out leaves two
         (6000, 10_001, "at most 10,000"),
     ):
         with pytest.raises(FedkinError, match=why):

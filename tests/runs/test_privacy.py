@@ -53,6 +53,13 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
         ),
         ({"noise": True, "clip": 1}, "must be a number above 0"),
         ({"noise": 1e-9, "clip": 1, "delta": 1e-5}, "it must be at least 0.01, not 1e-09"),
+        ({**WHOLE, "noise": 1e308}, "so much noise leaves nothing of a model: it must be at most"),
+        ({**WHOLE, "clip": 1e300}, "it must be from 1e-09 to 1e+09, not 1e+300"),
+        ({**WHOLE, "clip": 1e-300}, "it must be from 1e-09 to 1e+09, not 1e-300"),
+        ({**WHOLE, "clip": {"quantile": 0.5, "start": 1e300}}, "start must be from 1e-09 to 1e+09"),
+        ({**WHOLE, "noise": 10**400}, "it must be at most 1e+09"),  # larger than any float
+        ({**WHOLE, "clip": 10**400}, "it must be from 1e-09 to 1e+09"),
+        ({"noise": {"epsilon": 10**400, "delta": 1e-5}, "clip": 1}, "it must be at most 100"),
         ({"noise": {"epsilon": 1e9, "delta": 1e-5}, "clip": 1}, "it must be at most 100"),
         ({"noise": {"epsilon": 8}, "clip": 1}, "noise: no delta: write a number, or {epsilon = 8"),
         (

@@ -6,13 +6,18 @@ import resource
 import pytest
 
 from fedkin.runs.privacy import LEAST_DELTA
+from fedkin.setup import accountant
 from fedkin.setup.accountant import (
     COARSE,
     Mechanism,
     Release,
     epsilon,
     epsilon_of_releases,
+    largest_epsilon,
     noise_for,
+    noise_of_all,
+    noise_of_samples,
+    renyi,
 )
 from tests.experiment.privacy_examples import library
 
@@ -49,6 +54,46 @@ def test_hardly_any_noise_needs_no_more_memory_than_much(release):
         2 * release.noise**2
     )  # of the loss of all, if nobody is drawn by chance
     assert 0.1 * release.share * mean < found < 2 * mean + 50 / release.noise
+
+
+# clients of other sizes, that pass once over their samples: none costs surely less than another
+OTHERS = tuple((Release(1.0, 10 / size, 3 * -(-size // 10)),) for size in range(50, 400, 40))
+
+
+def counted(monkeypatch, name):
+    """How often a function of the accountant is called."""
+    calls, function = [], getattr(accountant, name)
+
+    def heard(*given):
+        calls.append(given)
+        return function(*given)
+
+    monkeypatch.setattr(accountant, name, heard)
+    return calls
+
+
+@pytest.mark.rotating
+def test_the_largest_epsilon_is_found_without_most_distributions(monkeypatch):
+    """Each takes seconds, and of a thousand clients some hundred may cost most."""
+    expected = max(epsilon_of_releases(one, 1e-5, COARSE) for one in OTHERS)
+    calls = counted(monkeypatch, "epsilon_of_releases")
+    assert largest_epsilon(OTHERS, 1e-5, COARSE) == expected
+    assert len(calls) <= 2
+    assert largest_epsilon([(Release(1.0, 0.1, 0),)], 1e-5) == 0
+
+
+@pytest.mark.rotating
+def test_the_noise_of_all_is_that_of_whoever_needs_most(monkeypatch):
+    expected = max(noise_of_samples(2.0, 1e-5, one, 3) for one in OTHERS)
+    calls = counted(monkeypatch, "noise_of_samples")
+    assert noise_of_all(2.0, 1e-5, OTHERS, 3) == expected
+    assert len(calls) <= 2
+    assert noise_of_all(2.0, 1e-5, OTHERS[::-1], 3) == expected
+
+
+def test_renyis_bound_is_above_the_distributions():
+    for one in (*OTHERS[::4], (Release(0.5, 1.0, 3), Release(2.0, 0.1, 40))):
+        assert epsilon_of_releases(one, 1e-5, COARSE) <= renyi(one, 1e-5)
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ def spec(method="fedavg", privacy=None, **settings):
 def free(monkeypatch):
     """What is accounted costs seconds, and these tests ask for something else."""
     monkeypatch.setattr(sample_privacy, "epsilon_of_releases", lambda *_: 1.0)
+    monkeypatch.setattr(sample_privacy, "largest_epsilon", lambda *_: 1.0)
 
 
 STEPS = {
@@ -208,11 +209,11 @@ def test_a_target_is_met_by_the_noise_of_the_client_that_needs_most(monkeypatch)
     """One client is drawn more often, the other takes more steps: neither costs surely less."""
     seen = []
 
-    def noise(target, delta, releases, rounds):
-        seen.append(releases[0].share)
-        return 10 * releases[0].share
+    def noise(target, delta, costs, rounds):
+        seen.extend(releases[0].share for releases in costs)
+        return 10 * max(seen)
 
-    monkeypatch.setattr(sample_privacy, "noise_of_samples", noise)
+    monkeypatch.setattr(sample_privacy, "noise_of_all", noise)
     costs = SampleCosts({0: 0.5, 1: 0.1}, {0: {(1,): 4}, 1: {(1,): 9}}, ((0, 1),) * 3)
     asked = spec(privacy={"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None})
     assert with_noise(asked, costs).privacy.noise == 5.0

@@ -3,6 +3,7 @@ they promise.
 """
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -50,6 +51,31 @@ def test_more_clusters_raise_one_term_and_lower_the_other() -> None:
     )
     assert len({(b.confidence, b.local) for b in bounds}) == 1
     assert cost(theta, theta, sizes.astype(float)) == 0
+
+
+def test_the_cost_is_found_in_the_memory_of_the_clients_models() -> None:
+    rng = np.random.default_rng(1)
+    theta, omega, sizes = rng.normal(size=(200, 500)), rng.normal(size=(40, 500)), np.ones(200)
+    tracemalloc.start()
+    found = cost(theta, omega, sizes)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == pytest.approx(np.square(theta[:, None] - omega[None]).sum(2).min(1).mean())
+    assert most < 4 * theta.nbytes  # all differences would take 40 times that
+
+
+@pytest.mark.parametrize(
+    ("theta", "omega", "given"),
+    [
+        (THETA, OMEGA, {"lam": math.nan, "smoothness": 1}),
+        (THETA, OMEGA, {"lam": 1, "smoothness": math.nan}),
+        (THETA, OMEGA[:0], {"lam": 1, "smoothness": 1}),
+        (THETA[:, :0], OMEGA[:, :0], {"lam": 1, "smoothness": 1}),
+    ],
+)
+def test_what_has_no_bound_is_refused(theta, omega, given) -> None:
+    with pytest.raises(FedkinError, match="clustered_bound needs"):
+        clustered_bound(theta, omega, SIZES, **given)
 
 
 def test_with_more_parameters_than_samples_the_logarithm_is_one() -> None:

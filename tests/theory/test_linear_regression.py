@@ -107,6 +107,8 @@ def test_minimiser_minimises() -> None:
 
 
 def test_theory_refuses_what_has_no_answer() -> None:
+    with pytest.raises(FedkinError, match="λPᵀP of full rank"):
+        minimiser(np.zeros((2, 2)), np.eye(2), 0.0, np.ones(2), np.ones(2))
     with pytest.raises(FedkinError, match="every v other than 0"):
         lambda_star(1.0, [0.0, 1.0], 1.0)
     with pytest.raises(FedkinError, match="at least two clients"):

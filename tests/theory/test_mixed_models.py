@@ -2,6 +2,8 @@
 statsmodels predicts.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -49,6 +51,17 @@ def test_the_penalties_are_equal_with_equal_affinities() -> None:
     precision = np.linalg.inv(theta @ theta.T)
     apart = c @ theta.T - (c @ theta.T).mean(0)
     assert pull == pytest.approx(np.einsum("ia,ab,ib->", apart, precision, apart))
+
+
+def test_the_penalty_is_found_in_the_memory_of_the_affinities() -> None:
+    rng = np.random.default_rng(0)
+    c, w = rng.random((300, 20)), rng.random((300, 300))
+    tracemalloc.start()
+    found = laplacian_penalty(c, w, 0.7)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == pytest.approx(0.35 * (w * np.square(c[:, None] - c[None]).sum(2)).sum())
+    assert most < w.nbytes  # all differences would take 20 times that
 
 
 def test_gaussian_models_are_the_best_linear_unbiased_predictions() -> None:

@@ -12,6 +12,7 @@ C = np.array([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]])
 SLOPES = np.array([[1.0, -0.4, 0.3], [0.2, 2.0, -1.5]])
 W = np.array([[1.0, 0.6], [0.6, 1.0]])
 LAPLACIAN = np.diag(W.sum(1)) - W
+NAN = float("nan")
 
 
 def test_the_mirror_step_is_that_of_the_method() -> None:
@@ -107,6 +108,10 @@ def test_the_sampled_round_has_that_distribution() -> None:
             "must be below 0.05",
         ),
         (lambda: iterate_weights([], theta_share=0.5, smoothness=(5.0, 3.0)), "needs steps > 0"),
+        (lambda: iterate_weights([NAN], theta_share=0.5, smoothness=(5.0, 3.0)), "needs steps > 0"),
+        (lambda: iterate_weights([0.1], theta_share=0.5, smoothness=(NAN, 3.0)), "smoothness > 0"),
+        (lambda: stationarity(0.0, NAN * C, SLOPES, LAPLACIAN, lam=0, step=1), "on the simplex"),
+        (lambda: stationarity(0.0, C, SLOPES, LAPLACIAN, lam=NAN, step=1), "lam of at least 0"),
         (lambda: iterate_weights([0.1], theta_share=1.0, smoothness=(1.0, 1.0)), "theta_share"),
     ],
 )

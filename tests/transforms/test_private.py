@@ -1,6 +1,7 @@
 """The clipped mean with noise, against closed forms."""
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -194,6 +195,24 @@ def test_participants_by_size_are_refused():
     given = content("fedavg", run__participation=1.0, run__sampling="size")
     with pytest.raises(FedkinError, match="participants are drawn by their number of samples"):
         assemble(parse({**given, "privacy": PRIVACY})[0])
+
+
+@pytest.mark.parametrize(
+    ("run", "where", "refused"),
+    [
+        ({"participation": 0.5, "min_replies": 2}, "server", True),
+        ({"participation": 1.0, "min_replies": 2}, "server", False),
+        ({"participation": 0.5, "min_replies": 2}, "client", False),  # they are known
+        ({"participation": 0.5, "min_replies": 1}, "server", False),
+    ],
+)
+def test_no_run_ends_by_how_many_were_drawn_in_secret(run, where, refused):
+    """That it ended is known to all, and no noise covers it."""
+    asked = {f"run__{name}": value for name, value in run.items()}
+    given = {**content("fedavg", **asked), "privacy": {**PRIVACY, "where": where}}
+    told = pytest.raises(FedkinError, match=r"run\.min_replies is 2: .* draws in secret")
+    with told if refused else nullcontext():
+        assemble(parse(given)[0])
 
 
 def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):

@@ -81,6 +81,11 @@ def check_terms(terms: Terms, clients: int) -> None:
             f"participants of a round: take {usual_threshold(clients)}"
         )
     check_majority(terms.threshold, clients)
+    if terms.threshold < LEAST:
+        raise FedkinError(
+            f"the threshold of secure aggregation is {terms.threshold}, and must be {LEAST} or "
+            f"more: of two updates in a sum, each client would know the other's: take {LEAST}"
+        )
     if terms.size > MOST_NUMBERS:
         raise FedkinError(
             f"secure aggregation takes messages of at most {MOST_NUMBERS:,} numbers, not "

@@ -1,6 +1,7 @@
 """[privacy] of a specification: differential privacy of each client, or of each sample."""
 
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
@@ -10,6 +11,9 @@ from pydantic import field_serializer, field_validator, model_validator
 from fedkin.runs.section import Section
 
 LEAST_NOISE = 0.01  # in clips: below it ε is in the thousands after one round
+# Of a noise or a clip: beyond it single precision has nothing left of a model; and of a clip the
+# other end: what is shorter changes no weight
+MOST, LEAST_CLIP = 1e9, 1e-9
 LARGEST_EPSILON = 100.0
 # The accountant cuts off events of 1e-15: of a δ near them it says that ε is infinite
 LEAST_DELTA = 1e-12
@@ -115,6 +119,10 @@ class PrivacySection(Section):
                 f"so little noise hides nothing, ε is in the thousands: it must be at least "
                 f"{LEAST_NOISE:g}"
             )
+        if noise > MOST:
+            raise ValueError(
+                f"so much noise leaves nothing of a model: it must be at most {MOST:g}"
+            )
         return noise
 
     @field_validator("secure_aggregation", mode="before")
@@ -133,7 +141,7 @@ class PrivacySection(Section):
     def _clip(cls, value: Any) -> float | ClipTarget | None:
         if value is None or isinstance(value, ClipTarget):
             return value
-        return _followed(value) if isinstance(value, dict) else _above_zero("it", value)
+        return _followed(value) if isinstance(value, dict) else _norm("it", value)
 
     @field_validator("budget", mode="plain")
     @classmethod
@@ -200,7 +208,11 @@ def _target(value: dict[str, Any]) -> NoiseTarget:
 def _followed(value: dict[str, Any]) -> ClipTarget:
     if "quantile" not in value or not set(value) <= set(ClipTarget.model_fields):
         raise ValueError("write a norm, or {quantile = 0.5, start = 0.1, lr = 0.2}")
-    found = {name: _as_given(partial(_above_zero, name), of) for name, of in value.items()}
+    checks = {"start": _norm}
+    found = {
+        name: _as_given(partial(checks.get(name, _above_zero), name), of)
+        for name, of in value.items()
+    }
     if found["quantile"] >= 1:
         raise ValueError(f"quantile must be above 0 and below 1, not {value['quantile']!r}")
     if found.get("lr", 0.0) > 1:
@@ -225,9 +237,16 @@ def _participants(value: Any) -> int | None:
 def _above_zero(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} must be a number above 0")
-    if not (math.isfinite(value) and value > 0):
+    if not 0 < value < math.inf:
         raise ValueError(f"{name} must be a number above 0")
-    return float(value)
+    return float(min(value, sys.float_info.max))  # a whole number may be larger than any float
+
+
+def _norm(name: str, value: Any) -> float:
+    norm = _above_zero(name, value)
+    if not LEAST_CLIP <= norm <= MOST:
+        raise ValueError(f"{name} must be from {LEAST_CLIP:g} to {MOST:g}")
+    return norm
 
 
 def _chance(value: Any) -> float:

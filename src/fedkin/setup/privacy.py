@@ -97,14 +97,22 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         sampling: How participants are drawn: "uniform" or "size".
 
     Raises:
-        FedkinError: δ is 1 / clients or more, or clients are drawn by size and the server adds the
-            noise.
+        FedkinError: δ is 1 / clients or more; or the server adds the noise, and clients are drawn
+            by size, or how many there are decides whether the run goes on.
     """
     check_delta_of_clients(spec, clients)
-    if sampling == "size" and spec.privacy.where == "server":
+    if spec.privacy.where != "server":
+        return
+    if sampling == "size":
         raise FedkinError(
             "[privacy]: participants are drawn by their number of samples, and the accountant "
             "knows equal chances: set run.sampling to 'uniform'"
+        )
+    if spec.run.participation < 1 and spec.run.min_replies > 1:
+        raise FedkinError(
+            f"run.min_replies is {spec.run.min_replies}: [privacy] draws in secret who takes part, "
+            "and a run that ends where too few do tells how many they were, without noise: leave "
+            "it out, or set run.participation to 1"
         )
 
 

@@ -24,7 +24,8 @@ from fedkin.setup.accountant import (
     Release,
     affordable_rounds,
     epsilon_of_releases,
-    noise_of_samples,
+    largest_epsilon,
+    noise_of_all,
 )
 from fedkin.transforms.protected.data import first_state
 from fedkin.transforms.protected.per_sample import (
@@ -163,7 +164,7 @@ class SampleCosts:
         """
         taken = self.taken(rounds)
         costs = self.largest({client: taken[client] + more for client in self.shares})
-        return max(epsilon_of_releases(one.releases(noise), delta, interval) for one in costs)
+        return largest_epsilon([one.releases(noise) for one in costs], delta, interval)
 
     def each(self, noise: float, delta: float, counts: Mapping[int, int]) -> dict[int, float]:
         """ε of every client, from above: sampling rates are rounded up to a grid.
@@ -326,10 +327,9 @@ def with_noise(spec: Spec, costs: SampleCosts) -> Spec:
     """
     target = spec.privacy.noise
     if isinstance(target, NoiseTarget):
-        noise = max(
-            noise_of_samples(target.epsilon, target.delta, one.releases(1.0), spec.run.rounds)
-            for one in costs.largest(costs.taken(spec.run.rounds))
-        )
+        rounds = spec.run.rounds
+        most = [one.releases(1.0) for one in costs.largest(costs.taken(rounds))]
+        noise = noise_of_all(target.epsilon, target.delta, most, rounds)
         spec = spec.replace("privacy", noise=noise, delta=target.delta)
     return spec.replace("run", rounds=_affordable(spec.privacy, costs, spec.run.rounds))
 

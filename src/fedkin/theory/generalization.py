@@ -84,11 +84,13 @@ def clustered_bound(
         or omega.ndim != 2
         or theta.shape[1] != omega.shape[1]
         or sizes.shape != theta.shape[:1]
+        or not theta.size
+        or not omega.size
     ):
         raise FedkinError(
             "clustered_bound needs theta [clients, d], omega [K, d] and samples [clients]"
         )
-    if not 0 < delta < 1 or lam < 0 or smoothness < 0 or (sizes <= 0).any():
+    if not (0 < delta < 1 and lam >= 0 and smoothness >= 0 and (sizes > 0).all()):
         raise FedkinError(
             "clustered_bound needs delta in (0, 1), lam and smoothness of at least 0, "
             "samples above 0"
@@ -120,7 +122,8 @@ def cost(theta: Floats, omega: Floats, samples: Floats) -> float:
 
     Source: CGPFL, Theorem 2.
     """
-    nearest = np.square(theta[:, None, :] - omega[None, :, :]).sum(2).min(1)
+    # model by model: all differences at once would take K times the memory of the clients' models
+    nearest = np.min([np.square(theta - model).sum(1) for model in omega], axis=0)
     return float((samples / samples.sum() * nearest).sum())
 
 
@@ -179,11 +182,11 @@ def ensemble_bound(
         for v in (losses, samples, distances, joint)
     ]
     training, sizes, apart, both = each
-    if weights.ndim != 1 or (weights < 0).any() or abs(weights.sum() - 1) > 1e-9:
+    if weights.ndim != 1 or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:
         raise FedkinError(
             "ensemble_bound needs weights alpha [clients] of at least 0 that sum to 1"
         )
-    if not 0 < delta < 1 or (sizes <= 0).any() or (training < 0).any() or (training > 1).any():
+    if not (0 < delta < 1 and (sizes > 0).all() and ((training >= 0) & (training <= 1)).all()):
         raise FedkinError(
             "ensemble_bound needs delta in (0, 1), samples above 0 and losses in [0, 1]"
         )

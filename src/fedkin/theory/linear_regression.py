@@ -89,8 +89,16 @@ def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, teacher: Floats
 
     Returns:
         w̃ [d].
+
+    Raises:
+        FedkinError: More than one w̃ minimises it.
     """
-    return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ teacher))
+    try:
+        return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ teacher))
+    except np.linalg.LinAlgError:
+        raise FedkinError(
+            "minimiser needs XᵀX + λPᵀP of full rank: give as many samples as features, or more"
+        ) from None
 
 
 def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:

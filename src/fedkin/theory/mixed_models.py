@@ -39,7 +39,9 @@ def laplacian_penalty(memberships: Any, affinity: Any, lam: float) -> float:
     Source: PPFL, equation 4.
     """
     c, w = np.asarray(memberships, dtype=np.float64), np.asarray(affinity, dtype=np.float64)
-    return float(lam / 2 * (w * np.square(c[:, None] - c[None]).sum(2)).sum())
+    # row by row: all differences at once would take K times the memory of the affinities
+    rows = (of_row @ np.square(c - one).sum(1) for of_row, one in zip(w, c, strict=True))
+    return float(lam / 2 * sum(rows))
 
 
 def deviation_penalty(coefficients: Any, canonical: Any) -> float:

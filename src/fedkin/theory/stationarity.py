@@ -63,7 +63,8 @@ def stationarity(
             "stationarity needs memberships and slopes [clients, K], and laplacian [clients, "
             "clients]"
         )
-    if (c < 0).any() or np.abs(c.sum(1) - 1).max() > 1e-5 or lam < 0 or step <= 0:
+    on_simplex = (c >= 0).all() and (np.abs(c.sum(1) - 1) <= 1e-5).all()
+    if not (on_simplex and lam >= 0 and step > 0):
         raise FedkinError(
             "stationarity needs rows of memberships on the simplex, lam of at least 0 and step > 0"
         )
@@ -112,9 +113,9 @@ def iterate_weights(steps: Any, *, theta_share: float, smoothness: tuple[float, 
     if (
         eta.ndim != 1
         or not len(eta)
-        or (eta <= 0).any()
+        or not (eta > 0).all()
         or not 0 < theta_share < 1
-        or min(smoothness) <= 0
+        or not all(each > 0 for each in smoothness)
     ):
         raise FedkinError(
             "iterate_weights needs steps > 0 [rounds], theta_share in (0, 1) and smoothness > 0"
