@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line, reason
+from fedkin.core.errors import FedkinError, first_line, named_line, reason
 from fedkin.runs.directory import check_written, own
 from fedkin.runs.untrusted_database import MASTER, check_file, journal_of, tables_of
 
@@ -92,9 +92,30 @@ def usable(path: Path, optuna: Any) -> Iterator[None]:
         yield
     except OSError as error:
         raise FedkinError(f"{path} cannot be used: {reason(error)}") from None
-    # ValueError: of a trial that is not as Optuna left it
-    except (optuna.exceptions.OptunaError, SQLAlchemyError, ValueError) as error:
+    # ValueError and LookupError: of a trial that is not as Optuna left it
+    except (optuna.exceptions.OptunaError, SQLAlchemyError, ValueError, LookupError) as error:
         raise FedkinError(f"{path} cannot be used: {first_line(_cause(error))}") from None
+
+
+@contextmanager
+def believed(path: Path) -> Iterator[None]:
+    """What is read in the block is of a study that somebody may have edited.
+
+    Args:
+        path: Of the study.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        FedkinError: A value is of another kind than fedkin writes there.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise FedkinError(
+            f"{path} cannot be used: it holds what fedkin did not write ({named_line(error)})"
+        ) from None
 
 
 def other_search(study: Any, now: dict[str, Any]) -> str:
