@@ -108,4 +108,4 @@ def _within(out: Path, name: Any) -> Path:
     """A run directory of the sweep; what lies elsewhere is none of its trials."""
     if name == ".." or Path(name).name != name:
         raise ValueError(f"a trial's folder {str(name)[:80]!r}")
-    return out / name
+    return out / str(name)

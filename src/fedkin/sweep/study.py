@@ -35,10 +35,11 @@ from fedkin.runs.output_files import make_folder
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
+from fedkin.sweep.other_search import CODE, other_search
 from fedkin.sweep.own_code import own_code
 from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
-from fedkin.sweep.study_file import CODE, address, check_database, other_search, usable
+from fedkin.sweep.study_file import address, check_database, usable
 from fedkin.sweep.without_score import why_without_score
 
 STUDY, LOCKS = "sweep", ".locks"
