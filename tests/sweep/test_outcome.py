@@ -64,3 +64,9 @@ def test_costs_are_of_runs_in_the_sweeps_own_folder() -> None:
     study = SimpleNamespace(trials=[trial(0, 0.5, "COMPLETE", folder="../b/0000")], user_attrs={})
     with pytest.raises(FedkinError, match=r"did not write \(ValueError: a trial's folder '\.\./b/"):
         costs_of_trials(study, Path("out"))
+
+
+def test_it_says_how_many_rounds_each_trial_was_trained() -> None:
+    trials = [trial(k, 0.5 - k / 10, "COMPLETE", folder=f"000{k}") for k in range(2)]
+    study = SimpleNamespace(trials=trials, user_attrs={"rounds 0": 3})  # of 1: none was kept once
+    assert [one.get("rounds") for one in outcome(study, Path("out"), [])["trials"]] == [3, None]

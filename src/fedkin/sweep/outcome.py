@@ -26,8 +26,9 @@ def outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, An
         {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
         the reason, "running": how many are under way, "privacy": what all of them cost together
         where they have noise, else None, "edges": the keys whose best value is the smallest or the
-        largest of its list, {"key", "value", "end"}}. A trial whose finished model has no scores
-        says so as "unscored": its value is of an earlier round.
+        largest of its list, {"key", "value", "end"}}. "rounds" is how many a trial was trained:
+        [privacy] budget and [run] patience may end it before the last one. A trial whose finished
+        model has no scores says so as "unscored": its value is of an earlier round.
 
     Raises:
         FedkinError: No trial has a value, or the study holds what fedkin did not write.
@@ -46,6 +47,7 @@ def _outcome(study: Any, out: Path, costs: Sequence[PrivacyCost]) -> dict[str, A
     trials = [
         {"validation": one.value, "measure": one.measure, "rank": rank, "tie": tie}
         | {**t.params, "run": str(_run_of(t, out))}
+        | ({} if one.rounds is None else {"rounds": one.rounds})
         | ({"unscored": one.unscored} if one.unscored else {})
         for (t, one), (rank, tie) in zip(known, shared, strict=True)
     ]

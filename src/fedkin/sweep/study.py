@@ -37,7 +37,7 @@ from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.other_search import CODE, other_search
 from fedkin.sweep.own_code import own_code
-from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
+from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, ROUNDS, SAMPLES, UNSCORED, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 from fedkin.sweep.study_file import address, check_database, usable
 from fedkin.sweep.without_score import why_without_score
@@ -192,6 +192,7 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
         study.set_user_attr(
             f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
         )
+        study.set_user_attr(f"{ROUNDS} {claim.number}", score.rounds)
         if score.unscored:
             study.set_user_attr(f"{UNSCORED} {claim.number}", score.unscored)
         study.tell(claim.number, score.objective)
@@ -222,7 +223,8 @@ def _score(base: Spec, claim: Claim) -> Score:
         raise NoValidation(why_without_score(seen, claim.run))
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored)
+    rounds = seen.row["rounds"]
+    return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored, rounds)
 
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[Total, Ready]:
