@@ -6,9 +6,6 @@ from contextlib import closing
 from html import unescape
 from pathlib import Path
 
-import pytest
-
-from fedkin.core.errors import FedkinError
 from fedkin.report.watch import Watch
 from fedkin.runs.database import open_run, put_rows
 from fedkin.runs.output_files import STUDY
@@ -91,9 +88,10 @@ def test_a_client_that_diverged_gives_no_rank(tmp_path: Path) -> None:
     assert "0001-lr=1 is best so far" in words(found.page()[0])
 
 
-def test_of_another_folder_there_is_no_such_page(tmp_path: Path) -> None:
+def test_before_the_first_trial_the_page_waits(tmp_path: Path) -> None:
     assert LiveTrials.of(tmp_path) is None
     found = LiveTrials.of(sweep_folder(tmp_path))
     assert found is not None
-    with pytest.raises(FedkinError, match=r"no trial of .* has begun yet"):
-        found.page()
+    text, changes = found.page()
+    assert changes
+    assert words(text) == "0 trials by validation No trial has a value yet."

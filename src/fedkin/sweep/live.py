@@ -67,15 +67,13 @@ class LiveTrials:
             (HTML, True: trials can always come).
 
         Raises:
-            FedkinError: No trial has begun yet, or the folder cannot be read.
+            FedkinError: The folder cannot be read.
         """
         try:
             records = sorted(self.folder.glob(f"*/{RECORD}"))
         except OSError as error:
             raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
         trials = [self._read(path.parent) for path in records if TRIAL.match(path.parent.name)]
-        if not trials:
-            raise FedkinError(f"no trial of {self.folder} has begun yet")
         return _page(_ranked(trials)), True
 
     def _read(self, run: Path) -> Seen:
@@ -108,17 +106,17 @@ def _page(trials: Sequence[_Ranked]) -> str:
     parts = [
         f"<header><h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(_lead(trials))}</p>',
-        box(_next(trials[0].seen), "this search") if trials[0].rank else "",
-        f"</header><main>{_table(trials)}</main>",
+        box(_next(trials[0].seen), "this search") if trials and trials[0].rank else "",
+        f"</header><main>{_table(trials) if trials else ''}</main>",
     ]
     return document(title, parts, content_of([]))
 
 
 def _lead(trials: Sequence[_Ranked]) -> str:
     """Which trial is best, and how many share its rank."""
-    first = trials[0]
-    if not first.rank:
+    if not trials or not trials[0].rank:
         return "No trial has a value yet."
+    first = trials[0]
     what, value = formatting.label(first.seen.measure), first.seen.validation
     others = sum(one.rank == first.rank for one in trials) - 1
     shared = (
