@@ -6,10 +6,14 @@ from contextlib import closing
 from html import unescape
 from pathlib import Path
 
+import pytest
+
+from fedkin.core.errors import FedkinError
 from fedkin.report.watch import Watch
 from fedkin.runs.database import open_run, put_rows
 from fedkin.runs.output_files import STUDY
 from fedkin.sweep.live import LiveTrials
+from tests.cli.command import fedkin
 from tests.report.records_for_tests import write
 
 
@@ -95,3 +99,17 @@ def test_before_the_first_trial_the_page_waits(tmp_path: Path) -> None:
     text, changes = found.page()
     assert changes
     assert words(text) == "0 trials by validation No trial has a value yet."
+
+
+def test_the_command_takes_a_sweeps_folder_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def watch(folder: Path, port: int, live: object) -> None:
+        asked.append(live)
+        raise FedkinError("asked")
+
+    monkeypatch.setattr("fedkin.report.watch.Watch", watch)
+    assert "asked" in fedkin("watch", sweep_folder(tmp_path)).stderr
+    assert [type(one) for one in asked] == [LiveTrials]

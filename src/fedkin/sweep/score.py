@@ -52,6 +52,26 @@ def lost(study: Any) -> dict[int, str]:
     }
 
 
+def facts_of(score: Score, number: int) -> dict[str, Any]:
+    """What a study keeps of a trial's score beside its value, for ``scored`` to read.
+
+    Args:
+        score: Of the trial.
+        number: Of the trial, from 0.
+
+    Returns:
+        {name of a fact of the study: plain value}.
+    """
+    clients = {str(k): value for k, value in score.clients.items()}
+    facts = {
+        MEASURE: score.measure,
+        SAMPLES: {str(k): size for k, size in score.samples.items()},
+        f"{CLIENTS} {number}": clients,
+        f"{ROUNDS} {number}": score.rounds,
+    }
+    return facts | ({f"{UNSCORED} {number}": score.unscored} if score.unscored else {})
+
+
 def scored(study: Any, trial: Any) -> Score | None:
     """A trial's score; None of one that has none, or not yet.
 

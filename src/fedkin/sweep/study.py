@@ -37,7 +37,7 @@ from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.other_search import CODE, other_search
 from fedkin.sweep.own_code import own_code
-from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, ROUNDS, SAMPLES, UNSCORED, Score
+from fedkin.sweep.score import LEFT, Score, facts_of
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 from fedkin.sweep.study_file import address, check_database, usable
 from fedkin.sweep.without_score import why_without_score
@@ -187,14 +187,8 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
             study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
         return str(error)
     with _alone(folder):
-        study.set_user_attr(MEASURE, score.measure)
-        study.set_user_attr(SAMPLES, {str(k): size for k, size in score.samples.items()})
-        study.set_user_attr(
-            f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
-        )
-        study.set_user_attr(f"{ROUNDS} {claim.number}", score.rounds)
-        if score.unscored:
-            study.set_user_attr(f"{UNSCORED} {claim.number}", score.unscored)
+        for name, value in facts_of(score, claim.number).items():
+            study.set_user_attr(name, value)
         study.tell(claim.number, score.objective)
     return score
 
