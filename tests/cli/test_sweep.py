@@ -82,6 +82,17 @@ def test_a_table_says_that_test_data_were_not_read(study, tmp_path) -> None:
     assert "1 trial not done yet" in text
 
 
+def test_rounds_are_shown_where_trials_had_unequal_ones(study, tmp_path) -> None:
+    """A budget of privacy, or patience, ended some before the last round."""
+    asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]
+    study.user_attrs |= {"rounds 0": 12, "rounds 2": 12}
+    assert "rounds" not in fedkin(*asked).stdout.split()
+    study.user_attrs["rounds 2"] = 7
+    lines = [line.split() for line in fedkin(*asked).stdout.splitlines()]
+    assert ["1", "0.9000", "0.3", "7"] in [line[:4] for line in lines]
+    assert ["2", "0.5000", "0.1", "12"] in [line[:4] for line in lines]
+
+
 def test_without_a_value_there_is_nothing_to_show(study, tmp_path) -> None:
     study.trials = [study.trials[1]]
     asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]

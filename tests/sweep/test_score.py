@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin.sweep.score import Score, lost, places, scored
+from fedkin.sweep.score import Score, facts_of, lost, places, scored
 
 
 def study(**attrs):
@@ -60,3 +60,9 @@ def test_the_first_place_is_the_studys_best() -> None:
     assert places([best, other])[0][0] == 1
     told = study(measure="accuracy", samples={"0": 900}, clients_1={"0": 0.5})
     assert scored(told, trial(1, 0.5)).samples == {0: 900}
+
+
+def test_a_score_is_read_as_it_was_kept() -> None:
+    score = Score("rmse", 2.5, {0: 2.0, 3: 3.0}, {0: 4, 3: 4}, "of an earlier round", 7)
+    kept = trial(5, score.objective)
+    assert scored(SimpleNamespace(user_attrs=facts_of(score, 5)), kept) == score

@@ -81,6 +81,13 @@ def test_the_papers_grids_are_there() -> None:
     assert set(SPACES) >= {"comet", "ppfl", "cgpfl"}
 
 
+def test_what_nobody_chose_is_not_said_to_be_dropped() -> None:
+    """An experiment that names no method begins with one, which has keys of its own."""
+    assert dropped(Spec(), {"method.name": ["ditto", "fedavg"]}) == []
+    other = Spec.model_validate({"method": {"name": "ditto", "lam": 2.0}})
+    assert len(dropped(other, {"method.name": ["ditto", "fedavg"]})) == 1
+
+
 def test_another_method_or_model_leaves_the_keys_of_the_first() -> None:
     base = Spec.model_validate(
         {"method": {"name": "ditto", "lam": 2}, "model": {"name": "dnn", "hidden": 8}}

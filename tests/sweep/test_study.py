@@ -39,6 +39,7 @@ def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> No
     found = json.loads(fedkin(*asked).stdout)  # goes on
     assert {row["train.lr"] for row in found["trials"]} == {0.0001, 0.3}
     assert found["best"]["train.lr"] == 0.3
+    assert {row["rounds"] for row in found["trials"]} == {2}
     assert len(list((tmp_path / "s").glob("*/run.db"))) == 2
     again = json.loads(fedkin(*asked).stdout)
     assert again == found

@@ -146,8 +146,9 @@ def watch(
     """Serve the report of a run, sweep, leaderboard or deployment, to this machine only."""
     from fedkin.bench.leaderboard.live import LiveRows
     from fedkin.report.watch import Watch
+    from fedkin.sweep.live import LiveTrials
 
-    with Watch(folder, port, LiveRows.of(folder)) as served:
+    with Watch(folder, port, LiveRows.of(folder) or LiveTrials.of(folder)) as served:
         say(served.address)
         note("this address is for this machine, and the page for reading; Ctrl-C ends it")
         served.serve_forever(poll_interval=0.2)

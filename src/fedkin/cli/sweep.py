@@ -142,13 +142,16 @@ def _show(trials: list[dict[str, Any]], lost: list[dict[str, Any]], running: int
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    scores = ("validation", "measure", "rank", "tie", "unscored")
+    scores = ("validation", "measure", "rank", "tie", "rounds", "unscored")
     searched = [key for key in trials[0] if key not in scores]
+    if len({row.get("rounds") for row in trials}) > 1:  # a budget, or patience, ended some before
+        searched.insert(-1, "rounds")
     for column in ("rank", f"validation {formatting.label(trials[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
     for row in trials:
         place = formatting.rank(row["rank"], row["tie"])
-        table.add_row(place, f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
+        values = (str(row.get(key, formatting.NONE)) for key in searched)
+        table.add_row(place, formatting.decimal(row["validation"]), *values)
     table.caption = TIES
     console().print(table)
     for row in trials:

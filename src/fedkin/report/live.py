@@ -31,8 +31,8 @@ class Pages(Protocol):
 
 
 class Live:
-    """The page of a run, of the newest run of a deployment, or of all runs of a folder (a sweep's
-    trials), as it is now; made again when a record has changed.
+    """The page of a run, of the newest run of a deployment, or of all runs of a folder, as it is
+    now; made again when a record has changed.
 
     Args:
         folder: A run directory, a folder of runs, or a deployment.
@@ -80,7 +80,7 @@ class Live:
         """
         with self._lock:
             runs = self.runs()
-            state = [len(runs), *((str(run), _changed(run)) for run in runs[:RUNS])]
+            state = [len(runs), *((str(run), written(run)) for run in runs[:RUNS])]
             if self._kept is None or self._kept[0] != state:
                 self._kept = state, self._made(runs)
             return self._kept[1]
@@ -111,8 +111,15 @@ def _number(run: Path) -> tuple[int, str]:
     return (int(run.name) if run.name.isdecimal() else -1, run.name)
 
 
-def _changed(run: Path) -> tuple[float, ...]:
-    """When the record was last written; SQLite writes beside it first."""
+def written(run: Path) -> tuple[float, ...]:
+    """When a run's record was last written; SQLite writes beside it first.
+
+    Args:
+        run: A run directory.
+
+    Returns:
+        Seconds since 1970, 0 of a file that is not there.
+    """
     times = []
     for name in (RECORD, f"{RECORD}-wal"):
         try:

@@ -9,6 +9,7 @@ from fedkin.report.intervals import Pair, ranks
 MEASURE = "measure"  # of the trials' scores, a fact of the study
 CLIENTS = "clients"  # a trial's scores by client
 UNSCORED = "unscored"  # what is to be said of a trial's value
+ROUNDS = "rounds"  # how many a trial was trained
 LEFT = "left"  # run folders of a trial that began anew
 SAMPLES = "samples"  # of validation by client, a fact of the study
 
@@ -17,7 +18,7 @@ class Score(NamedTuple):
     """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
     client; ``samples``: how many of validation each has, which weigh them in ``value``;
     ``unscored``: a sentence where its finished model has no scores, so that they are an earlier
-    one's.
+    one's; ``rounds``: how many it was trained, None in a study of before that was kept.
     """
 
     measure: str
@@ -25,6 +26,7 @@ class Score(NamedTuple):
     clients: Mapping[int, float] = {}
     samples: Mapping[int, int] = {}
     unscored: str = ""
+    rounds: int | None = None
 
     @property
     def objective(self) -> float:
@@ -50,6 +52,26 @@ def lost(study: Any) -> dict[int, str]:
     }
 
 
+def facts_of(score: Score, number: int) -> dict[str, Any]:
+    """What a study keeps of a trial's score beside its value, for ``scored`` to read.
+
+    Args:
+        score: Of the trial.
+        number: Of the trial, from 0.
+
+    Returns:
+        {name of a fact of the study: plain value}.
+    """
+    clients = {str(k): value for k, value in score.clients.items()}
+    facts = {
+        MEASURE: score.measure,
+        SAMPLES: {str(k): size for k, size in score.samples.items()},
+        f"{CLIENTS} {number}": clients,
+        f"{ROUNDS} {number}": score.rounds,
+    }
+    return facts | ({f"{UNSCORED} {number}": score.unscored} if score.unscored else {})
+
+
 def scored(study: Any, trial: Any) -> Score | None:
     """A trial's score; None of one that has none, or not yet.
 
@@ -68,7 +90,9 @@ def scored(study: Any, trial: Any) -> Score | None:
         for name in (f"{CLIENTS} {trial.number}", SAMPLES)
     )
     why_unscored = study.user_attrs.get(f"{UNSCORED} {trial.number}", "")
-    return Score(measure, Score(measure, trial.value).objective, clients, samples, why_unscored)
+    rounds = study.user_attrs.get(f"{ROUNDS} {trial.number}")
+    value = Score(measure, trial.value).objective
+    return Score(measure, value, clients, samples, why_unscored, rounds)
 
 
 def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:

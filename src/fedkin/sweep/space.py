@@ -14,6 +14,7 @@ from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.short_form import pieces
 from fedkin.runs.spec import MethodSection, ModelSection, Spec, literal, parse
+from fedkin.runs.suggested import METHOD
 from fedkin.setup.architectures import described, models_of, names_of, with_measure
 from fedkin.setup.arguments.choosing import our_name
 from fedkin.setup.arguments.options import chooses, place_setting
@@ -178,11 +179,13 @@ def dropped(base: Spec, space: Space) -> list[str]:
         space: What is searched.
 
     Returns:
-        A sentence a key, each once; [] where every trial uses all of them.
+        A sentence a key, each once; [] where every trial uses all of them. The keys of the method
+        that an experiment begins with where it names none are nobody's choice, and are not told.
     """
     sentences: dict[str, None] = {}
+    begun = {"name": base.method.name, **base.method.options} == METHOD
     for key, values_or_range in space.items():
-        if chooses(key):
+        if chooses(key) and not (key == NAME and begun):
             for value in _ends(values_or_range):
                 sentences |= dict.fromkeys(_changed(base, {key: value})[1])
     return list(sentences)

@@ -36,9 +36,10 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
 from fedkin.sweep.foreign import taken_over
 from fedkin.sweep.missing_score import why_without_score
-from fedkin.sweep.score import CLIENTS, LEFT, MEASURE, SAMPLES, UNSCORED, Score
+from fedkin.sweep.other_search import CODE, other_search
+from fedkin.sweep.score import LEFT, Score, facts_of
 from fedkin.sweep.space import Space, changed, check, drawn, grid
-from fedkin.sweep.study_file import CODE, address, check_database, other_search, usable
+from fedkin.sweep.study_file import address, check_database, usable
 from fedkin.sweep.user_code import user_code
 
 STUDY, LOCKS = "sweep", ".locks"
@@ -186,13 +187,8 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
             study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
         return str(error)
     with _alone(folder):
-        study.set_user_attr(MEASURE, score.measure)
-        study.set_user_attr(SAMPLES, {str(k): size for k, size in score.samples.items()})
-        study.set_user_attr(
-            f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
-        )
-        if score.unscored:
-            study.set_user_attr(f"{UNSCORED} {claim.number}", score.unscored)
+        for name, value in facts_of(score, claim.number).items():
+            study.set_user_attr(name, value)
         study.tell(claim.number, score.objective)
     return score
 
@@ -221,7 +217,8 @@ def _score(base: Spec, claim: Claim) -> Score:
         raise NoValidation(why_without_score(seen, claim.run))
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored)
+    rounds = seen.row["rounds"]
+    return Score(seen.measure, seen.validation, seen.validated, seen.samples, seen.unscored, rounds)
 
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[Total, Ready]:

@@ -9,11 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError, first_line, reason
+from fedkin.core.errors import FedkinError, first_line, named_line, reason
 from fedkin.runs.directory import check_written, path_in_run
 from fedkin.runs.untrusted_database import MASTER, check_file, journal_of, tables_of
-
-CODE = "code"  # an attribute of a study: digests of the files that it began with
 
 
 def address(path: Path) -> str:
@@ -92,40 +90,30 @@ def usable(path: Path, optuna: Any) -> Iterator[None]:
         yield
     except OSError as error:
         raise FedkinError(f"{path} cannot be used: {reason(error)}") from None
-    # ValueError: of a trial that is not as Optuna left it
-    except (optuna.exceptions.OptunaError, SQLAlchemyError, ValueError) as error:
+    # ValueError and LookupError: of a trial that is not as Optuna left it
+    except (optuna.exceptions.OptunaError, SQLAlchemyError, ValueError, LookupError) as error:
         raise FedkinError(f"{path} cannot be used: {first_line(_cause(error))}") from None
 
 
-def other_search(study: Any, now: dict[str, Any]) -> str:
-    """In which way a study is of another search; a new one becomes of this one.
+@contextmanager
+def believed(path: Path) -> Iterator[None]:
+    """What is read in the block is of a study that somebody may have edited.
 
     Args:
-        study: Optuna's.
-        now: "fedkin": the experiment and the space, as plain values; "data": a digest of them;
-            CODE: {name: digest} of code that is not fedkin's.
+        path: Of the study.
 
-    Returns:
-        What follows the folder's name in a sentence; "" where it is of this search.
+    Yields:
+        Nothing.
+
+    Raises:
+        FedkinError: A value is of another kind than fedkin writes there.
     """
-    known = study.user_attrs
-    if known.get("fedkin", now["fedkin"]) != now["fedkin"]:
-        return "holds a sweep of another experiment or space: choose another --out"
-    if known.get("data", now["data"]) != now["data"]:
-        return "holds a sweep that began with other data: put them back, or choose another --out"
-    code = now[CODE]
-    then = known.get(CODE, code)
-    then = then if isinstance(then, dict) else {}  # a stranger's study may hold anything
-    if changed := sorted(k for k in {*then, *code} if then.get(k) != code.get(k)):
-        return (
-            f"holds a sweep that began with other code of {', '.join(changed)}: put it back, or "
-            "choose another --out"
-        )
-    asked = {} if "fedkin" in known else {CODE: now[CODE]}  # one from before has no digests
-    for name, value in {**asked, "data": now["data"], "fedkin": now["fedkin"]}.items():
-        if name not in known:
-            study.set_user_attr(name, value)
-    return ""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise FedkinError(
+            f"{path} cannot be used: it holds what fedkin did not write ({named_line(error)})"
+        ) from None
 
 
 def _cause(error: BaseException) -> BaseException:

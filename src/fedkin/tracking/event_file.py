@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def event_file(points: Iterable[tuple[str, int, float]], settings: str) -> bytes:
+def event_file(points: Iterable[tuple[str, int, float, float]], settings: str) -> bytes:
     """The content of a file of events.
 
     Args:
-        points: (name, round, value).
+        points: (name, round, value, when: seconds since 1970).
         settings: A text in Markdown, shown as "settings".
 
     Returns:
@@ -29,8 +29,8 @@ def event_file(points: Iterable[tuple[str, int, float]], settings: str) -> bytes
     now, content = time.time(), io.BytesIO()
     records = RecordWriter(content)
     records.write(Event(wall_time=now, file_version="brain.Event:2").SerializeToString())
-    for name, at, value in points:
-        event = Event(wall_time=now, step=at, summary=made.scalar(name, value))
+    for name, at, value, when in points:
+        event = Event(wall_time=when, step=at, summary=made.scalar(name, value))
         records.write(event.SerializeToString())
     told = Event(wall_time=now, summary=made.text("settings", settings))
     records.write(told.SerializeToString())

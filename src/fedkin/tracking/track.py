@@ -6,18 +6,14 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from fedkin.core.errors import FedkinError, first_line, reason, some
 from fedkin.core.files import write_file
-from fedkin.report.ledger import bytes_by_round
-from fedkin.report.records import Run, opened
-from fedkin.report.scores import curves, measure_of
-from fedkin.report.summary import of_run
+from fedkin.report.records import opened
 from fedkin.runs.output_files import owner
 from fedkin.tracking.event_file import event_file
+from fedkin.tracking.points import name_of, scalars, settings, times
 
 EXPERIMENT = "fedkin"  # of MLflow, which its runs are in
 FOLDERS = "MLFLOW_ALLOW_FILE_STORE"  # what MLflow's refusal of folders names
@@ -41,7 +37,8 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
             written or holds event files of something else.
     """
     with opened(Path(folder)) as run:
-        points, keys = list(scalars(run)), settings(run)
+        when, keys = times(run), settings(run)
+        points = [(name, at, value, when[at]) for name, at, value in scalars(run)]
     try:
         content = event_file(points, "\n".join(f"    {k} = {v}" for k, v in keys.items()))
     except ImportError:
@@ -49,7 +46,7 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
             "tracking with TensorBoard needs the extra track: in fedkin's checkout, "
             "pip install -c constraints.txt '.[track]'"
         ) from None
-    where = Path(target) / run.folder.name
+    where = Path(target) / name_of(run)
     named = os.fsencode(run.folder.resolve())
     mark = f".{hashlib.sha256(named).hexdigest()[:12]}.fedkin"
     earlier = _own_events(where, mark)
@@ -106,7 +103,10 @@ def to_mlflow(folder: Path, uri: str) -> str:
     # its 7 are minutes where no server is
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     with opened(Path(folder)) as run:
-        numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
+        when = times(run)
+        numbers = [
+            Metric(name, value, round(when[at] * 1000), at) for name, at, value in scalars(run)
+        ]
         parameters = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
         finished = run.finished
     state = "finished" if finished else "unfinished"
@@ -118,7 +118,7 @@ def to_mlflow(folder: Path, uri: str) -> str:
             if experiment is not None
             else client.create_experiment(EXPERIMENT)
         )
-        identity = client.create_run(number, run_name=run.folder.name).info.run_id
+        identity = client.create_run(number, run_name=name_of(run)).info.run_id
         for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
             part = numbers[start : start + 1000]
             client.log_batch(
@@ -164,54 +164,3 @@ def _why(error: Exception) -> str:
         )
     refused = REFUSED.search(str(error))
     return str(error) if refused is None else f"no server answers there: {refused[1]}"
-
-
-def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
-    """Accuracy and the experiment's measure by view (mean on test, weighted on validation), seconds
-    and bytes, round by round.
-
-    Args:
-        run: An open run.
-
-    Yields:
-        (name, round, value): accuracies are fractions 0..1, losses means per sample, "bytes" bytes
-        of a round.
-    """
-    for measure in dict.fromkeys(("accuracy", measure_of(run))):
-        if measure == "loss":
-            continue  # its mean on test follows
-        for view, curve in curves(run, measure).items():
-            for at, validation, test in zip(
-                curve.rounds, curve.validation, curve.test, strict=True
-            ):
-                if test is not None:
-                    yield f"test_{measure}/{view}", at, test
-                if validation is not None:
-                    yield f"validation_{measure}/{view}", at, validation
-    for view, at, loss in run.rows(
-        "SELECT view, round, avg(loss) FROM metrics WHERE split = 'test' GROUP BY view, "
-        "round ORDER BY round"
-    ):
-        if loss is not None:
-            yield f"test_loss/{view}", at, loss
-    for at, (_, sent) in bytes_by_round(run).items():
-        yield "bytes", at, float(sent)
-
-
-def settings(run: Run) -> dict[str, Any]:
-    """Every key of the specification with its section, and the method.
-
-    Args:
-        run: An open run.
-
-    Returns:
-        {"section.key": value}, and "method".
-    """
-    by_key: dict[str, Any] = {"method": of_run(run)["method"]}
-    for section, content in (run.facts.get("spec") or {}).items():
-        if section != "transforms":
-            by_key |= {f"{section}.{key}": value for key, value in content.items()}
-            continue
-        for number, one in enumerate(content, 1):
-            by_key |= {f"transforms.{number}.{key}": value for key, value in one.items()}
-    return by_key

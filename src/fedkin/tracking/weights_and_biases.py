@@ -7,7 +7,7 @@ from typing import Any
 
 from fedkin.core.errors import MOST, FedkinError
 from fedkin.report.records import opened
-from fedkin.tracking.track import scalars, settings
+from fedkin.tracking.points import name_of, scalars, settings
 
 WAIT = 30.0  # seconds for the server's first answer; its own 90 are long where no server is
 
@@ -50,7 +50,7 @@ def to_wandb(folder: Path, project: str) -> str:
     try:
         copy = wandb.init(
             project=project,
-            name=run.folder.name,
+            name=name_of(run),
             config=keys,
             tags=["finished" if finished else "unfinished"],
             settings=wandb.Settings(init_timeout=WAIT, **quiet),
