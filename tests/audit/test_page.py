@@ -19,7 +19,7 @@ FOUND: dict[str, Any] = {
             "attack": "loss",
             "auc": 0.61234,
             "hits": 0.0456,
-            "members": 80,
+            "members": 1_080,
             "others": 35,
         }
     ],
@@ -62,8 +62,9 @@ FOUND: dict[str, Any] = {
 
 def test_every_number_stands_in_its_column() -> None:
     membership, labels, properties, inversion, canaries, kinds = tables(FOUND)
-    assert membership.rows == [["personal", "loss", "0.612", "4.6 %", "80 and 35"]]
+    assert membership.rows == [["personal", "loss", "0.612", "4.6 %", "1,080 and 35"]]
     assert "at 1 % false alarms" in membership.note
+    assert "Samples: of training, and of test." in membership.note
     assert labels.rows == [["message", "0.35", "3"]]
     assert properties.rows == [["predictions", "0.877", "66.7 %", "50.0 %", "none", "3"]]
     assert kinds.rows == [

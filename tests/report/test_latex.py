@@ -35,6 +35,7 @@ MEANS = {
 TOKEN = re.compile(r"\\[A-Za-z]+(?:\{\})?|\\.|.", re.DOTALL)
 TABLE = re.compile(
     r"\\begin\{table\}\n  \\centering\n  \\caption\{(?P<caption>.*)\}\n"
+    r"  \\label\{tab:fedkin[a-z0-9-]*\}\n"
     r"  \\begin\{adjustbox\}\{max width=\\linewidth\}\n"
     r"  \\begin\{tabular\}\{(?P<form>[lr]+)\}\n    \\toprule\n(?P<head>.*)\n    \\midrule\n"
     r"(?P<rows>(?:.*\n)*?)    \\bottomrule\n  \\end\{tabular\}\n  \\end\{adjustbox\}\n"
@@ -97,6 +98,17 @@ def test_rows_and_columns_stay_where_they_are() -> None:
     assert found[1] == ["[a]", " ".join(AWKWARD.split()), "−0.12 … +3.40"]
     assert found[2:] == [["*", "x y", "1e-05"], ["", "lam=-3", "–"]]
     assert r"  \caption{50 \% of a\_b. Shared.}" in text.splitlines()
+
+
+def test_each_table_has_a_label_of_its_own() -> None:
+    titles = ["Ranks by final personal test accuracy", "Ranks by final personal test loss", "ü %"]
+    text = latex_tables([Sheet(title, ["a"], [["1"]], 1) for title in [*titles, titles[0]]], [])
+    assert re.findall(r"\\caption.*\n  \\label\{tab:(.*)\}", text) == [
+        "fedkin-ranks-by-final-personal-test",
+        "fedkin-ranks-by-final-personal-test-no2",
+        "fedkin",
+        "fedkin-ranks-by-final-personal-test-no3",
+    ]
 
 
 def test_a_column_without_a_word_is_left_out() -> None:

@@ -83,8 +83,8 @@ def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Audit
         "Which samples were trained on",
         "AUC: the chance that a training sample looks more like one than a test sample of the "
         "same client; 0.5 tells nothing. Hits: training samples found at "
-        f"{percent(false_alarms, 0)} false alarms, by one threshold for all clients. Message: what "
-        "a client would send next.",
+        f"{percent(false_alarms, 0)} false alarms, by one threshold for all clients. Samples: of "
+        "training, and of test. Message: what a client would send next.",
         ("target", "attack", "AUC", "hits", "samples"),
         [
             [
@@ -92,7 +92,7 @@ def _membership(rows: Sequence[Mapping[str, Any]], false_alarms: float) -> Audit
                 one["attack"],
                 f"{one['auc']:.3f}",
                 percent(one["hits"]),
-                f"{one['members']} and {one['others']}",
+                f"{one['members']:,} and {one['others']:,}",
             ]
             for one in rows
         ],

@@ -20,6 +20,10 @@ from fedkin.data.source import Source
 
 __all__ = ["as_typed", "check_name", "load", "located", "whole"]
 
+ARRAYS = (".npy", ".h5", ".hdf5", ".mat", ".pt", ".pth", ".pkl", ".pickle")  # of other programs
+ARRAYS_AS = 'save its arrays with numpy.savez("data.npz", x=…, y=…), and client=… of each row'
+ROWS_AS = "save it as .csv, which every spreadsheet and database can"
+
 
 def load(
     name: str,
@@ -117,8 +121,8 @@ def _refuse_unread_file(name: str) -> None:
     file = typed_path(name)
     if name not in SOURCES and _is_path(name) and file.is_file():
         raise FedkinError(
-            f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): save it as .csv, which "
-            "every spreadsheet and database can"
+            f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): "
+            f"{ARRAYS_AS if file.suffix.lower() in ARRAYS else ROWS_AS}"
         )
 
 

@@ -7,6 +7,7 @@ from fedkin.core.escaping import latex, plain
 from fedkin.report.comparison.sheet import Sheet
 
 HEAD = r"% by fedkin; \usepackage{booktabs, adjustbox} goes before \begin{document}"
+LABEL = 5  # words of a title, at most, in its label
 MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # of a number, and not a hyphen
 
 
@@ -19,14 +20,29 @@ def tables(sheets: Sequence[Sheet], notes: Sequence[str]) -> str:
 
     Returns:
         LaTeX; words to the left, numbers to the right. A table that is wider than the text is
-        shrunk to it (package adjustbox), and a column without a word is left out.
+        shrunk to it (package adjustbox), and a column without a word is left out. A label is made
+        of the title.
     """
-    parts = [HEAD, *map(_table, sheets)]
+    labels = _labels([sheet.title for sheet in sheets])
+    parts = [HEAD, *map(_table, sheets, labels)]
     comments = [f"% {plain(note)}" for note in notes]
     return "\n\n".join([*parts, *(["\n".join(comments)] if comments else [])]) + "\n"
 
 
-def _table(sheet: Sheet) -> str:
+def _labels(titles: Sequence[str]) -> list[str]:
+    """What \\ref names each table by: the first words of its title, and a number where several
+    begin alike.
+    """
+    found: list[str] = []
+    for title in titles:
+        words = re.findall(r"[a-z0-9]+", title.lower())[:LABEL]
+        name = "-".join(["tab:fedkin", *words])
+        times = sum(one == name or one.startswith(f"{name}-no") for one in found)
+        found.append(f"{name}-no{times + 1}" if times else name)
+    return found
+
+
+def _table(sheet: Sheet, label: str) -> str:
     below = f". {sheet.caption[:1].upper()}{sheet.caption[1:]}" if sheet.caption else ""
     kept = _filled(sheet)
     texts = sum(column < sheet.texts for column in kept)
@@ -36,6 +52,7 @@ def _table(sheet: Sheet) -> str:
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{latex(sheet.title + below)}.}}",
+        rf"  \label{{{label}}}",
         r"  \begin{adjustbox}{max width=\linewidth}",
         rf"  \begin{{tabular}}{{{'l' * texts}{'r' * (len(columns) - texts)}}}",
         r"    \toprule",

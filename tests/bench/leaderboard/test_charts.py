@@ -1,10 +1,9 @@
 """The charts of the leaderboard."""
 
-import json
-
 import pytest
 
-from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.leaderboard.charts import clients, critical, steadiness
+from fedkin.bench.leaderboard.cost_charts import against_cost
 from fedkin.bench.leaderboard.entries import POOLED, entries
 from fedkin.bench.leaderboard.ranking import Stability, order, stability
 from fedkin.bench.statistics import Ranked
@@ -45,27 +44,6 @@ def test_the_note_names_who_is_not_ranked_and_where() -> None:
     assert "Not " not in critical(found._replace(without=(), skipped=()), "rounds", {}).note
 
 
-def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
-    (drawn,) = against_cost(entries(ROWS), "bytes", TITLES)
-    found = rows(drawn)
-    assert {row["budget"] for row in found} == {"rounds"}
-    assert POOLED not in {row["method"] for row in found}
-    assert {row["federation"] for row in found} == {LABELS[SETTINGS[0]], *TITLES.values()}
-    for name in {row["federation"] for row in found}:
-        best = max((row for row in found if row["federation"] == name), key=lambda r: r["value"])
-        assert best["front"]
-    assert against_cost(entries(ROWS)[:1], "bytes", TITLES) == []
-
-
-@pytest.mark.parametrize(("most", "all_named"), [(12, True), (2, False)])
-def test_a_few_methods_all_have_their_names(monkeypatch, most, all_named) -> None:
-    monkeypatch.setattr("fedkin.bench.leaderboard.charts.NAMED", most)
-    (drawn,) = against_cost(entries(ROWS), "bytes", TITLES)
-    assert ("Named: they, and fedavg" in drawn.note) != all_named
-    spec = json.dumps(drawn.spec)
-    assert ("datum.front || datum.method" in spec) != all_named
-
-
 def in_two_measures():
     """The rows, of which one federation's are perplexities."""
     other = {"measure": "perplexity"}
@@ -81,20 +59,6 @@ def axes(figure):
             if told.get("title"):
                 found[told["title"]] = told.get("axis", {}).get("format")
     return found
-
-
-def test_each_measure_has_a_chart_of_costs_with_its_own_axis_and_its_own_best() -> None:
-    shares, units = against_cost(entries(in_two_measures()), "bytes", TITLES)
-    assert axes(shares)["mean test accuracy"] == "~%"
-    assert axes(units)["mean test perplexity"] is None
-    assert {row["federation"] for row in rows(units)} == {"HAR"}
-    assert "HAR" not in {row["federation"] for row in rows(shares)}
-    best = min(rows(units), key=lambda row: row["value"])
-    assert best["front"]
-    assert best["method"] == "fedavg"
-    assert units.note.endswith("Less perplexity is better.")
-    assert shares.name != units.name
-    assert units.title == "Test perplexity against bytes sent"
 
 
 def test_each_measure_has_a_chart_of_gains_with_its_own_axis() -> None:
@@ -150,17 +114,3 @@ def test_every_chart_knows_which_methods_are_not_fedkins_and_its_note_says_it() 
     for figure in [*against_cost(entries(ROWS), "flops", TITLES), *clients(ROWS, TITLES)]:
         assert named_own(figure) == [[]]
         assert "▲" not in figure.note
-
-
-def test_in_the_charts_of_costs_it_is_a_triangle_with_its_name() -> None:
-    (drawn,) = against_cost(entries(with_own_method()), "bytes", TITLES)
-    is_user_code = "indexof(user_methods, datum.method) >= 0"
-    own = [
-        layer["mark"]
-        for layer in drawn.spec["layer"]
-        if layer.get("transform", [{}])[-1].get("filter") == is_user_code
-    ]
-    assert [(mark["type"], mark.get("shape")) for mark in own] == [
-        ("point", "triangle-up"),
-        ("text", None),
-    ]

@@ -96,7 +96,7 @@ def test_leafs_characters(tmp_path: Path) -> None:
             "user 'ann' is not in both",
         ),
         ('{"speech": ["a"]}', "needs users and user_data"),
-        ("[" * 100_000, "cannot be read"),
+        ('{"a": ' + "[" * 100_000, "cannot be read"),
     ],
 )
 def test_faults_of_leaf_are_told(tmp_path: Path, text: str, words: str) -> None:
@@ -104,3 +104,12 @@ def test_faults_of_leaf_are_told(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(FedkinError, match=words) as error:
         load(str(tmp_path / "t.json"))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("begin", ["[", "\ufeff\n ["])
+@pytest.mark.parametrize("keys", [{}, {"client": "site", "label": "ill"}])
+def test_records_are_told_apart_from_it(begin: str, keys: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "patients.json"
+    path.write_text(f'{begin}{{"age": 40, "site": "a", "ill": 1}}]', encoding="utf-8")
+    with pytest.raises(FedkinError, match=r"patients\.json holds a list, .*as \.csv, a row each"):
+        load(str(path), **keys)

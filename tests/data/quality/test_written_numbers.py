@@ -31,6 +31,8 @@ def _of(pattern: str) -> list[str]:
         (_of("{} years"), "numbers with a unit ('10 years')"),
         (_of("{}%"), "numbers with a unit"),
         (_of("{}.5 mg/l"), "numbers with a unit"),
+        (_of("{}:30"), "numbers with a colon, as times of day or durations have ('10:30')"),
+        (_of("{} days 01:30:00"), "numbers with a colon"),
     ],
 )
 def test_numbers_are_found_behind_how_they_are_written(values: list[str], says: str) -> None:
@@ -46,6 +48,7 @@ def test_numbers_are_found_behind_how_they_are_written(values: list[str], says: 
         _of("ward {}"),
         _of("{}-99"),
         _of("{},1,2"),
+        _of("{}:1:2"),
         _of("2024-01-{}"),
         [*_of("{} mg"), "20 ml"],  # of two units the numbers are no amounts of one thing
         ["50 mg", "100 mg", "200 mg"],

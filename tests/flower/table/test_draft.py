@@ -76,6 +76,14 @@ def test_dates_that_are_words_are_no_words_of_a_column(tmp_path: Path) -> None:
         assert noted not in text
 
 
+def test_numbers_that_are_read_as_words_are_no_words_of_a_column(tmp_path: Path) -> None:
+    for ending, said in ((",5", "a decimal comma: --decimal , reads them"), (" mg", "a unit: w")):
+        table = raw().assign(dose=[f"{10 + k % 16}{ending}" for k in range(80)])
+        text, left = of(tmp_path, table, group="patient")
+        assert said in left["dose"]
+        assert ending not in text
+
+
 def test_labels_that_are_numbers(tmp_path: Path) -> None:
     for label, said in (
         (range(80), "classes = ["),

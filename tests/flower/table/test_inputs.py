@@ -37,6 +37,7 @@ def test_units_that_cannot_be(times: dict[str, float], said: str, tmp_path: Path
         ("patient", [["P1"]] * 80, "column 'patient' holds lists, and a label, a client or a gro"),
         ("bmi", [float("inf")] * 80, "column 'bmi' is infinite or too large for float32: correct"),
         ("ward", [pd.Timestamp("2020-01-01")] * 80, "column 'ward' holds dates: turn them into n"),
+        ("ward", [pd.Timedelta(1, "h")] * 80, "column 'ward' holds durations: write them as num"),
     ],
 )
 def test_cells_that_are_none(column: str, cells: list[object], said: str, tmp_path: Path) -> None:

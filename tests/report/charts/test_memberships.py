@@ -30,3 +30,11 @@ def test_the_simplex_needs_two_components(parts: int, names: list[str]) -> None:
     run: Any = SimpleNamespace(name=lambda client: f"c{client}")
     drawn = membership_figures(run, Stack([1, 2, 5], [7, 3, 9, 0], shares, 3))
     assert [figure.name for figure in drawn] == names
+
+
+def test_the_names_of_corners_at_the_side_stand_above_their_clients() -> None:
+    run: Any = SimpleNamespace(name=lambda client: f"c{client}")
+    stack = Stack([1, 2], [7, 3], np.full((2, 2, 4), 0.25), 2)
+    (simplex,) = [one for one in membership_figures(run, stack) if one.name == "simplex"]
+    texts = [one["mark"] for one in simplex.spec["layer"] if one["mark"]["type"] == "text"]
+    assert [mark["dy"] for mark in texts] == [{"expr": "abs(datum.y) < 0.3 ? -18 : 0"}]

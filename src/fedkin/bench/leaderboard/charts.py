@@ -1,6 +1,5 @@
-"""The charts of the leaderboard, from its entries and rows."""
+"""The charts of the leaderboard of ranks and of clients, from its rows."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,14 +7,14 @@ import altair as alt
 import numpy as np
 
 from fedkin.bench.gain_over_local import gains, hurt
-from fedkin.bench.leaderboard.entries import POOLED, Entry
+from fedkin.bench.leaderboard.entries import POOLED
+from fedkin.bench.leaderboard.federation_menu import menu, of_federation
 from fedkin.bench.leaderboard.ranking import Stability
 from fedkin.bench.leaderboard.user_methods import (
     axis_of_methods,
     coloured,
-    legend,
-    only_own,
     shaped,
+    sign_of,
     user_methods,
     with_own,
 )
@@ -25,16 +24,11 @@ from fedkin.bench.suite import ALONE
 from fedkin.core.errors import some
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, WINE, Figure, figure
-from fedkin.report.charts.pareto import against, dashed_front, mark_front
+from fedkin.report.charts.base import ORANGE, ROWS, Figure, figure
 
 LINE = 18  # pixels of a method
-NAMED = 12  # methods of a federation that a chart can name without names over names
 SHOWN = 100  # names in a note: whoever is left out is named
 RANKS = alt.Scale(zero=False, padding=8)
-RIGHT = "scale('x', datum.cost) > width / 2"  # a long name right of it would leave the chart
-SIDE = f"{RIGHT} ? 'right' : 'left'"  # how a name is aligned, so that it does not
-COLUMNS, UNITS = {"bytes": "bytes sent", "flops": "FLOPs"}, {"bytes": "B", "flops": ""}
 MARKS = {"low": 0.1, "quarter": 0.25, "median": 0.5, "three": 0.75, "high": 0.9}  # of gains
 
 
@@ -83,7 +77,7 @@ def critical(ranked: Ranked | None, budget: str, titles: dict[str, str]) -> Figu
         f"Over {ranked.blocks} federations, with equal {budget}, each a mean over its seeds. "
         f"{by_chance(ranked)} Bars: mean ranks within "
         f"{ranked.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
-        f"{_left_out(ranked, titles)}{_sign_of(own)}"
+        f"{_left_out(ranked, titles)}{sign_of(own)}"
     )
     return figure(
         f"critical-{budget}",
@@ -108,11 +102,6 @@ def by_chance(ranked: Ranked) -> str:
     return f"Friedman: the methods {differ} (p = {ranked.p:.2g})."
 
 
-def _sign_of(own: Sequence[str]) -> str:
-    """The end of a note: which methods have the sign."""
-    return f" {legend(own)}" if own else ""
-
-
 def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
     """Whom and what the ranks are not of."""
     sentences = ""
@@ -122,120 +111,6 @@ def _left_out(ranked: Ranked, titles: dict[str, str]) -> str:
     if ranked.without:
         sentences += f" Not ranked, for want of a federation: {some(ranked.without, SHOWN)}."
     return sentences
-
-
-def against_cost(board: Sequence[Entry], column: str, titles: dict[str, str]) -> list[Figure]:
-    """Score against bytes or FLOPs, with the front of those that none beats in both: a
-    chart for each measure, as an axis has one.
-
-    Args:
-        board: Entries of any budget; those of equal rounds are drawn.
-        column: "bytes" or "flops".
-        titles: {federation: how people call it}.
-
-    Returns:
-        A figure a measure that has two methods.
-    """
-    compared = [one for one in board if one.budget == "rounds" and one.method != POOLED]
-    measures = list(dict.fromkeys(one.measure for one in compared))
-    drawn = [
-        _costs_in(what, [one for one in compared if one.measure == what], column, titles)
-        for what in measures
-    ]
-    return [figure for figure in drawn if figure is not None]
-
-
-def _costs_in(
-    what: str, board: Sequence[Entry], column: str, titles: dict[str, str]
-) -> Figure | None:
-    rows: list[dict[str, Any]] = [
-        {
-            "method": one.method,
-            "federation": titles.get(one.federation, one.federation),
-            "cost": getattr(one, column),
-            "value": round(one.mean, 5),
-            "budget": one.budget,
-        }
-        for one in board
-    ]
-    if len(rows) < 2:
-        return None
-    names = list(dict.fromkeys(row["federation"] for row in rows))
-    for name in names:
-        mark_front([row for row in rows if row["federation"] == name], measure_named(what).higher)
-    of = f"of_{column}_{what}"
-    title, costs = f"{COLUMNS[column]}, whole run", [row["cost"] for row in rows]
-    base = against(_of_federation(of), title, what, costs, UNITS[column])
-    own = user_methods(row["method"] for row in rows)
-    label = formatting.label(what)
-    few = max(Counter(row["federation"] for row in rows).values()) <= NAMED
-    named = "" if few else " Named: they, and fedavg; point at another one for its name."
-    note = (
-        f"At equal rounds. Green, dashed: methods that no other beats in both (Pareto).{named}"
-        f"{'' if measure_named(what).higher else f' Less {label} is better.'}{_sign_of(own)}"
-    )
-    return figure(
-        f"cost-{column}-{what}",
-        f"Test {label} against {COLUMNS[column]}",
-        note,
-        with_own(alt.layer(dashed_front(base), *_named_points(base, few)), own).add_params(
-            _menu(of, names)
-        ),
-        rows,
-        320,
-    )
-
-
-def _named_points(base: alt.Chart, few: bool) -> list[alt.Chart]:
-    """Methods as points with names: a dot of each that is fedkin's, named where it is on the front
-    or where there are few, and above them a triangle of each that is not.
-    """
-    told = ["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")]
-    dots = (
-        only_own(base, False)
-        .mark_circle(size=80, opacity=0.8)
-        .encode(color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)), tooltip=told)
-    )
-    names_of = (
-        only_own(base, False)
-        .transform_filter("true" if few else "datum.front || datum.method == 'fedavg'")
-        .mark_text(
-            align=alt.expr(SIDE), dx=alt.expr(f"{RIGHT} ? -7 : 7"), dy=-5, fontSize=11, color="#777"
-        )
-        .encode(text="method:N")
-    )
-    mine = (
-        only_own(base)
-        .mark_point(filled=True, shape="triangle-up", size=150, color=WINE, opacity=1)
-        .encode(tooltip=told)
-    )
-    names_of_mine = (
-        only_own(base)
-        .mark_text(
-            align=alt.expr(SIDE),
-            dx=alt.expr(f"{RIGHT} ? -9 : 9"),
-            dy=7,
-            fontSize=12,
-            fontWeight="bold",
-            color=WINE,
-        )
-        .encode(text="method:N")
-    )
-    return [dots, names_of, mine, names_of_mine]
-
-
-def _menu(of: str, names: Sequence[str]) -> alt.Parameter:
-    """The chosen federation, under this name; the first one before anybody chooses."""
-    menu: alt.Parameter = alt.param(
-        name=of, value=names[0], bind=alt.binding_select(options=list(names), name="federation: ")
-    )
-    return menu
-
-
-def _of_federation(of: str) -> alt.Chart:
-    """The rows of the federation that is chosen under this name."""
-    chart: alt.Chart = alt.Chart(ROWS).transform_filter(f"datum.federation == {of}")
-    return chart
 
 
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> list[Figure]:
@@ -270,7 +145,7 @@ def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure 
     own = user_methods(row["method"] for row in drawn)
     best_first = alt.EncodingSortField("median", order="descending")
     y = alt.Y("method:N", sort=best_first, title=None, axis=axis_of_methods())
-    base = _of_federation(of).encode(
+    base = of_federation(of).encode(
         y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*MARKS, "hurt"))]
     )
     label = formatting.label(what)
@@ -282,14 +157,14 @@ def _gains_in(what: str, rows: Sequence[Row], titles: dict[str, str]) -> Figure 
     note = (
         "At equal rounds, over all seeds. Thin: eight tenths of the clients; thick: half of them; "
         "orange: the median. Left of the dashed line a client is worse off than alone."
-        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}{_sign_of(own)}"
+        f"{'' if measure_named(what).higher else f' A gain is less {label}.'}{sign_of(own)}"
     )
     count = max(sum(row["federation"] == name for row in drawn) for name in names)
     return figure(
         f"clients-{what}",
         f"What clients gain on training alone, in {label}",
         note,
-        with_own(alt.layer(zero, wide, half, middle), own).add_params(_menu(of, names)),
+        with_own(alt.layer(zero, wide, half, middle), own).add_params(menu(of, names)),
         drawn,
         max(120, LINE * count),
     )
@@ -347,7 +222,7 @@ def steadiness(stabilities: Sequence[Stability], agree: float | None, budget: st
     )
     note = (
         f"With equal {budget}. A point is the mean rank over federations under one seed."
-        f"{agreement}{_sign_of(own)}"
+        f"{agreement}{sign_of(own)}"
     )
     return figure(
         "stability",

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.bench.latest_searches import latest_searches, superseded
-from fedkin.bench.leaderboard.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.leaderboard.charts import clients, critical, steadiness
+from fedkin.bench.leaderboard.cost_charts import against_cost
 from fedkin.bench.leaderboard.entries import BUDGETS, EQUAL_ROUNDS, POOLED, Entry, entries
 from fedkin.bench.leaderboard.ranking import against_best, order, stability
 from fedkin.bench.leaderboard.standing import standings
@@ -64,7 +65,7 @@ def page(rows: Sequence[Row]) -> str:
     methods = len({one.method for one in board})
     parts = [
         "<h1>Leaderboard</h1>",
-        f'<p class="lead">{escape(_lead(board))}</p>',
+        f'<p class="lead">{escape(_lead(rows, board))}</p>',
         *_own(rows),
         f'<p class="soft">{escape(_about(rows, methods, before))}</p>',
         *_twins(board),
@@ -97,9 +98,9 @@ def figures(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str])
     return [figure for figure in drawn if figure is not None]
 
 
-def _lead(board: Sequence[Entry]) -> str:
-    """Who is best at equal rounds, on how many federations, and where training alone is enough:
-    who has the same score does not beat it.
+def _lead(rows: Sequence[Row], board: Sequence[Entry]) -> str:
+    """Who is best at equal rounds, on how many federations, and where training alone is worse, by
+    more than chance or not: who has the same score does not beat it.
     """
     best: dict[str, str] = {}
     for federation in dict.fromkeys(one.federation for one in board):
@@ -110,16 +111,24 @@ def _lead(board: Sequence[Entry]) -> str:
             best[federation] = first.method
     if not best:
         return "No method was run at equal rounds yet."
+    worse = [name for name, method in best.items() if method != ALONE]
+    surely = sum(_alone_differs(rows, name) for name in worse)
     won = Counter(best.values()).most_common()
-    named = ", ".join(f"{name} on {count}" for name, count in won)
-    alone = dict(won).get(ALONE, 0)
     if len(best) == 1:
-        beaten = "Nothing beats training alone." if alone else "Training alone is beaten."
-        return f"At equal rounds the best method is {won[0][0]}. {beaten}"
+        chance = "by more than chance" if surely else "perhaps by chance"
+        alone = f"Training alone is worse, {chance}." if worse else "Nothing beats training alone."
+        return f"At equal rounds the best method is {won[0][0]}. {alone}"
+    named = ", ".join(f"{name} on {count}" for name, count in won)
     return (
         f"At equal rounds the best method of each of {len(best)} federations: {named}. "
-        f"Training alone is beaten on {len(best) - alone}, and not on {alone}."
+        f"Training alone is worse than it on {len(worse)}, by more than chance on {surely}."
     )
+
+
+def _alone_differs(rows: Sequence[Row], federation: str) -> bool:
+    """Whether the best method of a federation can be told from training alone (5 %)."""
+    others = against_best(rows, federation, EQUAL_ROUNDS)[1]
+    return any(one.method == ALONE and one.p < LEVEL for one in others)
 
 
 def _own(rows: Sequence[Row]) -> list[str]:

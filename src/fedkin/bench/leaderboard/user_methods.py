@@ -127,3 +127,15 @@ def shaped() -> alt.Shape:
     """
     own, rest = alt.value("triangle-up"), alt.value("circle")
     return alt.condition(_IS_OWN, own, rest)  # type: ignore[return-value]
+
+
+def sign_of(own: Sequence[str]) -> str:
+    """The end of a note: which methods have the sign.
+
+    Args:
+        own: As ``user_methods`` gives them.
+
+    Returns:
+        A sentence after a space; "" where there are none.
+    """
+    return f" {legend(own)}" if own else ""

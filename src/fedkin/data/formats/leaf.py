@@ -45,6 +45,29 @@ def is_leaf(path: Path) -> bool:
     return path.is_dir() and (any((path / "train").glob("*.json")) or _has_users(path))
 
 
+def refuse_list(path: Path) -> None:
+    """A .json file of records, of which no option says how to read it.
+
+    Args:
+        path: Anything that is there.
+
+    Raises:
+        FedkinError: It begins as a list does; LEAF's layout is an object.
+    """
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            start = file.read(64)
+    except OSError:  # which the reader tells
+        return
+    if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        raise FedkinError(
+            f"{path} holds a list, and a .json file is read in LEAF's layout alone: save its "
+            "records as .csv, a row each (pandas.read_json and to_csv do)"
+        )
+
+
 def read_leaf(
     path: Path,
     *,

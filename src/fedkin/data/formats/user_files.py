@@ -12,7 +12,7 @@ from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
 from fedkin.data.formats.images import ENDINGS, has_pictures, read_pictures
-from fedkin.data.formats.leaf import is_leaf, read_leaf
+from fedkin.data.formats.leaf import is_leaf, read_leaf, refuse_list
 from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import read_npz
 from fedkin.data.source import Publicity, Source
@@ -78,8 +78,9 @@ def layout_of(path: Path) -> Layout:
         The first that fits, in the order of LAYOUTS.
 
     Raises:
-        FedkinError: Nothing in it ends in an ending that is read.
+        FedkinError: Nothing in it ends in an ending that is read, or it is a .json of records.
     """
+    refuse_list(path)
     for layout in LAYOUTS.values():
         if layout.fits(path):
             return layout

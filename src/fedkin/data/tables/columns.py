@@ -48,8 +48,9 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        located = f"{place(0)}: column {name!r} holds dates"
-        raise _left(name, "date", located, "turn them into numbers, or")
+        kind, advice = _times(column)
+        located = f"{place(0)}: column {name!r} holds {kind}s"
+        raise _left(name, kind, located, advice)
     if pd.api.types.is_complex_dtype(column):
         raise _left(
             name,
@@ -106,6 +107,13 @@ def numbers_of(
         fault = _not_a_number(name, codes, texts, wrong, place)
         raise FedkinError(f"{fault}, but {because}")
     return Cells(Column(name), _finite(name, parsed[codes], place))
+
+
+def _times(column: "pd.Series[Any]") -> tuple[str, str]:
+    """(what a column of times holds, what to write in its place)."""
+    if pd.api.types.is_timedelta64_dtype(column):
+        return "duration", "write them as numbers, such as hours, or"
+    return "date", "turn them into numbers, or"
 
 
 def _are_numbers(column: "pd.Series[Any]") -> bool:

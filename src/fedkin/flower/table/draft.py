@@ -12,6 +12,7 @@ from fedkin.data.quality.dates import are_dates
 from fedkin.data.quality.identifiers import identifiers
 from fedkin.data.quality.parsed_columns import ParsedColumn
 from fedkin.data.quality.problem import Unreadable, toml_key, toml_literal
+from fedkin.data.quality.written_numbers import COMMAS, way_of
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of
 from fedkin.data.tables.gaps import gaps_of
@@ -125,6 +126,9 @@ def _line(name: str, cells: Cells) -> tuple[str, str | None]:
         return f"{toml_key(name)} = {{ fill = {middle}{flag} }}", None
     if are_dates(cells.column.values):
         return "", "date"
+    if (way := way_of(cells.column.values)) is not None:
+        advice = "--decimal , reads them" if way is COMMAS else way.advice
+        return "", f"it holds numbers with {way.written}: {advice}"
     words = _words(cells)
     if not words:
         return "", f"none of its words is in {LEAST} rows"

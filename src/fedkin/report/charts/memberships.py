@@ -28,6 +28,8 @@ PATH = 40  # rounds of a chosen client's path
 # How far points that coincide are spread: the radius grows with the square root of their number
 SPIRAL = 0.022
 GOLDEN = 2.399963  # the angle between neighbours of a sunflower's spiral
+# the name of a corner at the side stands above its clients, not upon them
+ABOVE = "abs(datum.y) < 0.3 ? -18 : 0"
 
 
 def membership_figures(run: Run, stack: Stack) -> list[Figure]:
@@ -150,7 +152,7 @@ def _edge(base: alt.Chart, xs: alt.X, ys: alt.Y, parts: int) -> list[alt.Chart]:
     )
     tags = (
         base.transform_filter(f"isValid(datum.order) && datum.order < {parts}")
-        .mark_text(dy=-14 if parts == 2 else 0, fontSize=13)
+        .mark_text(dy=alt.expr(ABOVE), fontSize=13)
         .encode(x=alt.X("tx:Q"), y=alt.Y("ty:Q"), text="tag:N")
         .transform_calculate(
             tx="datum.x * 1.13", ty="datum.y * 1.13", tag="'component ' + datum.corner"

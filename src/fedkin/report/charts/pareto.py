@@ -167,25 +167,49 @@ def _names(
     rows: Sequence[dict[str, Any]], costs: Sequence[float], domain: Sequence[float]
 ) -> list[dict[str, Any]]:
     """The names beside the points; those of points that cost about the same, none upon another."""
-    found: list[dict[str, Any]] = []
     scale = HEIGHT / (domain[1] - domain[0])
-    order = sorted(rows, key=lambda row: row["cost"])
+    shown = [wrapped(str(row["run"])) for row in rows]
+    wanted = [(row["value"] - domain[0]) * scale for row in rows]
+    places = beside(rows, costs, wanted, HEIGHT, NEAR, shown)
+    return [
+        {"end": True, **{key: row[key] for key in ("run", "like", "cost")}}
+        | {"text": text, "value": domain[0] + first_line(at, text) / scale}
+        for row, text, at in zip(rows, shown, places, strict=True)
+    ]
+
+
+def beside(
+    rows: Sequence[dict[str, Any]],
+    costs: Sequence[float],
+    wanted: Sequence[float],
+    height: float,
+    near: float,
+    names: Sequence[str] = (),
+) -> list[float]:
+    """Where names stand beside points: those of points that cost about the same, none upon another.
+
+    Args:
+        rows: Of the points, with "cost".
+        costs: All that are drawn.
+        wanted: Where each name would stand by itself, in pixels above the lower end of the chart.
+        height: Of the chart, in pixels.
+        near: Part of the axis of costs within which names may meet.
+        names: As ``wrapped`` gives them; (): each of one line.
+
+    Returns:
+        The middle of each name, in pixels above the lower end, in the order of the rows.
+    """
+    found = [0.0] * len(rows)
+    order = sorted(range(len(rows)), key=lambda k: rows[k]["cost"])
     while order:
-        near = [
-            row
-            for row in order
-            if place(row["cost"], costs) - place(order[0]["cost"], costs) < NEAR
-        ]
-        order = order[len(near) :]
-        shown = [wrapped(str(row["run"])) for row in near]
-        places = spread_positions(
-            [(row["value"] - domain[0]) * scale for row in near], shown, HEIGHT
-        )
-        found += [
-            {"end": True, **{key: row[key] for key in ("run", "like", "cost")}}
-            | {"text": text, "value": domain[0] + first_line(at, text) / scale}
-            for row, text, at in zip(near, shown, places, strict=True)
-        ]
+        first = place(rows[order[0]]["cost"], costs)
+        group = [k for k in order if place(rows[k]["cost"], costs) - first < near]
+        order = order[len(group) :]
+        lines = [names[k] if names else "" for k in group]
+        for k, at in zip(
+            group, spread_positions([wanted[k] for k in group], lines, height), strict=True
+        ):
+            found[k] = at
     return found
 
 
