@@ -33,10 +33,10 @@ def made_rows() -> list[Row]:
 
 
 def with_own_method() -> list[Row]:
-    """The same, and a method that is not fedkin's, with the scores of ditto, for one FLOP more."""
+    """The same, and a method that is not fedkin's, with the scores of ditto, for twice the FLOPs."""
     rows = made_rows()
     own = [
-        row.model_copy(update={"method": OWN, "id": f"0{row.id[1:]}", "flops": row.flops + 1})
+        row.model_copy(update={"method": OWN, "id": f"0{row.id[1:]}", "flops": 2 * row.flops})
         for row in rows
         if row.method == "ditto"
     ]

@@ -13,7 +13,7 @@ from fedkin.bench.row import Row
 from tests.bench.made_rows import made_rows
 
 ROWS = made_rows()
-SAID = "fedsim did what apfl did, number for number, and has no rank of its own."
+SAID = "fedsim did what apfl did, but for rounding, and has no rank of its own."
 
 
 def with_copy(**changes: Any) -> list[Row]:
@@ -39,6 +39,17 @@ def test_whoever_differs_in_one_number_has_a_rank(changes: dict[str, float]) -> 
     rows = with_copy(**changes)
     assert twins_of(entries(rows)) == {}
     assert "fedsim" in mean_ranks(entries(rows), "rounds")
+
+
+def test_the_rounding_of_another_processor_makes_no_other_method() -> None:
+    def moved(by: float) -> list[Row]:
+        return [
+            row.model_copy(update={"mean": row.mean * (1 + by)}) if row.method == "fedsim" else row
+            for row in with_copy()
+        ]
+
+    assert twins_of(entries(moved(4e-8))) == {"fedsim": "apfl"}
+    assert twins_of(entries(moved(1e-4))) == {}
 
 
 def test_a_copy_with_fewer_federations_is_one_and_with_others_is_none() -> None:
