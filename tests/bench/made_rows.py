@@ -33,7 +33,7 @@ def made_rows() -> list[Row]:
 
 
 def with_own_method() -> list[Row]:
-    """The same, and a method that is not fedkin's, with the scores of ditto, for twice the FLOPs."""
+    """The same, and a method that is not fedkin's: the scores of ditto, for twice the FLOPs."""
     rows = made_rows()
     own = [
         row.model_copy(update={"method": OWN, "id": f"0{row.id[1:]}", "flops": 2 * row.flops})
