@@ -13,7 +13,7 @@ from fedkin.bench.suite import BASELINES
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.base import BLUE, GREEN, WINE, Figure, ends_of_axis, figure
-from fedkin.report.charts.pareto import against, beside, dashed_front, mark_front
+from fedkin.report.charts.pareto import against, dashed_front, mark_front, name_positions
 
 HEIGHT = 320  # of a chart, in pixels
 MARGIN = 0.1  # of the axis, below and above the points: its ends are round numbers
@@ -104,7 +104,7 @@ def _spread_names(rows: Sequence[dict[str, Any]], few: bool) -> None:
     ]
     low, high = ends_of_axis(rows, MARGIN)
     wanted = [(row["value"] - low) / (high - low) * HEIGHT for row in named]
-    places = beside(named, [row["cost"] for row in rows], wanted, HEIGHT, NEAR)
+    places = name_positions(named, [row["cost"] for row in rows], wanted, HEIGHT, NEAR)
     for row, at, place in zip(named, wanted, places, strict=True):
         row["shift"] = round(place - at, 1)
 

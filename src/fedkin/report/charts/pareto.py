@@ -170,7 +170,7 @@ def _names(
     scale = HEIGHT / (domain[1] - domain[0])
     shown = [wrapped(str(row["run"])) for row in rows]
     wanted = [(row["value"] - domain[0]) * scale for row in rows]
-    places = beside(rows, costs, wanted, HEIGHT, NEAR, shown)
+    places = name_positions(rows, costs, wanted, HEIGHT, NEAR, shown)
     return [
         {"end": True, **{key: row[key] for key in ("run", "like", "cost")}}
         | {"text": text, "value": domain[0] + first_line(at, text) / scale}
@@ -178,7 +178,7 @@ def _names(
     ]
 
 
-def beside(
+def name_positions(
     rows: Sequence[dict[str, Any]],
     costs: Sequence[float],
     wanted: Sequence[float],
