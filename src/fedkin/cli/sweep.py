@@ -138,7 +138,7 @@ def _show(trials: list[dict[str, Any]], lost: list[dict[str, Any]], running: int
     from fedkin.report.comparison.sheet import TIES
 
     table = Table(
-        title="By validation, best first; test data were not read",
+        title="By validation, best first; no test score is used",
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
