@@ -58,8 +58,8 @@ class Live:
         """
         if (self.folder / RECORD).is_file():
             return [self.folder]
-        folders = self._all(f"*/{RECORD}")
-        deployed = self._all(f"{DEPLOYED}/*/{RECORD}")
+        folders = runs_in(self.folder, f"*/{RECORD}")
+        deployed = runs_in(self.folder, f"{DEPLOYED}/*/{RECORD}")
         if not folders and deployed:
             return [max(deployed, key=_number)]
         if not folders:
@@ -85,13 +85,6 @@ class Live:
                 self._kept = state, self._made(runs)
             return self._kept[1]
 
-    def _all(self, records: str) -> list[Path]:
-        """Every run of the folder whose record fits, by its name."""
-        try:
-            return sorted(path.parent for path in self.folder.glob(records))
-        except OSError as error:
-            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
-
     def _made(self, runs: list[Path]) -> tuple[str, bool]:
         if len(runs) == 1:
             with opened(runs[0]) as run:
@@ -109,6 +102,25 @@ class Live:
 def _number(run: Path) -> tuple[int, str]:
     """Runs of a deployment in their order."""
     return (int(run.name) if run.name.isdecimal() else -1, run.name)
+
+
+def runs_in(folder: Path, records: str) -> list[Path]:
+    """Every run of a folder whose record fits, by its name.
+
+    Args:
+        folder: Where the runs are.
+        records: A pattern of records below it.
+
+    Returns:
+        Run directories.
+
+    Raises:
+        FedkinError: The folder cannot be read.
+    """
+    try:
+        return sorted(path.parent for path in folder.glob(records))
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be read: {error.strerror}") from None
 
 
 def written(run: Path) -> tuple[float, ...]:

@@ -9,12 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.measures import comparable
 from fedkin.report import formatting
 from fedkin.report.comparison.run_row import ComparedRun, read_run
 from fedkin.report.comparison.sheet import TIES
-from fedkin.report.live import written
+from fedkin.report.live import runs_in, written
 from fedkin.report.page.document import document
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.next_steps import NextStep, box, shown
@@ -69,11 +68,8 @@ class LiveTrials:
         Raises:
             FedkinError: The folder cannot be read.
         """
-        try:
-            records = sorted(self.folder.glob(f"*/{RECORD}"))
-        except OSError as error:
-            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
-        trials = [self._read(path.parent) for path in records if TRIAL.match(path.parent.name)]
+        runs = runs_in(self.folder, f"*/{RECORD}")
+        trials = [self._read(run) for run in runs if TRIAL.match(run.name)]
         return _page(_ranked(trials)), True
 
     def _read(self, run: Path) -> ComparedRun:

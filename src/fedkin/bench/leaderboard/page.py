@@ -10,7 +10,7 @@ from fedkin.bench.latest_searches import latest_searches, superseded
 from fedkin.bench.leaderboard.charts import clients, critical, steadiness
 from fedkin.bench.leaderboard.cost_charts import against_cost
 from fedkin.bench.leaderboard.entries import BUDGETS, EQUAL_ROUNDS, POOLED, Entry, entries
-from fedkin.bench.leaderboard.ranking import against_best, order, stability
+from fedkin.bench.leaderboard.ranking import AgainstBest, against_best, order, stability
 from fedkin.bench.leaderboard.standing import standings
 from fedkin.bench.leaderboard.titles import titles_of
 from fedkin.bench.leaderboard.twins import twins_of, unranked_notes
@@ -112,7 +112,7 @@ def _lead(rows: Sequence[Row], board: Sequence[Entry]) -> str:
     if not best:
         return "No method was run at equal rounds yet."
     worse = [name for name, method in best.items() if method != ALONE]
-    surely = sum(_alone_differs(rows, name) for name in worse)
+    surely = sum(_alone_differs(rows, board, name) for name in worse)
     won = Counter(best.values()).most_common()
     if len(best) == 1:
         chance = "by more than chance" if surely else "perhaps by chance"
@@ -125,10 +125,18 @@ def _lead(rows: Sequence[Row], board: Sequence[Entry]) -> str:
     )
 
 
-def _alone_differs(rows: Sequence[Row], federation: str) -> bool:
+def _alone_differs(rows: Sequence[Row], board: Sequence[Entry], federation: str) -> bool:
     """Whether the best method of a federation can be told from training alone (5 %)."""
-    others = against_best(rows, federation, EQUAL_ROUNDS)[1]
+    others = _against_best(rows, board, federation, EQUAL_ROUNDS)[1]
     return any(one.method == ALONE and one.p < LEVEL for one in others)
+
+
+def _against_best(
+    rows: Sequence[Row], board: Sequence[Entry], federation: str, budget: str
+) -> tuple[str, list[AgainstBest]]:
+    """``against_best`` of the methods on the board: who failed under a seed is not compared."""
+    whole = {one.method for one in board if (one.federation, one.budget) == (federation, budget)}
+    return against_best([row for row in rows if row.method in whole], federation, budget)
 
 
 def _own(rows: Sequence[Row]) -> list[str]:
@@ -181,9 +189,7 @@ def _to_beat(rows: Sequence[Row], board: Sequence[Entry], titles: dict[str, str]
             ranked = [one for one in mine if one.method != POOLED]
             if not ranked:
                 continue
-            whole = {one.method for one in mine}  # who failed under a seed is not compared
-            kept = [row for row in rows if row.method in whole]
-            best, others = against_best(kept, federation, budget)
+            best, others = _against_best(rows, board, federation, budget)
             near = [signed(one.method) for one in others if one.p >= LEVEL]
             top = next((one for one in ranked if one.method == best), ranked[0])
             base = {one.method: one for one in mine if one.method in BASELINES}

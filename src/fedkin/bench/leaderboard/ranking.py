@@ -106,7 +106,7 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
     return (stabilities, agreement(table)) if orders else ([], None)
 
 
-class Beside(NamedTuple):
+class AgainstBest(NamedTuple):
     """A method against the best of its federation, client by client, over all seeds.
 
     ``p``: Of one seed Wilcoxon's signed-rank test; 1 where its ranks point the other way than the
@@ -119,7 +119,9 @@ class Beside(NamedTuple):
     p: float
 
 
-def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str, list[Beside]]:
+def against_best(
+    rows: Sequence[Row], federation: str, budget: str
+) -> tuple[str, list[AgainstBest]]:
     """(the best method, every other against it).
 
     Args:
@@ -151,7 +153,7 @@ def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str
     apart = [_apart(scores[name], scores[best], persons) for name in others]
     chances = holm([_chance(one) for one in apart], len(scores) * (len(scores) - 1) // 2)
     return best, [
-        Beside(name, mean_of_pairs(one) if one else 0.0, p)
+        AgainstBest(name, mean_of_pairs(one) if one else 0.0, p)
         for name, one, p in zip(others, apart, chances, strict=True)
     ]
 
