@@ -4,11 +4,14 @@ import math
 import resource
 
 import pytest
+from scipy.stats import norm
 
+from fedkin.core.errors import FedkinError
 from fedkin.runs.privacy import LEAST_DELTA
 from fedkin.setup import accountant
 from fedkin.setup.accountant import (
     COARSE,
+    TOLERANCE,
     Mechanism,
     Release,
     epsilon,
@@ -100,3 +103,28 @@ def test_renyis_bound_is_above_the_distributions():
 def test_a_large_target_is_met():
     noise = noise_for(90.0, 1e-5, 1.0, 3)
     assert 88.0 < epsilon(Mechanism(noise, 1.0, 1e-5), 3) <= 90.0
+
+
+@pytest.mark.parametrize("target", [0.001, 0.03, 1.0, 8.0])
+def test_without_draws_noise_is_that_of_the_closed_form(target):
+    """δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = √rounds / σ (Balle and Wang 2018, theorem 8)."""
+    noise, rounds = noise_for(target, 1e-5, 1.0, 100), 100
+
+    def delta(sigma):
+        mean = math.sqrt(rounds) / sigma
+        both = norm.cdf([mean / 2 - target / mean, -mean / 2 - target / mean])
+        return both[0] - math.exp(target) * both[1]
+
+    assert delta(noise) <= 1e-5 < delta(noise * (1 - 3 * TOLERANCE))
+
+
+def test_a_small_target_gets_no_more_noise_than_it_needs():
+    """A discretization as coarse as the losses themselves asked for six times as much (480)."""
+    noise = noise_of_samples(0.01, 1e-5, (Release(1.0, 0.01, 1000),), 1)
+    fine = epsilon_of_releases((Release(noise, 0.01, 1000),), 1e-5, 1e-6)
+    assert 0.0099 < fine <= 0.01
+
+
+def test_an_epsilon_that_no_noise_gives():
+    with pytest.raises(FedkinError, match=r"no multiplier gives epsilon = 1e-13 .* over 4 rounds"):
+        noise_for(1e-13, LEAST_DELTA, 1.0, 4)

@@ -7,16 +7,18 @@ Accounting is by privacy loss distributions (PLD), with the library's own discre
 
 import importlib
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import sqrt
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
 
-TOLERANCE = 1e-3  # of a multiplier that is searched for
+TOLERANCE = 1e-3  # of a multiplier that is searched for; a thousandth of one above 1
+MOST_NOISE = 1e9  # that is searched for
 FINE = 1e-4  # the library's own discretization
 COARSE = 1e-3  # ten times as fast, and from above as well
-CELLS = 400_000  # of a distribution: the library's memory grows with ε / interval
+CELLS = 400_000  # of a distribution, at most: the library's memory grows with ε / interval
+PARTS = 10  # of the usual loss of one release: a coarser discretization overstates ε
 ORDERS = [*range(2, 65), 128, 256, 512]  # of Rényi's divergence: whole ones need no series
 
 
@@ -100,12 +102,7 @@ def noise_for(target: float, delta: float, share: float, rounds: int) -> float:
     Raises:
         FedkinError: No multiplier gives this ε, or the extra ``privacy`` is not installed.
     """
-    library = _library()
-
-    def event(noise: float) -> Any:
-        return library.SelfComposedDpEvent(_event(noise, share), rounds)
-
-    return _calibrated(event, target, delta, rounds, FINE)
+    return _smallest_noise(target, delta, (Release(1.0, share, rounds),), rounds, FINE)
 
 
 class Release(NamedTuple):
@@ -128,7 +125,7 @@ def epsilon_of_releases(
     Args:
         releases: What is released of one sample.
         delta: δ, in (0, 1).
-        interval: Of the discretization.
+        interval: Of the discretization; finer where ε is small, coarser where it is large.
 
     Returns:
         ε, from 0.
@@ -136,7 +133,8 @@ def epsilon_of_releases(
     some = [one for one in releases if one.times]
     if not some:
         return 0.0
-    interval = max(interval, _rough(some, delta) / CELLS)
+    finest = min(_usual_loss(one) for one in some) / PARTS
+    interval = max(min(interval, finest), _rough(some, delta) / CELLS)
     losses = _distributions().identity(interval)
     for one in some:
         losses = losses.compose(_losses(one, interval))
@@ -185,12 +183,8 @@ def noise_of_all(
     """
     noise = 0.0
     for releases in sorted(costs, key=lambda one: renyi(one, delta), reverse=True):
-        # what is searched for is found to TOLERANCE
-        below = tuple(one._replace(noise=(noise - TOLERANCE) * one.noise) for one in releases)
-        enough = noise > TOLERANCE and (
-            renyi(below, delta) <= target or epsilon_of_releases(below, delta, COARSE) <= target
-        )
-        if not enough:
+        below = noise - _tolerance(noise)  # what is searched for is found to this
+        if below <= 0 or not _enough(below, target, delta, releases, COARSE):
             noise = max(noise, noise_of_samples(target, delta, releases, rounds))
     return noise
 
@@ -210,6 +204,13 @@ def renyi(releases: Sequence[Release], delta: float) -> float:
         if one.times:
             accountant.compose(_event(one.noise, one.share), one.times)
     return float(accountant.get_epsilon(delta))
+
+
+def _usual_loss(release: Release) -> float:
+    """About how far the privacy loss of one of them lies from its mean."""
+    if release.share >= 1:
+        return sqrt(release.times) / release.noise
+    return release.share / release.noise
 
 
 def _losses(release: Release, interval: float) -> Any:
@@ -246,38 +247,48 @@ def noise_of_samples(
     Raises:
         FedkinError: No multiplier gives this ε.
     """
-    library = _library()
-
-    def event(noise: float) -> Any:
-        return library.ComposedDpEvent(
-            [
-                library.SelfComposedDpEvent(_event(noise * one.noise, one.share), one.times)
-                for one in releases
-            ]
-        )
-
-    return _calibrated(event, target, delta, rounds, COARSE)
+    return _smallest_noise(target, delta, releases, rounds, COARSE)
 
 
-def _calibrated(
-    event: Callable[[float], Any], target: float, delta: float, rounds: int, interval: float
+def _smallest_noise(
+    target: float, delta: float, releases: tuple[Release, ...], rounds: int, interval: float
 ) -> float:
-    library = _library()
-    try:
-        noise = library.calibrate_dp_mechanism(
-            lambda: _fresh(max(interval, target / CELLS)),
-            event,
-            target,
-            delta,
-            library.LowerEndpointAndGuess(0.0, 1.0),
-            tol=TOLERANCE,
-        )
-    except Exception as error:
-        raise FedkinError(
-            f"privacy.noise: no multiplier gives epsilon = {target:g} at "
-            f"delta = {delta:g} over {rounds} rounds: raise epsilon or lower run.rounds"
-        ) from error
-    return float(noise)
+    """A factor of all noise by bisection: the library's own search keeps one interval for all ε."""
+    enough = partial(_enough, target=target, delta=delta, releases=releases, interval=interval)
+    high = 1.0
+    while renyi(_with_noise(releases, high), delta) > target:
+        high *= 2
+        if high > MOST_NOISE:
+            raise FedkinError(
+                f"privacy.noise: no multiplier gives epsilon = {target:g} at "
+                f"delta = {delta:g} over {rounds} rounds: raise epsilon or lower run.rounds"
+            )
+    low = 0.0
+    while high - low > _tolerance(high):
+        middle = (low + high) / 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _enough(
+    noise: float, target: float, delta: float, releases: tuple[Release, ...], interval: float
+) -> bool:
+    """Whether ε = ``target`` pays for the releases with so many times their noise."""
+    noised = _with_noise(releases, noise)
+    if renyi(noised, delta) <= target:  # from above, in a thousandth of the time
+        return True
+    return epsilon_of_releases(noised, delta, interval) <= target
+
+
+def _with_noise(releases: tuple[Release, ...], factor: float) -> tuple[Release, ...]:
+    return tuple(one._replace(noise=factor * one.noise) for one in releases)
+
+
+def _tolerance(noise: float) -> float:
+    return TOLERANCE * max(1.0, noise)
 
 
 def affordable_rounds(epsilon_after: Callable[[int], float], budget: float, rounds: int) -> int:
@@ -323,12 +334,6 @@ def _event(noise: float, share: float) -> Any:
     library = _library()
     gaussian = library.GaussianDpEvent(noise)
     return gaussian if share >= 1 else library.PoissonSampledDpEvent(share, gaussian)
-
-
-def _fresh(interval: float = FINE) -> Any:
-    return _library("dp_accounting.pld").PLDAccountant(
-        _library().NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=interval
-    )
 
 
 def _distributions() -> Any:
